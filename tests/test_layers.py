@@ -18,7 +18,7 @@ LAYERS = {
     "meta": "meta",
     "tensor": "random return_types tensor types",
     # Operations under the names of a field.
-    "fields": "fft linalg signal special",
+    "fields": "fft linalg masked quasirandom signal special",
     "sparse": "sparse",
     "func": "func",
     "graph": "graph",

@@ -127,7 +127,7 @@ def is_told_not_shown(name: str, value: Any, text: str) -> bool:
         or (isinstance(value, type) and issubclass(value, Enum))
         or name in NAMED
         or name.split(".")[0] in PLATFORM
-        or text.startswith(("In-place form of", "The old name of"))
+        or text.startswith(("In-place form of", "The old name of", "A copy of what `"))
     )
 
 

@@ -64,6 +64,11 @@ def _stubs(torch: Any, name: str) -> list[dict[str, list[Signature]]]:
     return [native] if "." not in name else []
 
 
+def overloads_of_functions(torch: Any) -> dict[str, list[Signature]]:
+    """The overloads of the functions of `torch` that are not written in Python."""
+    return _overloads(Path(torch.__file__).parent / "_C" / "_VariableFunctions.pyi")
+
+
 def signatures(torch: Any, name: str) -> list[Signature]:
     """The overloads of a dotted name below torch; empty where nothing tells."""
     try:

@@ -20,11 +20,18 @@ from wengert.autograd import set_grad_enabled as set_grad_enabled
 from wengert.core.conditions import _assert as _assert
 from wengert.core.dtypes import bfloat16 as bfloat16
 from wengert.core.dtypes import bool_ as bool
+from wengert.core.dtypes import complex32 as chalf
+from wengert.core.dtypes import complex32 as complex32
 from wengert.core.dtypes import complex64 as cfloat
 from wengert.core.dtypes import complex64 as complex64
 from wengert.core.dtypes import complex128 as cdouble
 from wengert.core.dtypes import complex128 as complex128
 from wengert.core.dtypes import dtype as dtype
+from wengert.core.dtypes import float8_e4m3fn as float8_e4m3fn
+from wengert.core.dtypes import float8_e4m3fnuz as float8_e4m3fnuz
+from wengert.core.dtypes import float8_e5m2 as float8_e5m2
+from wengert.core.dtypes import float8_e5m2fnuz as float8_e5m2fnuz
+from wengert.core.dtypes import float8_e8m0fnu as float8_e8m0fnu
 from wengert.core.dtypes import float16 as float16
 from wengert.core.dtypes import float16 as half
 from wengert.core.dtypes import float32 as float
@@ -75,6 +82,7 @@ _LAZY = frozenset(
         "hub",
         "jit",
         "linalg",
+        "masked",
         "mps",
         "multiprocessing",
         "nn",
@@ -82,6 +90,7 @@ _LAZY = frozenset(
         "optim",
         "overrides",
         "profiler",
+        "quasirandom",
         "random",
         "return_types",
         "serialization",
@@ -163,14 +172,14 @@ _LAZY_NAMES = {
 # Methods that are functions as well: in-place forms, and what tells about a tensor.
 _METHODS = frozenset({
     "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_",
-    "arctanh_", "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_",
-    "clamp_min_", "clip_", "conj_physical_", "cos_", "cosh_", "deg2rad_", "detach", "detach_",
-    "erf_", "erfc_", "exp2_", "exp_", "expm1_", "fill_", "fix_", "floor_", "frac_", "gcd_",
-    "get_device", "i0_", "index_put_", "is_conj", "is_inference", "is_neg", "is_same_size",
-    "is_signed", "lcm_", "ldexp_", "log10_", "log1p_", "log2_", "log_", "logit_", "nan_to_num_",
-    "neg_", "negative_", "rad2deg_", "reciprocal_", "relu_", "resize_as_", "resolve_neg",
-    "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_", "sinh_", "sqrt_", "square_", "tan_", "tanh_",
-    "trunc_", "xlogy_", "zero_",
+    "arctanh_", "as_strided_", "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_",
+    "clamp_max_", "clamp_min_", "clip_", "conj_physical_", "cos_", "cosh_", "deg2rad_", "detach",
+    "detach_", "erf_", "erfc_", "exp2_", "exp_", "expm1_", "fill_", "fix_", "floor_", "frac_",
+    "gcd_", "get_device", "i0_", "index_put_", "is_conj", "is_inference", "is_neg",
+    "is_same_size", "is_signed", "lcm_", "ldexp_", "log10_", "log1p_", "log2_", "log_", "logit_",
+    "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "relu_", "resize_as_",
+    "resolve_neg", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_", "sinh_", "sqrt_", "square_",
+    "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
 })  # fmt: skip
 
 
@@ -179,6 +188,10 @@ def __getattr__(name: str) -> _Any:
         return getattr(_import_module(_LAZY_NAMES[name]), name)
     if name in _METHODS:
         return getattr(Tensor, name)
+    if name == "_standard_gamma":
+        return _import_module("wengert.tensor.random_counts").standard_gamma
+    if name.startswith("_foreach_"):
+        return _import_module("wengert.tensor.foreach").function_of(name)
     if name in _LAZY:
         return _import_module(f"wengert.{name}")
     raise AttributeError(f"wengert has no {name!r} (module 'wengert' has no such attribute)")

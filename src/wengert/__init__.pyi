@@ -12,6 +12,7 @@ arcsin_ = Tensor.arcsin_
 arcsinh_ = Tensor.arcsinh_
 arctan_ = Tensor.arctan_
 arctanh_ = Tensor.arctanh_
+as_strided_ = Tensor.as_strided_
 asin_ = Tensor.asin_
 asinh_ = Tensor.asinh_
 atan_ = Tensor.atan_
@@ -60,6 +61,7 @@ from wengert import hub as hub
 from wengert import jit as jit
 from wengert import kernels as kernels
 from wengert import linalg as linalg
+from wengert import masked as masked
 from wengert import meta as meta
 from wengert import mps as mps
 from wengert import multiprocessing as multiprocessing
@@ -70,6 +72,7 @@ from wengert import optim as optim
 from wengert import overrides as overrides
 from wengert import platform as platform
 from wengert import profiler as profiler
+from wengert import quasirandom as quasirandom
 from wengert import random as random
 from wengert import return_types as return_types
 from wengert import serialization as serialization
@@ -112,6 +115,9 @@ from wengert.core.dtypes import can_cast as can_cast
 from wengert.core.dtypes import complex128 as _complex128
 cdouble = _complex128
 from wengert.core.dtypes import complex128 as complex128
+from wengert.core.dtypes import complex32 as _complex32
+chalf = _complex32
+from wengert.core.dtypes import complex32 as complex32
 from wengert.core.dtypes import complex64 as _complex64
 cfloat = _complex64
 from wengert.core.dtypes import complex64 as complex64
@@ -125,6 +131,11 @@ from wengert.core.dtypes import float32 as float32
 from wengert.core.dtypes import float64 as _float64
 double = _float64
 from wengert.core.dtypes import float64 as float64
+from wengert.core.dtypes import float8_e4m3fn as float8_e4m3fn
+from wengert.core.dtypes import float8_e4m3fnuz as float8_e4m3fnuz
+from wengert.core.dtypes import float8_e5m2 as float8_e5m2
+from wengert.core.dtypes import float8_e5m2fnuz as float8_e5m2fnuz
+from wengert.core.dtypes import float8_e8m0fnu as float8_e8m0fnu
 from wengert.core.dtypes import get_default_dtype as get_default_dtype
 from wengert.core.dtypes import int16 as _int16
 short = _int16
@@ -613,10 +624,31 @@ from wengert.tensor._removed import matrix_rank as matrix_rank
 from wengert.tensor._removed import solve as solve
 from wengert.tensor._removed import symeig as symeig
 from wengert.tensor._resizing import resize_as_ as resize_as_
+from wengert.tensor.copies import alias_copy as alias_copy
+from wengert.tensor.copies import as_strided_copy as as_strided_copy
+from wengert.tensor.copies import detach_copy as detach_copy
+from wengert.tensor.copies import diagonal_copy as diagonal_copy
+from wengert.tensor.copies import expand_copy as expand_copy
+from wengert.tensor.copies import narrow_copy as narrow_copy
+from wengert.tensor.copies import permute_copy as permute_copy
+from wengert.tensor.copies import select_copy as select_copy
+from wengert.tensor.copies import slice_copy as slice_copy
+from wengert.tensor.copies import split_copy as split_copy
+from wengert.tensor.copies import split_with_sizes_copy as split_with_sizes_copy
+from wengert.tensor.copies import squeeze_copy as squeeze_copy
+from wengert.tensor.copies import t_copy as t_copy
+from wengert.tensor.copies import transpose_copy as transpose_copy
+from wengert.tensor.copies import unbind_copy as unbind_copy
+from wengert.tensor.copies import unfold_copy as unfold_copy
+from wengert.tensor.copies import unsqueeze_copy as unsqueeze_copy
+from wengert.tensor.copies import view_as_complex_copy as view_as_complex_copy
+from wengert.tensor.copies import view_as_real_copy as view_as_real_copy
+from wengert.tensor.copies import view_copy as view_copy
 from wengert.tensor.creation import as_tensor as as_tensor
 from wengert.tensor.creation import asarray as asarray
 from wengert.tensor.creation import empty as empty
 from wengert.tensor.creation import empty_like as empty_like
+from wengert.tensor.creation import empty_permuted as empty_permuted
 from wengert.tensor.creation import empty_strided as empty_strided
 from wengert.tensor.creation import eye as eye
 from wengert.tensor.creation import from_dlpack as from_dlpack
@@ -633,6 +665,9 @@ from wengert.tensor.creation import zeros as zeros
 from wengert.tensor.creation import zeros_like as zeros_like
 from wengert.tensor.gradients import detach as detach
 from wengert.tensor.gradients import detach_ as detach_
+from wengert.tensor.lowrank import lobpcg as lobpcg
+from wengert.tensor.lowrank import pca_lowrank as pca_lowrank
+from wengert.tensor.lowrank import svd_lowrank as svd_lowrank
 from wengert.tensor.printing import get_printoptions as get_printoptions
 from wengert.tensor.printing import set_printoptions as set_printoptions
 from wengert.tensor.random import bernoulli as bernoulli

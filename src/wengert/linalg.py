@@ -40,6 +40,7 @@ from wengert.ops.matrices import (
 )
 from wengert.ops.matrix_functions import chain, checked_exp, matrix_norm, power
 from wengert.ops.numpy_names import either, either_dims
+from wengert.ops.outputs import write_out
 from wengert.ops.pseudoinverse import Tolerance, least_squares, pseudoinverse, rank_of
 from wengert.ops.results import result_of
 from wengert.ops.shape import dtype_of
@@ -52,13 +53,16 @@ from wengert.ops.solving import (
     solve_ex,
     solved_with_lu,
 )
+from wengert.ops.symmetric import ldl_factor as ldl_factor
+from wengert.ops.symmetric import ldl_factor_ex as ldl_factor_ex
+from wengert.ops.symmetric import ldl_solve as ldl_solve
 from wengert.ops.triangular_systems import solve_triangular
 from wengert.ops.variadic import require_tensor
 
 # Decompositions
 
 
-def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The triangular factor of Hermitian positive-definite matrices: A = L @ L.mH.
 
     With `upper` it is that of A = U.mH @ U, and the upper triangle is read. Raises
@@ -69,10 +73,12 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     tensor([[2., 0.],
             [1., 2.]])
     """
+    if out is not None:
+        return write_out(cholesky, out, A, upper=upper)
     return cholesky_factor(A, upper, "linalg.cholesky")
 
 
-def qr(A: Tensor, mode: str = "reduced") -> Any:
+def qr(A: Tensor, mode: str = "reduced", *, out: tuple[Tensor, ...] | None = None) -> Any:
     """Q and R of A = Q @ R: orthonormal columns, and an upper triangle.
 
     "complete" makes Q square; "r" computes R alone, without a derivative.
@@ -81,10 +87,18 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     >>> wengert.linalg.qr(wengert.tensor([[3.0], [4.0]])).R
     tensor([[-5.]])
     """
+    if out is not None:
+        return write_out(qr, out, A, mode)
     return result_of("linalg_qr", *qr_factors(A, mode))
 
 
-def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+def svd(
+    A: Tensor,
+    full_matrices: bool = True,
+    *,
+    driver: str | None = None,
+    out: tuple[Tensor, ...] | None = None,
+) -> Any:
     """U, S and Vh of A = U @ diag(S) @ Vh, the largest singular value first.
 
     Without `full_matrices`, U and Vh have no more vectors than there are singular values.
@@ -94,6 +108,8 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     >>> wengert.linalg.svd(wengert.tensor([[3.0, 0.0], [0.0, 4.0]])).S
     tensor([4., 3.])
     """
+    if out is not None:
+        return write_out(svd, out, A, full_matrices, driver=driver)
     if driver is not None:
         raise RuntimeError(
             f"torch.linalg.svd: keyword argument `driver={driver!r}` is only supported on CUDA"
@@ -102,7 +118,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     return result_of("linalg_svd", *svd_factors(A, full_matrices))
 
 
-def eigh(A: Tensor, UPLO: str = "L") -> Any:
+def eigh(A: Tensor, UPLO: str = "L", *, out: tuple[Tensor, ...] | None = None) -> Any:
     """Eigenvalues, the smallest first, and orthonormal eigenvectors of Hermitian matrices.
 
     One triangle is read, the lower or the upper one.
@@ -111,20 +127,24 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
     >>> wengert.linalg.eigh(wengert.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
     tensor([1., 3.])
     """
+    if out is not None:
+        return write_out(eigh, out, A, UPLO)
     return result_of("linalg_eigh", *hermitian_eigen(A, UPLO))
 
 
-def eig(A: Tensor) -> Any:
+def eig(A: Tensor, *, out: tuple[Tensor, ...] | None = None) -> Any:
     """Eigenvalues, in no order, and eigenvectors of norm 1; both complex.
 
     >>> import wengert
     >>> wengert.linalg.eig(wengert.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues
     tensor([0.+1.j, 0.-1.j])
     """
+    if out is not None:
+        return write_out(eig, out, A)
     return result_of("linalg_eig", *general_eigen(A))
 
 
-def householder_product(input: Tensor, tau: Tensor) -> Tensor:
+def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of a product of reflections, as `geqrf` leaves them.
 
     >>> import wengert
@@ -132,6 +152,8 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     tensor([[-0.6000],
             [-0.8000]])
     """
+    if out is not None:
+        return write_out(householder_product, out, input, tau)
     name = "linalg.householder_product"
     check_matrix(name, input, "input")
     m, n = input.shape[-2:]
@@ -161,7 +183,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
 # Inverses, determinants and equations
 
 
-def inv(A: Tensor) -> Tensor:
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of each square matrix; raises LinAlgError for singular ones.
 
     >>> import wengert
@@ -169,31 +191,43 @@ def inv(A: Tensor) -> Tensor:
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
+    if out is not None:
+        return write_out(inv, out, A)
     return inverse_of_matrices("linalg.inv", A, "linalg.inv")
 
 
-def det(A: Tensor) -> Tensor:
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of each square matrix. Its gradient is right where it is zero as well.
 
     >>> import wengert
     >>> wengert.linalg.det(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(-2.)
     """
+    if out is not None:
+        return write_out(det, out, A)
     return checked_det(A)
 
 
-def slogdet(A: Tensor) -> Any:
+def slogdet(A: Tensor, *, out: tuple[Tensor, ...] | None = None) -> Any:
     """The sign of the determinant and the logarithm of its magnitude.
 
     >>> import wengert
     >>> wengert.linalg.slogdet(wengert.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
     tensor(-1.)
     """
+    if out is not None:
+        return write_out(slogdet, out, A)
     return result_of("linalg_slogdet", *slogdet_of("linalg.slogdet", A))
 
 
 def lu_solve(
-    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
+    LU: Tensor,
+    pivots: Tensor,
+    B: Tensor,
+    *,
+    left: bool = True,
+    adjoint: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """X of A @ X = B for what `lu_factor` made of A; of X @ A = B without `left`.
 
@@ -203,10 +237,19 @@ def lu_solve(
     tensor([[1.],
             [1.]])
     """
+    if out is not None:
+        return write_out(lu_solve, out, LU, pivots, B, left=left, adjoint=adjoint)
     return solved_with_lu(LU, pivots, B, left, adjoint)
 
 
-def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+def lstsq(
+    A: Tensor,
+    B: Tensor,
+    rcond: float | None = None,
+    *,
+    driver: str | None = None,
+    out: tuple[Tensor, ...] | None = None,
+) -> Any:
     """The X of least norm among those with the least |A @ X - B|, residuals and the rank.
 
     Residuals are there for `driver` "gels", "gelsd" and "gelss", if A has more rows than
@@ -219,6 +262,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     tensor([[1.0000],
             [2.0000]])
     """
+    if out is not None:
+        return write_out(lstsq, out, A, B, rcond, driver=driver)
     return least_squares(A, B, rcond, driver)
 
 
@@ -229,6 +274,7 @@ def pinv(
     *,
     atol: Tolerance = None,
     rtol: Tolerance = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The pseudoinverse; singular values within max(atol, rtol * the largest) count as zero.
 
@@ -238,6 +284,8 @@ def pinv(
     >>> wengert.linalg.pinv(wengert.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
     """
+    if out is not None:
+        return write_out(pinv, out, A, rcond, hermitian, atol=atol, rtol=rtol)
     if rcond is not None:
         atol, rtol = 0.0, rcond
     return pseudoinverse(A, atol, rtol, hermitian)
@@ -250,6 +298,7 @@ def matrix_rank(
     *,
     atol: Tolerance = None,
     rtol: Tolerance = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The number of singular values above max(atol, rtol * the largest).
 
@@ -259,18 +308,22 @@ def matrix_rank(
     >>> wengert.linalg.matrix_rank(wengert.ones(3, 3))
     tensor(1)
     """
+    if out is not None:
+        return write_out(matrix_rank, out, A, tol, hermitian, atol=atol, rtol=rtol)
     if tol is not None:
         atol, rtol = tol, 0.0
     return rank_of(A, atol, rtol, hermitian)
 
 
-def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A as a map from its last dimensions to its first `ind`.
 
     >>> import wengert
     >>> wengert.linalg.tensorinv(wengert.eye(6).reshape(2, 3, 6)).shape
     torch.Size([6, 2, 3])
     """
+    if out is not None:
+        return write_out(tensorinv, out, A, ind)
     require_tensor("linalg.tensorinv", "A", A)
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', got {ind}")
@@ -283,13 +336,17 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inv(A.reshape(prod(first), prod(last))).reshape(*last, *first)
 
 
-def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tensor:
+def tensorsolve(
+    A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """X of tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end before.
 
     >>> import wengert
     >>> wengert.linalg.tensorsolve(wengert.eye(6).reshape(2, 3, 6), wengert.ones(2, 3))
     tensor([1., 1., 1., 1., 1., 1.])
     """
+    if out is not None:
+        return write_out(tensorsolve, out, A, B, dims)
     require_tensor("linalg.tensorsolve", "A", A)
     require_tensor("linalg.tensorsolve", "B", B, 2)
     if dims is not None:
@@ -316,6 +373,7 @@ def vector_norm(
     dtype: DType | None = None,
     axis: Dims = None,
     keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The norm of order `ord` of the elements over `dim`, or over everything.
 
@@ -327,6 +385,8 @@ def vector_norm(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("vector_norm", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(vector_norm, out, x, ord, dim, keepdim, dtype=dtype)
     if not isinstance(ord, int | float):
         raise RuntimeError(f"linalg.vector_norm: ord must be a number, but got {ord!r}")
     return ops.norm(x, float(ord), dim, keepdim, dtype)
@@ -341,6 +401,7 @@ def norm(
     dtype: DType | None = None,
     axis: Dims = None,
     keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`vector_norm` or `matrix_norm`, as `dim` names one dimension or two.
 
@@ -353,6 +414,8 @@ def norm(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("norm", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(norm, out, A, ord, dim, keepdim, dtype=dtype)
     require_tensor("linalg.norm", "A", A)
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)
@@ -367,7 +430,7 @@ def norm(
     return vector_norm(A, ord, dim, keepdim, dtype=dtype)
 
 
-def cond(A: Tensor, p: float | str | None = None) -> Tensor:
+def cond(A: Tensor, p: float | str | None = None, *, out: Tensor | None = None) -> Tensor:
     """How much solving equations with A may magnify errors, in a norm of order `p` (2).
 
     Infinite for singular matrices.
@@ -376,6 +439,8 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     >>> wengert.linalg.cond(wengert.tensor([[4.0, 0.0], [0.0, 2.0]]))
     tensor(2.)
     """
+    if out is not None:
+        return write_out(cond, out, A, p)
     name = "linalg.cond"
     check_matrix(name, A)
     if p is None or p in (2, -2):
@@ -391,17 +456,19 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     return ops.where(info == 0, out, float("inf"))
 
 
-def matmul(input: Tensor, other: Tensor) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The same as `wengert.matmul`.
 
     >>> import wengert
     >>> wengert.linalg.matmul(wengert.tensor([[1.0, 2.0]]), wengert.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
+    if out is not None:
+        return write_out(matmul, out, input, other)
     return _matmul(input, other)
 
 
-def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the order that costs least.
 
     The first may be a row and the last a column with one dimension.
@@ -412,10 +479,12 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     tensor([[4., 4.],
             [4., 4.]])
     """
+    if out is not None:
+        return write_out(multi_dot, out, tensors)
     return chain("multi_dot", tensors)
 
 
-def matrix_power(A: Tensor, n: int) -> Tensor:
+def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The n-th power of each square matrix; of its inverse for negative `n`.
 
     >>> import wengert
@@ -423,6 +492,8 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     tensor([[1., 3.],
             [0., 1.]])
     """
+    if out is not None:
+        return write_out(matrix_power, out, A, n)
     return power(A, n)
 
 
@@ -437,7 +508,14 @@ def matrix_exp(A: Tensor) -> Tensor:
     return checked_exp(A)
 
 
-def cross(input: Tensor, other: Tensor, *, dim: int = -1, axis: int | None = None) -> Tensor:
+def cross(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dim: int = -1,
+    axis: int | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """Vector product along `dim`, of length 3; the others broadcast.
 
     >>> import wengert
@@ -447,10 +525,14 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, axis: int | None = Non
     """
     if axis is not None:
         dim = either("cross", "dim", dim, axis, -1)
+    if out is not None:
+        return write_out(cross, out, input, other, dim=dim)
     return ops.cross(input, other, dim)
 
 
-def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, axis: int | None = None) -> Tensor:
+def vecdot(
+    x: Tensor, y: Tensor, *, dim: int = -1, axis: int | None = None, out: Tensor | None = None
+) -> Tensor:
     """The sum of products of the conjugate of `x` with `y`, along `dim`.
 
     >>> import wengert
@@ -459,6 +541,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, axis: int | None = None) -> T
     """
     if axis is not None:
         dim = either("vecdot", "dim", dim, axis, -1)
+    if out is not None:
+        return write_out(vecdot, out, x, y, dim=dim)
     require_tensor("linalg.vecdot", "x", x)
     require_tensor("linalg.vecdot", "y", y, 2)
     for name, t in (("x", x), ("y", y)):
@@ -501,11 +585,11 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
-    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
-    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
-    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
-    "vector_norm",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex",
+    "ldl_solve", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp",
+    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet",
+    "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve",
+    "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 publish_module("torch.linalg", __all__, globals())

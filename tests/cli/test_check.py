@@ -18,7 +18,7 @@ PROGRAM = """
     import torch
     import torch.nn as nn
     import torch.nn.functional as F
-    from torch import lobpcg, optim
+    from torch import ormqr, optim
     from torch.optim.adam import Adam
     raise SystemExit("this must not run")
     try:
@@ -26,7 +26,7 @@ PROGRAM = """
     except ImportError:
         pass
     x = torch.zeroz(2)
-    y = torch.add(x, x, out=x)
+    y = torch.add(x, x, beta=2) + torch.mul(x, x, out=x) + torch.cat([x], out=x)
     torch.sum(x, axis=0, keepdims=True)
     z = x.dequantize()
     if hasattr(torch, "nested"):
@@ -42,10 +42,10 @@ PROGRAM = """
 """
 # The line, the name and the kind of what is to be found.
 FOUND = {
-    (5, "torch.lobpcg", "missing"),
+    (5, "torch.ormqr", "missing"),
     (9, "torch.package", "missing"),
     (12, "torch.zeroz", "unknown"),
-    (13, "torch.add(out)", "keyword"),
+    (13, "torch.add(beta)", "keyword"),
     (15, "torch.Tensor.dequantize", "missing"),
     (17, "torch.nested", "missing"),
     (18, "torch.nn.Liner", "unknown"),
@@ -71,7 +71,10 @@ def test_text(tmp_path: Path) -> None:
     result = wengert("check", str(script(tmp_path, PROGRAM)))
     text = result.stdout
     assert "this must not run" not in text + result.stderr
-    assert ":5: torch.lobpcg: wengert has no torch.lobpcg yet; instead: linalg.eigh" in text
+    assert (
+        ":5: torch.ormqr: wengert has no torch.ormqr yet; instead: linalg.householder_product"
+        in text
+    )
     assert "torch.zeroz: no such name in PyTorch 2.13 either; did you mean torch.zeros" in text
     assert ":9: torch.package: " in text
     assert "(the program goes on without it)" in text

@@ -332,6 +332,7 @@ LOSSES: list[tuple[str, dict[str, Any], Inputs]] = [
     ("HuberLoss", {"delta": 0.5}, PAIR),
     ("NLLLoss", {"ignore_index": 1}, log_probabilities),
     ("CrossEntropyLoss", {"label_smoothing": 0.1}, classes),
+    ("LinearCrossEntropyLoss", {"in_features": 3, "num_classes": 5}, classes),
     ("CrossEntropyLoss", {}, two_distributions),
     ("BCELoss", {}, probabilities),
     ("BCEWithLogitsLoss", {}, logits),

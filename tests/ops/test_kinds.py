@@ -14,6 +14,7 @@ import pytest
 import wengert
 from tests.ops import calls
 from tests.ops.rows import Row, all_rows
+from wengert.ops import arithmetic
 from wengert.ops.op import REGISTRY, Op
 
 Sample = dict[str, Any]
@@ -111,8 +112,16 @@ def sampled() -> None:
     wengert.distributions.Dirichlet(p).rsample()
 
 
+def halved() -> None:
+    """Numbers beside halves, where float32 stands for these."""
+    x = wengert.arange(6.0) + 1
+    for function in (arithmetic._mul_halves, arithmetic._div_halves):
+        function(x, 0.3)
+    arithmetic._quotient_of_halves(x, 0.3)
+
+
 # What no row reaches.
-PROGRAMS = [overwritten, normalised, sampled]
+PROGRAMS = [overwritten, normalised, sampled, halved]
 
 
 def replace_forward(op: Op, forward: Callable[..., Any]) -> None:

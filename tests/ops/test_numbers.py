@@ -62,3 +62,77 @@ def test_floats_take_what_torchs_take(name: str, value: float, torch: Any) -> No
 def test_what_does_not_fit_is_named(function: str) -> None:
     with pytest.raises(RuntimeError, match=r"to type int8 without overflow: \w+\(\) got 300"):
         CALLS[function](wengert, wengert.tensor([0, 5], dtype=wengert.int8), 300)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("number", [0.1, 3, 1 / 3, 7e4, 1e-5, 123.456, 2049, 1e39, -0.7])
+def test_halves_times_a_number_round_once(torch: Any, dtype: str, number: float) -> None:
+    """All values of the dtype; the number is no half, and is not rounded to one."""
+    bits = np.arange(2**16, dtype=np.uint16).view(np.int16)
+    found = []
+    for library in (wengert, torch):
+        x = library.from_numpy(bits.copy()).view(getattr(library, dtype))
+        results = [x * number, number * x, x / number, x.clone().mul_(number)]
+        found.append([r.float().numpy() for r in results])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.torch
+def test_gradients_of_halves_times_a_number(torch: Any) -> None:
+    found = []
+    for library in (wengert, torch):
+        x = library.arange(1, 50).half().requires_grad_(True)
+        y = 0.1 * x / 0.3
+        (g,) = library.autograd.grad(y.sum(), x, create_graph=True)
+        found.append((type(y.grad_fn).__name__, y.tolist(), g.tolist(), g.requires_grad))
+    assert found[0] == found[1]
+    x = wengert.arange(1, 9).half().requires_grad_(True)
+    (0.7 / x).sum().backward()
+    np.testing.assert_allclose(x.grad.float().numpy(), -0.7 / np.arange(1, 9) ** 2, 2e-3)
+
+
+BEYOND: list[Callable[[Any, Any], Any]] = [
+    lambda t, x: t.where(x > 0, x, 1e300),
+    lambda t, x: t.where(x > 0, 1e300, x),
+    lambda t, x: t.nn.functional.elu(x, 1e300),
+    lambda t, x: t.nn.functional.leaky_relu(x, 1e300),
+    lambda t, x: t.nn.functional.softplus(x, 1e300),
+    lambda t, x: t.celu(x, 1e300),
+    lambda t, x: t.add(x, x, alpha=1e300),
+    lambda t, x: t.sub(x, x, alpha=-1e300),
+    lambda t, x: t.add(x.half(), x.half(), alpha=7e4),
+    lambda t, x: t.add(x.char(), x.char(), alpha=300),
+    lambda t, x: t.lerp(x, x, 1e300),
+    lambda t, x: t.addcmul(x, x, x, value=1e300),
+    lambda t, x: t.addcdiv(x, x, x, value=1e300),
+    lambda t, x: t.masked_fill(x, x > 0, t.tensor(1e300, dtype=t.float64)),
+    lambda t, x: t.masked_fill(x.byte(), x > 0, t.tensor(300)),
+    lambda t, x: x.int().masked_fill_(x > 0, t.tensor(2**40)),
+    lambda t, x: t.index_fill(x.byte(), 0, t.tensor([0]), t.tensor(300)),
+]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("call", BEYOND)
+def test_numbers_that_the_dtype_has_no_place_for(
+    torch: Any, call: Callable[[Any, Any], Any]
+) -> None:
+    for library in (torch, wengert):
+        with pytest.raises(RuntimeError, match="value cannot be converted to type"):
+            call(library, library.ones(3))
+
+
+@pytest.mark.torch
+def test_infinities_and_what_fits_pass(torch: Any) -> None:
+    found = []
+    for t in (torch, wengert):
+        x, yes = t.ones(2), t.tensor([True, False])
+        found.append([
+            t.where(yes, x, float("inf")).tolist(), t.add(x, x, alpha=float("inf")).tolist(),
+            t.where(yes, x.double(), 1e300).tolist(), t.where(yes, x.half(), 7e4).tolist(),
+            x.byte().masked_fill(yes, t.tensor(-1)).tolist(),
+            x.int().masked_fill(yes, t.tensor(1.5)).tolist(),
+        ])  # fmt: skip
+    assert found[0] == found[1]

@@ -22,8 +22,6 @@ KNOWN: tuple[Difference, ...] = (
     Difference(
         r"complex|view_as_complex", r"float16", "complex numbers of halves: NumPy has none"
     ),
-    Difference(r".*", r"unexpected keyword argument 'out'", "operations take no out="),
-    Difference(r"multinomial", r"Long tensor out", "operations take no out="),
     Difference(
         r"nn\.functional\.grid_sample", r"^b?float16",
         "positions are computed in float32, where PyTorch rounds",

@@ -119,7 +119,7 @@ VALUES = ("True", "2", "2.5", "1j", "T.ones((), dtype=T.float64)", "T.ones(2, dt
 def test_result_types_equal_torch(a: str, torch: Any) -> None:
     for b in VALUES:
         if {a, b} == {"1j", "T.ones(2, dtype=T.float16)"}:
-            continue  # complex32 in torch; there is none here
+            continue  # complex32 in torch, a name only here
         assert_same(torch, f"T.result_type({a}, {b})")
 
 

@@ -194,6 +194,8 @@ def _takes(value: Any, keyword: str) -> bool:
     """Whether a call may name an argument."""
     if not callable(value) or getattr(value, "__hash__", None) is None:
         return True
+    if keyword == "out" and hasattr(value, "op"):
+        return bool(value.op.takes_out)
     names = _parameters(value)
     return names is None or keyword in names or _NUMPY_NAMES.get(keyword) in names
 

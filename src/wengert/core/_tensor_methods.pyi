@@ -136,13 +136,13 @@ class TensorMethods:
         """Inverse of `cosh`; NaN below 1."""
     def acosh_(self) -> Tensor:
         """In-place form of `acosh`."""
-    def add(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
+    def add(self, other: Any, *older: Any, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """``input + alpha * other``, element by element, with broadcasting."""
-    def add_(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
+    def add_(self, other: Any, *older: Any, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """In-place form of `add`."""
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1, out: Tensor | None = None) -> Tensor:
         """beta * input + alpha * (the sum of the products of the matrices of two batches)."""
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1, out: Tensor | None = None) -> Tensor:
         """In-place form of `addbmm`."""
     def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: complex = 1) -> Tensor:
         """``input + value * tensor1 / tensor2``, with broadcasting; floating-point only."""
@@ -156,13 +156,13 @@ class TensorMethods:
         """beta * input + alpha * (mat1 @ mat2); `input` broadcasts, and beta=0 leaves it out."""
     def addmm_(self, mat1: Operand, mat2: Operand, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
         """In-place form of `addmm`."""
-    def addmv(self, mat: Tensor, vec: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    def addmv(self, mat: Tensor, vec: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1, out: Tensor | None = None) -> Tensor:
         """beta * input + alpha * (mat @ vec)."""
-    def addmv_(self, mat: Tensor, vec: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    def addmv_(self, mat: Tensor, vec: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1, out: Tensor | None = None) -> Tensor:
         """In-place form of `addmv`."""
-    def addr(self, vec1: Tensor, vec2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    def addr(self, vec1: Tensor, vec2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1, out: Tensor | None = None) -> Tensor:
         """beta * input + alpha * outer(vec1, vec2)."""
-    def addr_(self, vec1: Tensor, vec2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    def addr_(self, vec1: Tensor, vec2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1, out: Tensor | None = None) -> Tensor:
         """In-place form of `addr`."""
     def adjoint(self) -> Tensor:
         """The conjugate transpose of a matrix or of each matrix in a batch."""
@@ -174,9 +174,9 @@ class TensorMethods:
         """Largest elements over `dim`, or over everything. Ties share the gradient."""
     def amin(self, dim: Dims = ..., keepdim: _bool = False) -> Tensor:
         """Smallest elements over `dim`, or over everything. Ties share the gradient."""
-    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False, axis: _int | None = None, keepdims: _bool | None = None) -> MinMax:
+    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False, axis: _int | None = None, keepdims: _bool | None = None, out: tuple[Tensor, ...] | None = None) -> MinMax:
         """The smallest and the largest elements over `dim`, or over everything."""
-    def angle(self) -> Tensor:
+    def angle(self, *, out: Tensor | None = None) -> Tensor:
         """Angle of each element in the complex plane, in radians."""
     def any(self, dim: Dims | None = None, keepdim: _bool = False) -> Tensor:
         """Whether any element over `dim` is non-zero: bool, or uint8 for uint8."""
@@ -220,6 +220,8 @@ class TensorMethods:
         """The indices of the elements that are not zero, a row each."""
     def as_strided(self, size: tuple[_int, ...], stride: tuple[_int, ...], storage_offset: _int | None = None) -> Tensor:
         """A view of the input's memory with the given shape, strides and offset, in elements."""
+    def as_strided_(self, size: tuple[_int, ...], stride: tuple[_int, ...], storage_offset: _int | None = None) -> Tensor:
+        """In-place form of `as_strided`; no element is written."""
     def as_strided_scatter(self, src: Tensor, size: tuple[_int, ...], stride: tuple[_int, ...], storage_offset: _int | None = None) -> Tensor:
         """A copy of the input with the elements `as_strided` would select replaced by `src`."""
     def as_subclass(self, cls: _type[Tensor]) -> Tensor:
@@ -304,29 +306,29 @@ class TensorMethods:
         """This tensor as torch.complex64; itself where it already is."""
     def char(self, memory_format: Any = ...) -> Tensor:
         """This tensor as torch.int8; itself where it already is."""
-    def cholesky(self, upper: _bool = False) -> Tensor:
+    def cholesky(self, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
         """The triangular factor of Hermitian positive-definite matrices: input = L @ L.mH."""
-    def cholesky_inverse(self, upper: _bool = False) -> Tensor:
+    def cholesky_inverse(self, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
         """The inverse of the matrix given by its Cholesky factor (L, or U with `upper`)."""
-    def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor:
+    def cholesky_solve(self, input2: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
         """X of A @ X = input, for A given by its Cholesky factor `input2` (L, or U with `upper`)."""
     def chunk(self, chunks: _int, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
         """Split along a dimension into at most `chunks` equal parts; the last may be smaller."""
-    def clamp(self, min: Any = None, max: Any = None) -> Tensor:
+    def clamp(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
         """Elements limited to [min, max]; the bounds are both numbers or both tensors, or None."""
-    def clamp_(self, min: Any = None, max: Any = None) -> Tensor:
+    def clamp_(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `clamp`."""
-    def clamp_max(self, max: Any) -> Tensor:
+    def clamp_max(self, max: Any, *, out: Tensor | None = None) -> Tensor:
         """Elements limited from above by `max`, a number or a tensor."""
-    def clamp_max_(self, max: Any) -> Tensor:
+    def clamp_max_(self, max: Any, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `clamp_max`."""
-    def clamp_min(self, min: Any) -> Tensor:
+    def clamp_min(self, min: Any, *, out: Tensor | None = None) -> Tensor:
         """Elements limited from below by `min`, a number or a tensor."""
-    def clamp_min_(self, min: Any) -> Tensor:
+    def clamp_min_(self, min: Any, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `clamp_min`."""
-    def clip(self, min: Any = None, max: Any = None) -> Tensor:
+    def clip(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
         """Elements limited to [min, max]; the bounds are both numbers or both tensors, or None."""
-    def clip_(self, min: Any = None, max: Any = None) -> Tensor:
+    def clip_(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `clip`."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy of the input; gradients pass through it."""
@@ -336,9 +338,9 @@ class TensorMethods:
         """The column of each value (or block) of a tensor in CSR or BSR."""
     def conj(self) -> Tensor:
         """Complex conjugate of each element; a real tensor is returned as it is."""
-    def conj_physical(self) -> Tensor:
+    def conj_physical(self, *, out: Tensor | None = None) -> Tensor:
         """As `conj`: conjugates are always computed eagerly here."""
-    def conj_physical_(self) -> Tensor:
+    def conj_physical_(self, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `conj_physical`."""
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The input itself if it is contiguous, otherwise a contiguous copy."""
@@ -364,23 +366,23 @@ class TensorMethods:
         """Covariances of the rows of a matrix, whose columns are observations."""
     def cpu(self, memory_format: Any = ...) -> Tensor:
         """The tensor itself: all are on the CPU. With `memory_format` a copy, if it lies otherwise."""
-    def cross(self, other: Tensor, dim: _int | None = None, *, axis: _int | None = None) -> Tensor:
+    def cross(self, other: Tensor, dim: _int | None = None, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """Vector product along `dim`, of length 3; the others broadcast."""
     def crow_indices(self) -> Tensor:
         """Where each row (of blocks) of a tensor in CSR or BSR begins among the column indices."""
     def cuda(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> Tensor:
         """Raise AssertionError, as in a PyTorch without CUDA."""
-    def cummax(self, dim: _int = ..., *, axis: _int | None = None) -> ValuesIndices:
+    def cummax(self, dim: _int = ..., *, axis: _int | None = None, out: tuple[Tensor, ...] | None = None) -> ValuesIndices:
         """Running maximum along `dim`, and the index of its latest occurrence."""
-    def cummin(self, dim: _int = ..., *, axis: _int | None = None) -> ValuesIndices:
+    def cummin(self, dim: _int = ..., *, axis: _int | None = None, out: tuple[Tensor, ...] | None = None) -> ValuesIndices:
         """Running minimum along `dim`, and the index of its latest occurrence."""
-    def cumprod(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None) -> Tensor:
+    def cumprod(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """Running product along `dim`; integers and booleans give int64."""
-    def cumprod_(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None) -> Tensor:
+    def cumprod_(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """In-place form of `cumprod`."""
-    def cumsum(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None) -> Tensor:
+    def cumsum(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """Running sum along `dim`; integers and booleans give int64."""
-    def cumsum_(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None) -> Tensor:
+    def cumsum_(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """In-place form of `cumsum`."""
     @property
     def data(self) -> Tensor: ...
@@ -394,7 +396,7 @@ class TensorMethods:
         """In-place form of `deg2rad`."""
     def dense_dim(self) -> _int:
         """How many dimensions, the last ones, are dense."""
-    def det(self) -> Tensor:
+    def det(self, *, out: Tensor | None = None) -> Tensor:
         """The determinant of each square matrix. Its gradient is correct for singular matrices, too."""
     def detach(self) -> Tensor:
         """Return a tensor with the same memory, cut off from the graph."""
@@ -402,7 +404,7 @@ class TensorMethods:
         """Cut this tensor off from the graph, in place. RuntimeError for a view."""
     @property
     def device(self) -> Any: ...
-    def diag(self, diagonal: _int = 0) -> Tensor:
+    def diag(self, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
         """The diagonal of a matrix as a vector, or a matrix with a vector as its diagonal."""
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
         """Matrices with the input's last dimension on their diagonals, zero elsewhere."""
@@ -412,7 +414,7 @@ class TensorMethods:
         """The diagonal over two dimensions as a view; it becomes the last dimension."""
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """A copy of the input with a `diagonal` replaced by `src`."""
-    def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, axis: _int | None = None) -> Tensor:
+    def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """The n-th difference along `dim`, of the input with `prepend` and `append` added at its ends."""
     def digamma(self) -> Tensor:
         """The derivative of `lgamma`."""
@@ -424,13 +426,13 @@ class TensorMethods:
         """The dimensions from the widest stride to the narrowest."""
     def dist(self, other: Tensor, p: _float = 2) -> Tensor:
         """The p-norm of the difference of two tensors, which broadcast."""
-    def div(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    def div(self, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
         """Quotient, element by element; integers give the default floating-point dtype."""
-    def div_(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    def div_(self, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
         """In-place form of `div`."""
-    def divide(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    def divide(self, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
         """Quotient, element by element; integers give the default floating-point dtype."""
-    def divide_(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    def divide_(self, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
         """In-place form of `divide`."""
     def dot(self, tensor: Operand) -> Tensor:
         """Sum of the products of two 1-D tensors of equal length and dtype."""
@@ -498,17 +500,17 @@ class TensorMethods:
         """The rows in reverse order."""
     def float(self, memory_format: Any = ...) -> Tensor:
         """This tensor as torch.float32; itself where it already is."""
-    def float_power(self, exponent: Any) -> Tensor:
+    def float_power(self, exponent: Any, *, out: Tensor | None = None) -> Tensor:
         """`pow` in double precision: float64, or complex128 if either is complex."""
-    def float_power_(self, exponent: Any) -> Tensor:
+    def float_power_(self, exponent: Any, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `float_power`."""
     def floor(self) -> Tensor:
         """The largest integer not above each element, in the same dtype."""
     def floor_(self) -> Tensor:
         """In-place form of `floor`."""
-    def floor_divide(self, other: Any) -> Tensor:
+    def floor_divide(self, other: Any, *, out: Tensor | None = None) -> Tensor:
         """Quotient rounded towards minus infinity, the operator ``//``."""
-    def floor_divide_(self, other: Any) -> Tensor:
+    def floor_divide_(self, other: Any, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `floor_divide`."""
     def fmax(self, other: Operand) -> Tensor:
         """The larger of two elements; NaN only if both are."""
@@ -522,7 +524,7 @@ class TensorMethods:
         """The fractional part of each element, with its sign."""
     def frac_(self) -> Tensor:
         """In-place form of `frac`."""
-    def frexp(self) -> Any:
+    def frexp(self, *, out: tuple[Tensor, ...] | None = None) -> Any:
         """Mantissas with magnitudes in [0.5, 1), and exponents of two (int32)."""
     def gather(self, dim: _int, index: Operand, *, sparse_grad: _bool = False) -> Tensor:
         """For each element of `index`, the input's element at that place along `dim`."""
@@ -536,9 +538,9 @@ class TensorMethods:
         """In-place form of `ge`."""
     def geometric_(self, p: _float, *, generator: Generator | None = None) -> Tensor:
         """Fill with numbers of trials until the first success, of probability `p`."""
-    def geqrf(self) -> Any:
+    def geqrf(self, *, out: tuple[Tensor, ...] | None = None) -> Any:
         """A QR factorization in LAPACK's packed form, for `linalg.householder_product`; no derivative."""
-    def ger(self, vec2: Tensor) -> Tensor:
+    def ger(self, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The same as `outer`."""
     def get_device(self) -> _int:
         """-1, the number of the CPU."""
@@ -564,13 +566,13 @@ class TensorMethods:
         """This tensor as torch.float16; itself where it already is."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
         """0 where ``|x| <= lambd``, else x."""
-    def heaviside(self, values: Tensor) -> Tensor:
+    def heaviside(self, values: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The step function: 0 left of zero, 1 right of it, and `values` at zero."""
-    def heaviside_(self, values: Tensor) -> Tensor:
+    def heaviside_(self, values: Tensor, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `heaviside`."""
-    def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
+    def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
         """Counts in `bins` equal bins between `min` and `max`; both 0 means the input's range."""
-    def histogram(self, bins: _int | Tensor = 100, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> Any:
+    def histogram(self, bins: _int | Tensor = 100, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: tuple[Tensor, ...] | None = None) -> Any:
         """Counts (or sums of `weight`) in bins, and the bins' edges."""
     def hsplit(self, indices_or_sections: _int | Sequence[_int]) -> tuple[Tensor, ...]:
         """`tensor_split` into equal parts along the columns (a vector's only dimension)."""
@@ -578,9 +580,9 @@ class TensorMethods:
         """The hypotenuse ``sqrt(input**2 + other**2)``, without intermediate overflow."""
     def hypot_(self, other: Operand) -> Tensor:
         """In-place form of `hypot`."""
-    def i0(self) -> Any:
+    def i0(self, *, out: Tensor | None = None) -> Any:
         """The modified Bessel function of the first kind and order 0."""
-    def i0_(self) -> Tensor:
+    def i0_(self, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `i0`."""
     def igamma(self, other: Operand) -> Tensor:
         """The regularised lower incomplete gamma function of shape `input` up to `other`."""
@@ -610,19 +612,19 @@ class TensorMethods:
         """A copy of the input with `values`, broadcast, at ``input[indices]``, or added there."""
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place form of `index_put`."""
-    def index_reduce(self, dim: _int = ..., index: Tensor = ..., source: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None) -> Tensor:
+    def index_reduce(self, dim: _int = ..., index: Tensor = ..., source: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """A copy of the input with the slices of `source` reduced into it at the indices."""
-    def index_reduce_(self, dim: _int = ..., index: Tensor = ..., source: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None) -> Tensor:
+    def index_reduce_(self, dim: _int = ..., index: Tensor = ..., source: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """In-place form of `index_reduce`."""
     def index_select(self, dim: _int, index: Operand) -> Tensor:
         """The slices of a dimension selected by an index vector (int64 or int32)."""
     def indices(self) -> Tensor:
         """The indices (sparse dimensions, values) of a coalesced tensor in COO."""
-    def inner(self, other: Tensor) -> Tensor:
+    def inner(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Sums of products over the last dimension of both tensors; a 0-d tensor scales the other."""
     def int(self, memory_format: Any = ...) -> Tensor:
         """This tensor as torch.int32; itself where it already is."""
-    def inverse(self) -> Tensor:
+    def inverse(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse of each square matrix; raises `linalg.LinAlgError` for singular ones."""
     def is_coalesced(self) -> _bool:
         """Whether the indices of a tensor in COO are sorted, and each of them is there once."""
@@ -692,9 +694,9 @@ class TensorMethods:
         """Return the single element as a Python number; RuntimeError unless there is exactly one."""
     @property
     def itemsize(self) -> Any: ...
-    def kron(self, other: Tensor) -> Tensor:
+    def kron(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Kronecker product: each element of `input` replaced by the product of it and `other`."""
-    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None) -> ValuesIndices:
+    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None, out: tuple[Tensor, ...] | None = None) -> ValuesIndices:
         """The k-th smallest element along `dim` (k counts from 1) and its index."""
     @property
     def layout(self) -> Any: ...
@@ -702,17 +704,17 @@ class TensorMethods:
         """Least common multiple."""
     def lcm_(self, other: Operand) -> Tensor:
         """In-place form of `lcm`."""
-    def ldexp(self, other: Tensor) -> Tensor:
+    def ldexp(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``input * 2 ** other``."""
-    def ldexp_(self, other: Tensor) -> Tensor:
+    def ldexp_(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `ldexp`."""
     def le(self, other: Operand) -> Tensor:
         """Whether ``input <= other``."""
     def le_(self, other: Operand) -> Tensor:
         """In-place form of `le`."""
-    def lerp(self, end: Tensor, weight: Any) -> Tensor:
+    def lerp(self, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
         """``input + weight * (end - input)``; all tensors must have the same dtype."""
-    def lerp_(self, end: Tensor, weight: Any) -> Tensor:
+    def lerp_(self, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `lerp`."""
     def less(self, other: Operand) -> Tensor:
         """Whether ``input < other``."""
@@ -744,7 +746,7 @@ class TensorMethods:
         """In-place form of `log`."""
     def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: Generator | None = None) -> Tensor:
         """Fill with numbers whose logarithms are normal."""
-    def log_softmax(self, dim: _int = ..., dtype: DType | None = None, *, axis: _int | None = None) -> Tensor:
+    def log_softmax(self, dim: _int = ..., dtype: DType | None = None, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """The logarithm of `softmax` along `dim`, finite where softmax would round to zero."""
     def logaddexp(self, other: Operand) -> Tensor:
         """``log(exp(input) + exp(other))``, without intermediate overflow."""
@@ -784,9 +786,9 @@ class TensorMethods:
         """Whether ``input < other``."""
     def lt_(self, other: Operand) -> Tensor:
         """In-place form of `lt`."""
-    def lu(self, pivot: _bool = True, get_infos: _bool = False) -> tuple[Tensor, ...]:
+    def lu(self, pivot: _bool = True, get_infos: _bool = False, *, out: tuple[Tensor, ...] | None = None) -> tuple[Tensor, ...]:
         """`linalg.lu_factor` under its old name; with `get_infos`, `linalg.lu_factor_ex`."""
-    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
         """X of A @ X = input, for the result of `linalg.lu_factor` of A."""
     @property
     def mH(self) -> Tensor: ...
@@ -802,35 +804,35 @@ class TensorMethods:
         """A copy of the input with the elements of `source`, in order, where the mask is true."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
         """In-place form of `masked_scatter`."""
-    def masked_select(self, mask: Tensor) -> Tensor:
+    def masked_select(self, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The elements where the mask is true, as a vector; input and mask broadcast."""
     def matmul(self, other: Operand) -> Tensor:
         """Matrix product over the last two dimensions; the leading ones broadcast."""
     def matrix_exp(self) -> Tensor:
         """The exponential of each square matrix: the sum of its powers over factorials."""
-    def matrix_power(self, n: _int) -> Tensor:
+    def matrix_power(self, n: _int, *, out: Tensor | None = None) -> Tensor:
         """The n-th power of each square matrix; of its inverse for negative `n`."""
-    def max(self, dim: _int | Tensor | None = None, keepdim: _bool = False, *, other: Tensor | None = None, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor | ValuesIndices:
+    def max(self, dim: _int | Tensor | None = None, keepdim: _bool = False, *, other: Tensor | None = None, axis: _int | None = None, keepdims: _bool | None = None, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor | ValuesIndices:
         """The largest element; along `dim` with its index; or of two tensors (see `maximum`)."""
     def maximum(self, other: Operand) -> Tensor:
         """The larger of two elements; NaN if either is. Equal elements share the gradient."""
-    def mean(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
+    def mean(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
         """Mean over `dim`, or over everything; nan for an empty tensor."""
-    def median(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor | ValuesIndices:
+    def median(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor | ValuesIndices:
         """The median (the lower of two), nan if there is a nan; along `dim` with its index."""
-    def min(self, dim: _int | Tensor | None = None, keepdim: _bool = False, *, other: Tensor | None = None, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor | ValuesIndices:
+    def min(self, dim: _int | Tensor | None = None, keepdim: _bool = False, *, other: Tensor | None = None, axis: _int | None = None, keepdims: _bool | None = None, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor | ValuesIndices:
         """The smallest element; along `dim` with its index; or of two tensors (see `minimum`)."""
     def minimum(self, other: Operand) -> Tensor:
         """The smaller of two elements; NaN if either is. Equal elements share the gradient."""
     def mm(self, mat2: Operand) -> Tensor:
         """Product of two matrices of the same dtype."""
-    def mode(self, dim: _int = -1, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None) -> ValuesIndices:
+    def mode(self, dim: _int = -1, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None, out: tuple[Tensor, ...] | None = None) -> ValuesIndices:
         """The most frequent value along `dim` (the smallest of several) and its last index."""
     def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """As `movedim`."""
     def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Move the dimensions `source` to the positions `destination`; the others stay in order."""
-    def msort(self) -> Tensor:
+    def msort(self, *, out: Tensor | None = None) -> Tensor:
         """The elements sorted along the first dimension."""
     def mul(self, other: Operand) -> Tensor:
         """Product, element by element, with broadcasting."""
@@ -842,11 +844,11 @@ class TensorMethods:
         """Product, element by element, with broadcasting."""
     def multiply_(self, other: Operand) -> Tensor:
         """In-place form of `multiply`."""
-    def mv(self, vec: Tensor) -> Tensor:
+    def mv(self, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Product of a matrix and a vector."""
-    def mvlgamma(self, p: _int) -> Tensor:
+    def mvlgamma(self, p: _int, *, out: Tensor | None = None) -> Tensor:
         """The logarithm of the gamma function of `p` dimensions."""
-    def mvlgamma_(self, p: _int) -> Tensor:
+    def mvlgamma_(self, p: _int, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `mvlgamma`."""
     @property
     def name(self) -> Any: ...
@@ -854,13 +856,13 @@ class TensorMethods:
         """Replace NaN and infinities by 0, the largest and the smallest number, or given values."""
     def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
         """In-place form of `nan_to_num`."""
-    def nanmean(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
+    def nanmean(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
         """Mean over `dim`, ignoring nan."""
-    def nanmedian(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor | ValuesIndices:
+    def nanmedian(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor | ValuesIndices:
         """The median, ignoring nan; along `dim` with its index."""
-    def nanquantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool | None = None) -> Tensor:
+    def nanquantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
         """The q-quantiles, ignoring nan."""
-    def nansum(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
+    def nansum(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
         """Sum over `dim`, treating nan as zero."""
     def narrow(self, dim: _int = ..., start: Any = ..., length: _int = ..., *, axis: _int | None = None) -> Tensor:
         """`length` slices of a dimension starting at `start`, as a view."""
@@ -902,11 +904,11 @@ class TensorMethods:
         """The next representable number after each element in the direction of `other`."""
     def nextafter_(self, other: Operand) -> Tensor:
         """In-place form of `nextafter`."""
-    def nonzero(self, *, as_tuple: _bool = False) -> Any:
+    def nonzero(self, *, as_tuple: _bool = False, out: Tensor | None = None) -> Any:
         """The indices of the elements that are not zero: a row each, or a vector per dimension."""
-    def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
+    def nonzero_static(self, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
         """`nonzero` in `size` rows: the first ones, or filled up with `fill_value`."""
-    def norm(self, p: _float | str | None = 'fro', dim: Dims | None = None, keepdim: _bool = False, dtype: DType | None = None) -> Tensor:
+    def norm(self, p: _float | str | None = 'fro', dim: Dims | None = None, keepdim: _bool = False, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
         """The p-norm of the elements over `dim`, or over everything; "fro" is p=2."""
     def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """Fill with normal numbers."""
@@ -934,21 +936,21 @@ class TensorMethods:
         """In-place form of `polygamma`."""
     def positive(self) -> Tensor:
         """The tensor itself, the operator ``+x``."""
-    def pow(self, exponent: Any) -> Tensor:
+    def pow(self, exponent: Any, *, out: Tensor | None = None) -> Tensor:
         """``input ** exponent``, element by element; either may be a number."""
-    def pow_(self, exponent: Any) -> Tensor:
+    def pow_(self, exponent: Any, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `pow`."""
     def prelu(self, weight: Tensor) -> Tensor:
         """x where positive, else ``weight * x``; `weight` has one element, or one per channel."""
-    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor:
+    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
         """Product over one dimension, or of everything; integers and booleans give int64."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """A copy of the input with the elements of `source` written at, or added to, flat positions."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place form of `put`."""
-    def qr(self, some: _bool = True) -> Any:
+    def qr(self, some: _bool = True, *, out: tuple[Tensor, ...] | None = None) -> Any:
         """Q and R of input = Q @ R: orthonormal columns, and an upper triangle."""
-    def quantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool | None = None) -> Tensor:
+    def quantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
         """The q-quantiles along `dim`, or of everything; nan if there is a nan."""
     def rad2deg(self) -> Tensor:
         """Radians to degrees."""
@@ -980,9 +982,9 @@ class TensorMethods:
         """Remainder of floor division, the operator ``%``; it has the sign of the divisor."""
     def remainder_(self, other: Operand) -> Tensor:
         """In-place form of `remainder`."""
-    def renorm(self, p: _float, dim: _int = ..., maxnorm: _float = ..., *, axis: _int | None = None) -> Tensor:
+    def renorm(self, p: _float, dim: _int = ..., maxnorm: _float = ..., *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """Scale slices along `dim` with a p-norm above `maxnorm` down to it."""
-    def renorm_(self, p: _float, dim: _int = ..., maxnorm: _float = ..., *, axis: _int | None = None) -> Tensor:
+    def renorm_(self, p: _float, dim: _int = ..., maxnorm: _float = ..., *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """In-place form of `renorm`."""
     def repeat(self, *sizes: Any, **named: Any) -> Tensor:
         """Repeat the tensor that many times along each dimension; new dimensions come first."""
@@ -1028,17 +1030,17 @@ class TensorMethods:
         """1 over the square root of each element."""
     def rsqrt_(self) -> Tensor:
         """In-place form of `rsqrt`."""
-    def scatter(self, dim: _int = ..., index: Tensor = ..., src: Any = None, *, reduce: str | None = None, value: complex | None = None, axis: _int | None = None) -> Tensor:
+    def scatter(self, dim: _int = ..., index: Tensor = ..., src: Any = None, *, reduce: str | None = None, value: complex | None = None, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """A copy of the input with values written along `dim` at the positions in `index`."""
-    def scatter_(self, dim: _int = ..., index: Tensor = ..., src: Any = None, *, reduce: str | None = None, value: complex | None = None, axis: _int | None = None) -> Tensor:
+    def scatter_(self, dim: _int = ..., index: Tensor = ..., src: Any = None, *, reduce: str | None = None, value: complex | None = None, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """In-place form of `scatter`."""
     def scatter_add(self, dim: _int, index: Operand, src: Operand) -> Tensor:
         """As `scatter`, adding the elements of `src`; repeated indices accumulate."""
     def scatter_add_(self, dim: _int, index: Operand, src: Operand) -> Tensor:
         """In-place form of `scatter_add`."""
-    def scatter_reduce(self, dim: _int = ..., index: Tensor = ..., src: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None) -> Tensor:
+    def scatter_reduce(self, dim: _int = ..., index: Tensor = ..., src: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """As `scatter`, reducing the elements with the same index by sum, prod, mean, amax or amin."""
-    def scatter_reduce_(self, dim: _int = ..., index: Tensor = ..., src: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None) -> Tensor:
+    def scatter_reduce_(self, dim: _int = ..., index: Tensor = ..., src: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """In-place form of `scatter_reduce`."""
     def select(self, dim: _int, index: _int) -> Tensor:
         """The slice at one index of a dimension, without that dimension; a view."""
@@ -1046,9 +1048,9 @@ class TensorMethods:
         """A copy of the input with one slice of a dimension replaced by `src`."""
     def set_(self, source: Any = None, storage_offset: _int = 0, size: Any = None, stride: Any = None) -> Tensor:
         """Make the tensor refer to the memory of another tensor or of a storage."""
-    def sgn(self) -> Tensor:
+    def sgn(self, *, out: Tensor | None = None) -> Tensor:
         """`sign`, and for complex elements z / abs(z), 0 at 0."""
-    def sgn_(self) -> Tensor:
+    def sgn_(self, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `sgn`."""
     @property
     def shape(self) -> Size: ...
@@ -1080,17 +1082,17 @@ class TensorMethods:
         """In-place form of `sinh`."""
     def size(self, dim: _int | None = None) -> Any:
         """The shape, or the length of one dimension."""
-    def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, axis: _int | None = None) -> Tensor:
+    def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """A copy of the input with a slice of a dimension replaced by `src`."""
-    def slogdet(self) -> Any:
+    def slogdet(self, *, out: tuple[Tensor, ...] | None = None) -> Any:
         """The sign of the determinant and the logarithm of its magnitude."""
     def smm(self, mat2: Tensor) -> Tensor:
         """As the function `smm`."""
-    def softmax(self, dim: _int = ..., dtype: DType | None = None, *, axis: _int | None = None) -> Tensor:
+    def softmax(self, dim: _int = ..., dtype: DType | None = None, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """exp(x) / sum(exp(x)) along `dim`; `dtype` converts the input first."""
     def solve(self, **kwargs: Any) -> Any:
         """RuntimeError: linear equations are found otherwise, see the error."""
-    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, axis: _int | None = None) -> ValuesIndices:
+    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, axis: _int | None = None, out: tuple[Tensor, ...] | None = None) -> ValuesIndices:
         """The elements sorted along `dim`, and their original indices. Always stable."""
     def sparse_dim(self) -> _int:
         """How many dimensions are sparse; 0 of a dense tensor."""
@@ -1104,15 +1106,15 @@ class TensorMethods:
         """Square root of each element; NaN for negative ones."""
     def sqrt_(self) -> Tensor:
         """In-place form of `sqrt`."""
-    def square(self) -> Tensor:
+    def square(self, *, out: Tensor | None = None) -> Tensor:
         """Each element times itself."""
-    def square_(self) -> Tensor:
+    def square_(self, *, out: Tensor | None = None) -> Tensor:
         """In-place form of `square`."""
     def squeeze(self, *dim: Any, **named: Any) -> Tensor:
         """The tensor without dimensions of length 1: all of them, or those named."""
     def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """In-place form of `squeeze`; no element is written."""
-    def std(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
+    def std(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Dims | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
         """Standard deviation: the square root of `var`. Its gradient is 0 at 0."""
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
         """Spectra of frames of length `n_fft`, `hop_length` (a quarter of it) apart."""
@@ -1122,19 +1124,19 @@ class TensorMethods:
         """The number of elements in the underlying memory before the first one."""
     def stride(self, dim: _int | None = None) -> Any:
         """The number of elements between neighbours, along each dimension or one of them."""
-    def sub(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
+    def sub(self, other: Any, *older: Any, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """``input - alpha * other``, element by element, with broadcasting."""
-    def sub_(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
+    def sub_(self, other: Any, *older: Any, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """In-place form of `sub`."""
-    def subtract(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
+    def subtract(self, other: Any, *older: Any, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """``input - alpha * other``, element by element, with broadcasting."""
-    def subtract_(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
+    def subtract_(self, other: Any, *older: Any, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """In-place form of `subtract`."""
-    def sum(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
+    def sum(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
         """Sum over `dim`, or over everything; integers and booleans give int64."""
     def sum_to_size(self, *size: Any) -> Tensor:
         """Sum to shape `size`, over the dimensions a broadcast to this tensor's shape would repeat."""
-    def svd(self, some: _bool = True, compute_uv: _bool = True) -> Any:
+    def svd(self, some: _bool = True, compute_uv: _bool = True, *, out: tuple[Tensor, ...] | None = None) -> Any:
         """U, S and V of input = U @ diag(S) @ V.mH; `some=False` makes U and V square."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """As `transpose`."""
@@ -1150,9 +1152,9 @@ class TensorMethods:
         """The transpose of a matrix; a vector or scalar is returned unchanged."""
     def t_(self) -> Tensor:
         """In-place form of `t`; no element is written."""
-    def take(self, index: Tensor) -> Tensor:
+    def take(self, index: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The elements at flat positions of the input; negative ones count from the end."""
-    def take_along_dim(self, indices: Tensor, dim: _int | None = None, *, axis: _int | None = None) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: _int | None = None, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
         """As `gather`, with input and indices broadcast and negative indices; flat without `dim`."""
     def tan(self) -> Tensor:
         """Tangent of each element, in radians."""
@@ -1184,7 +1186,7 @@ class TensorMethods:
         """The tensor in compressed rows."""
     def tolist(self) -> Any:
         """Return nested lists of Python numbers; for a 0-d tensor, the number."""
-    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, axis: _int | None = None) -> ValuesIndices:
+    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, axis: _int | None = None, out: tuple[Tensor, ...] | None = None) -> ValuesIndices:
         """The k largest (or smallest) elements along `dim` and their indices, best first."""
     def trace(self) -> Tensor:
         """Sum of the diagonal of a matrix; integers give int64."""
@@ -1192,7 +1194,7 @@ class TensorMethods:
         """The input with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place form of `transpose`; no element is written."""
-    def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> Any:
+    def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: tuple[Tensor, ...] | None = None) -> Any:
         """X of A @ X = input (of A.mT with `transpose`) and a copy of A; an older `solve_triangular`."""
     def tril(self, diagonal: _int = 0) -> Tensor:
         """The lower triangle of each matrix, up to a diagonal; zeros above."""
@@ -1202,9 +1204,9 @@ class TensorMethods:
         """The upper triangle of each matrix, from a diagonal on; zeros below."""
     def triu_(self, diagonal: _int = 0) -> Tensor:
         """In-place form of `triu`."""
-    def true_divide(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    def true_divide(self, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
         """Quotient, element by element; integers give the default floating-point dtype."""
-    def true_divide_(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    def true_divide_(self, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
         """In-place form of `true_divide`."""
     def trunc(self) -> Tensor:
         """Each element without its fractional part."""
@@ -1240,9 +1242,9 @@ class TensorMethods:
         """The memory of this tensor, possibly shared with others."""
     def values(self) -> Tensor:
         """The stored values of a sparse tensor, which is coalesced if it is in COO. Differentiable."""
-    def var(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
+    def var(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Dims | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
         """Variance over `dim`, or over everything, with `correction` (1) subtracted from the count."""
-    def vdot(self, other: Tensor) -> Tensor:
+    def vdot(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """As `dot`, with the conjugate of the first tensor."""
     def view(self, *given: Any, size: Any = None, dtype: DType | None = None) -> Tensor:
         """View the same memory in another shape, or as elements of another dtype."""

@@ -8,6 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from wengert.core.float8 import FLOAT8, holds, is_float8, rounded
+
 
 class dtype:  # noqa: N801 (PyTorch's name)
     """A data type: its name, its NumPy counterpart and its category."""
@@ -30,7 +32,9 @@ class dtype:  # noqa: N801 (PyTorch's name)
     @property
     def is_signed(self) -> bool:
         """Whether negative values exist."""
-        return self.name not in ("bool", "uint8", "uint16", "uint32", "uint64")
+        return self.name not in (
+            "bool", "uint8", "uint16", "uint32", "uint64", "float8_e8m0fnu"
+        )  # fmt: skip
 
     @property
     def itemsize(self) -> int:
@@ -41,19 +45,38 @@ class dtype:  # noqa: N801 (PyTorch's name)
         """The complex type of the same precision."""
         if self.category == COMPLEX:
             return self
-        if self.category != FLOAT:
+        if self not in _COMPLEX_OF:
             raise RuntimeError(f"Unknown Complex ScalarType for {self.short}")
         return _COMPLEX_OF[self]
 
     def to_real(self) -> dtype:
         """The type of the real part."""
-        return {complex64: float32, complex128: float64}.get(self, self)
+        return {complex32: float16, complex64: float32, complex128: float64}.get(self, self)
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return by_name, (self.name,)
+
+
+class NamedDtype(dtype):
+    """A dtype that programs name in their tables, and no tensor can have."""
+
+    __slots__ = ("_itemsize",)
+
+    def __init__(self, name: str, itemsize: int, category: int, short: str) -> None:
+        self.name, self.category, self.short, self._itemsize = name, category, short, itemsize
+
+    @property
+    def np(self) -> Any:
+        """NotImplementedError."""
+        raise NotImplementedError(f"torch.{self.name} is a name only: no tensor can have it")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element."""
+        return self._itemsize
 
 
 BOOL, INT, FLOAT, COMPLEX = range(4)
@@ -71,13 +94,20 @@ float16 = dtype("float16", np.float16, FLOAT, "Half")
 bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, FLOAT, "BFloat16")
 float32 = dtype("float32", np.float32, FLOAT, "Float")
 float64 = dtype("float64", np.float64, FLOAT, "Double")
+float8_e4m3fn = dtype("float8_e4m3fn", ml_dtypes.float8_e4m3fn, FLOAT, "Float8_e4m3fn")
+float8_e4m3fnuz = dtype("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, FLOAT, "Float8_e4m3fnuz")
+float8_e5m2 = dtype("float8_e5m2", ml_dtypes.float8_e5m2, FLOAT, "Float8_e5m2")
+float8_e5m2fnuz = dtype("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, FLOAT, "Float8_e5m2fnuz")
+float8_e8m0fnu = dtype("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, FLOAT, "Float8_e8m0fnu")
 complex64 = dtype("complex64", np.complex64, COMPLEX, "ComplexFloat")
 complex128 = dtype("complex128", np.complex128, COMPLEX, "ComplexDouble")
+complex32 = NamedDtype("complex32", 4, COMPLEX, "ComplexHalf")
 
 ALL = (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
-       float16, bfloat16, float32, float64, complex64, complex128)  # fmt: skip
+       float16, bfloat16, float32, float64, complex64, complex128, float8_e4m3fn,
+       float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu)  # fmt: skip
 of_numpy: dict[Any, dtype] = {d.np: d for d in ALL}
-_names = {d.name: d for d in ALL}
+_names = {d.name: d for d in (*ALL, complex32)}
 
 
 def canonical(array: np.ndarray) -> np.ndarray:
@@ -123,6 +153,10 @@ def set_default_dtype(d: dtype) -> None:
             "invalid dtype object: only floating-point types are supported as the default type,"
             f" set_default_dtype() got {d}"
         )
+    if d.np in FLOAT8:
+        raise TypeError(
+            f"couldn't find storage object {d.short}Storage: set_default_dtype() got {d}"
+        )
     defaults.dtype = d
 
 
@@ -138,7 +172,7 @@ def get_default_dtype() -> dtype:
 
 def of_argument(name: str, value: Any) -> dtype:
     """Resolve the argument `dtype` of function `name`; Python's types are accepted."""
-    if type(value) is dtype:
+    if isinstance(value, dtype):
         return value
     python_types: dict[Any, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
     if isinstance(value, type) and value in python_types:
@@ -161,6 +195,16 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     """
     if type1 is type2:
         return type1
+    if complex32 in (type1, type2):
+        other = type2 if type1 is complex32 else type1
+        fits = other.category < FLOAT or other is float16
+        return complex32 if fits else promote_types(complex64, other)
+    for d in (type1, type2):
+        if d.np in FLOAT8:
+            raise RuntimeError(
+                "Promotion for Float8 Types is not supported, attempted to promote"
+                f" {type1.short} and {type2.short}; convert one with .to(...)"
+            )
     low, high = sorted((type1, type2), key=lambda d: d.category)
     if high.category in (INT, COMPLEX) and (low in _WIDE_UNSIGNED or high in _WIDE_UNSIGNED):
         raise RuntimeError(
@@ -226,7 +270,10 @@ def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
         return np.array(value, to.np)
     number = value.real if isinstance(value, complex) and value.imag == 0 else value
     if not isinstance(number, complex):
-        if to.category == FLOAT:
+        if is_float8(to.np):
+            if holds(number, to.np):
+                return rounded(np.asarray(number, np.float64), to.np)
+        elif to.category == FLOAT:
             with np.errstate(over="ignore"):
                 array = np.array(float(number), to.np)
             if not np.isinf(array) or math.isinf(number):

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.dtypes import dtype
+from wengert.core.float8 import is_float8
 
 
 class finfo:  # noqa: N801 (PyTorch's name)
@@ -39,6 +40,8 @@ class finfo:  # noqa: N801 (PyTorch's name)
         limits: Any = ml_dtypes.finfo(kind.np)  # type: ignore[no-untyped-call]
         self.bits, self.dtype = 8 * kind.itemsize, kind.name
         self.eps, self.resolution = float(limits.eps), float(f"1e-{limits.precision}")
+        if is_float8(kind.np):
+            self.resolution = 1.0
         self.min, self.max = float(limits.min), float(limits.max)
         self.tiny = self.smallest_normal = float(limits.smallest_normal)
 

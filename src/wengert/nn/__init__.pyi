@@ -91,6 +91,8 @@ from wengert.nn.modules.linear import Bilinear as Bilinear
 from wengert.nn.modules.linear import Identity as Identity
 from wengert.nn.modules.linear import Linear as Linear
 from wengert.nn.modules.linear import NonDynamicallyQuantizableLinear as NonDynamicallyQuantizableLinear
+from wengert.nn.modules.linear_loss import LinearCrossEntropyLoss as LinearCrossEntropyLoss
+from wengert.nn.modules.linear_loss import LinearCrossEntropyOptions as LinearCrossEntropyOptions
 from wengert.nn.modules.loss import BCELoss as BCELoss
 from wengert.nn.modules.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from wengert.nn.modules.loss import CTCLoss as CTCLoss

@@ -23,6 +23,7 @@ from wengert.ops.adaptive import max_unpool2d as max_unpool2d
 from wengert.ops.adaptive import max_unpool3d as max_unpool3d
 from wengert.ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from wengert.ops.classification import cross_entropy as cross_entropy
+from wengert.ops.classification import linear_cross_entropy as linear_cross_entropy
 from wengert.ops.classification import multi_margin_loss as multi_margin_loss
 from wengert.ops.classification import multilabel_margin_loss as multilabel_margin_loss
 from wengert.ops.classification import nll_loss as nll_loss

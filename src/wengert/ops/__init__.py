@@ -13,6 +13,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from wengert.ops import _float8 as _float8
 from wengert.ops import numpy_names
 from wengert.ops.activation import *
 from wengert.ops.adaptive import *
@@ -77,6 +78,7 @@ from wengert.ops.splitting import *
 from wengert.ops.statistics import *
 from wengert.ops.strided import *
 from wengert.ops.subscript import *
+from wengert.ops.symmetric import *
 from wengert.ops.tensor_products import *
 from wengert.ops.triangular_systems import *
 from wengert.ops.trigonometry import *

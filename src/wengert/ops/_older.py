@@ -1,8 +1,8 @@
 """Calls with PyTorch's argument order from before 1.5, which it still accepts.
 
 Numbers came between the tensors: ``add(input, alpha, other)``, ``addmm(beta, input, alpha, mat1,
-mat2)``, as a method ``t.addmm_(beta, alpha, mat1, mat2)``. Arguments beyond today's signature
-arrive in `older`; testing it is the only cost for other calls.
+mat2)``, as a method ``t.addmm_(beta, alpha, mat1, mat2)``. Such calls have more positional
+arguments than the signature has.
 """
 
 from __future__ import annotations
@@ -11,16 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.ops.numbers import Number
-from wengert.ops.op import Op
-
-
-def older_guard(op: Op) -> str:
-    """The lines before the body of an operation's function."""
-    if not op.older:
-        return ""
-    inputs = ", ".join(op.inputs)
-    params = ", ".join(f"{name!r}: {name}" for name in op.older)
-    return f"    if older:\n        return reordered({op.name}, ({inputs}, *older), {{{params}}})\n"
 
 
 def reordered(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from wengert import kernels
 from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels.precision import in_float32
-from wengert.ops.checks import require_kind
+from wengert.ops.checks import require_in_range, require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp, sigmoid
@@ -140,6 +140,7 @@ def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     tensor([0.3133, 2.1269])
     """
     require_kind("softplus_cpu", input, "f")
+    require_in_range("softplus", input.dtype, beta, threshold)
     scaled = input * input.dtype.type(beta)
     return np.where(scaled > threshold, input, _softplus_of(scaled) / input.dtype.type(beta))
 

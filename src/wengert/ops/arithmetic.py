@@ -10,10 +10,12 @@ from wengert.core import dtypes
 from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor, wrap
 from wengert.ops._older import reordered
-from wengert.ops.checks import not_implemented, require_kind
+from wengert.ops.batching import leading
+from wengert.ops.checks import not_implemented, require_in_range, require_kind
 from wengert.ops.complexes import conj
-from wengert.ops.declare import Value, elementwise
+from wengert.ops.declare import Value, elementwise, multilinear, primitive
 from wengert.ops.numbers import number_as_array
+from wengert.ops.outputs import write_out
 from wengert.ops.rounding import sgn
 from wengert.ops.zeros import no_slope
 
@@ -23,13 +25,17 @@ def _add(input: Value, other: Value) -> Value:
     """`add` without `alpha`, the operator ``+``."""
 
 
-def add(input: Tensor, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
+def add(
+    input: Tensor, other: Any, *older: Any, alpha: complex = 1, out: Tensor | None = None
+) -> Tensor:
     """``input + alpha * other``, element by element, with broadcasting.
 
     >>> import wengert
     >>> wengert.add(wengert.tensor([1.0, 2.0]), wengert.tensor([10.0]), alpha=2)
     tensor([21., 22.])
     """
+    if out is not None:
+        return write_out(add, out, input, other, *older, alpha=alpha)
     if older:
         return reordered(add, (input, other, *older), {"alpha": alpha})
     if alpha == 1 and type(alpha) is int:
@@ -54,7 +60,14 @@ def _scaled(input: Any, other: Any, alpha: complex) -> Any:
         )
     if dtype == dtypes.BOOL:
         alpha = bool(alpha)
+    elif isinstance(other, Tensor):
+        dtypes.scalar_array(alpha, _result_type(input, other), "add")
     return other * alpha
+
+
+def _result_type(input: Any, other: Tensor) -> dtypes.dtype:
+    a, b = input, dtypes.of_numpy[numpy_dtype(other)]
+    return dtypes.promote_types(dtypes.of_numpy[numpy_dtype(a)], b) if isinstance(a, Tensor) else b
 
 
 def _category(x: Any) -> int:
@@ -75,13 +88,17 @@ def _sub(input: Value, other: Value) -> Value:
         ) from None
 
 
-def sub(input: Tensor, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
+def sub(
+    input: Tensor, other: Any, *older: Any, alpha: complex = 1, out: Tensor | None = None
+) -> Tensor:
     """``input - alpha * other``, element by element, with broadcasting.
 
     >>> import wengert
     >>> wengert.sub(wengert.tensor([1.0, 2.0]), 3.0)
     tensor([-2., -1.])
     """
+    if out is not None:
+        return write_out(sub, out, input, other, *older, alpha=alpha)
     if older:
         return reordered(sub, (input, other, *older), {"alpha": alpha})
     if alpha == 1 and type(alpha) is int:
@@ -106,8 +123,54 @@ def rsub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
     return sub(other, input, alpha=alpha)
 
 
+@multilinear(
+    input=lambda g, factor: _mul_halves(g, factor),
+    batch=leading,
+    layout="operands",
+    label="MulBackward0",
+    name="mul",
+)
+def _mul_halves(input: Value, factor: float) -> Value:
+    """Halves times a number, of which none is rounded before the product is."""
+    return (input.astype(np.float32) * np.float32(factor)).astype(input.dtype)
+
+
+@multilinear(
+    input=lambda g, divisor: _div_halves(g, divisor),
+    batch=leading,
+    layout="operands",
+    label="DivBackward0",
+    name="div",
+)
+def _div_halves(input: Value, divisor: float) -> Value:
+    """Halves over a number, of which none is rounded before the quotient is."""
+    return (input.astype(np.float32) / np.float32(divisor)).astype(input.dtype)
+
+
+@primitive(
+    input=lambda g, input, out: -g * (out / input),
+    jvp=lambda t, input, out: -t * (out / input),
+    batch=leading,
+    layout="operands",
+    label="DivBackward0",
+    name="div",
+)
+def _quotient_of_halves(input: Value, dividend: float) -> Value:
+    """A number over halves; it is not rounded before the quotient is."""
+    return (np.float32(dividend) / input.astype(np.float32)).astype(input.dtype)
+
+
+def _multiplied_halves(a: Any, b: Any) -> Any:
+    return _mul_halves(a, b) if isinstance(a, Tensor) else _mul_halves(b, a)
+
+
+def _divided_halves(a: Any, b: Any) -> Any:
+    return _div_halves(a, b) if isinstance(a, Tensor) else _quotient_of_halves(b, a)
+
+
 @elementwise(
     np.multiply,
+    halves=_multiplied_halves,
     input=lambda g, other: g * conj(other),
     other=lambda g, input: g * conj(input),
 )
@@ -125,6 +188,7 @@ multiply = mul
 
 @elementwise(
     np.true_divide,
+    halves=_divided_halves,
     floats=True,
     input=lambda g, other: g / conj(other),
     other=lambda g, input, other: -g * conj(input / other / other),
@@ -181,7 +245,9 @@ def _div_trunc(input: Value, other: Value) -> Value:
     return quotient
 
 
-def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+def div(
+    input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
+) -> Tensor:
     """Quotient, element by element; integers give the default floating-point dtype.
 
     With `rounding_mode` "trunc" or "floor" the quotient is rounded and keeps the dtype.
@@ -190,6 +256,8 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     >>> wengert.div(wengert.tensor([-7, 7]), 2, rounding_mode="trunc")
     tensor([-3,  3])
     """
+    if out is not None:
+        return write_out(div, out, input, other, rounding_mode=rounding_mode)
     if rounding_mode is None:
         return _div(input, other)
     if rounding_mode == "floor":
@@ -205,13 +273,15 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
 divide = true_divide = div
 
 
-def floor_divide(input: Tensor, other: Any) -> Tensor:
+def floor_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
     """Quotient rounded towards minus infinity, the operator ``//``.
 
     >>> import wengert
     >>> wengert.floor_divide(wengert.tensor([-7, 7]), 2)
     tensor([-4,  3])
     """
+    if out is not None:
+        return write_out(floor_divide, out, input, other)
     return _div_floor(input, other)
 
 
@@ -328,6 +398,8 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1)
     >>> wengert.addcmul(x, x, x, value=0.5)
     tensor([1.5000, 4.0000])
     """
+    if value != 1:
+        require_in_range("addcmul", input.dtype, value)
     return input + input.dtype.type(value) * tensor1 * tensor2
 
 
@@ -350,6 +422,8 @@ def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1)
             "Integer division with addcdiv is no longer supported; use"
             " input + value * torch.trunc(tensor1 / tensor2), or convert to a floating-point dtype"
         )
+    if value != 1:
+        require_in_range("addcdiv", input.dtype, value)
     return input + input.dtype.type(value) * tensor1 / tensor2
 
 
@@ -366,13 +440,15 @@ def _lerp(input: Value, end: Value, weight: Value) -> Value:
     return np.where(np.abs(weight) < 0.5, near, far)
 
 
-def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
     """``input + weight * (end - input)``; all tensors must have the same dtype.
 
     >>> import wengert
     >>> wengert.lerp(wengert.tensor([0.0, 1.0]), wengert.tensor([10.0, 3.0]), 0.5)
     tensor([5., 2.])
     """
+    if out is not None:
+        return write_out(lerp, out, input, end, weight)
     if isinstance(input, Tensor):
         require_kind("lerp_kernel", input._array, "fc")
     for name, x in (("end", end), ("weight", weight)):
@@ -383,6 +459,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
                 f" {dtypes.of_numpy[x._array.dtype]}"
             )
     if type(weight) is float and isinstance(input, Tensor):
+        require_in_range("lerp", input._array.dtype, weight)
         weight = wrap(number_as_array(weight, input._array.dtype))
     return _lerp(input, end, weight)
 

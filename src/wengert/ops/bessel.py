@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from wengert import kernels
+from wengert.core.tensor import Tensor
 from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
+from wengert.ops.outputs import write_out
 from wengert.ops.rounding import sign
 
 
@@ -46,13 +48,15 @@ def bessel(input: Value, kind: str, order: int) -> Value:
     return kernels.scipy_special.bessel(kind, order, input)
 
 
-def i0(input: Value) -> Value:
+def i0(input: Value, *, out: Tensor | None = None) -> Value:
     """The modified Bessel function of the first kind and order 0.
 
     >>> import wengert
     >>> wengert.i0(wengert.tensor([0.0, 1.0]))
     tensor([1.0000, 1.2661])
     """
+    if out is not None:
+        return write_out(i0, out, input)
     return bessel(input, "i", 0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.float8 import is_float8, rounded
 from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import HALF, converted
@@ -23,6 +24,8 @@ from wengert.ops.operands import recorded_ops
     layout=("input",),
 )
 def _cast(input: Value, to: np.dtype, source: np.dtype) -> Value:
+    if is_float8(to):
+        return rounded(input.real, to)
     with np.errstate(all="ignore"):  # out-of-range values convert as C does
         if input.dtype in HALF or to in HALF:
             return converted(input, to)
@@ -34,6 +37,8 @@ def _discrete(input: Value, to: np.dtype) -> Value:
     """The input as integers or booleans."""
     if to.kind == "b":
         return input != 0
+    if is_float8(input.dtype):
+        input = input.astype(np.float32)
     with np.errstate(all="ignore"):
         return (input.real if input.dtype.kind == "c" else input).astype(to)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,23 @@ def require_kind(name: str, array: np.ndarray, kinds: str) -> None:
     """Raise unless the array's NumPy kind is one of `kinds` (bfloat16 counts as ``"f"``)."""
     if array.dtype.kind not in kinds and not (array.dtype.kind == "V" and "f" in kinds):
         raise not_implemented(name, array)
+
+
+def require_in_range(name: str, dtype: np.dtype[Any], *numbers: Any) -> None:
+    """RuntimeError for a finite number beyond float32, where an operation computes in that.
+
+    It does so for halves, too.
+    """
+    if dtype.kind not in "fV" or dtype.itemsize > 4:
+        return
+    for number in numbers:
+        if not -_LARGEST <= number <= _LARGEST and math.isfinite(number):
+            raise RuntimeError(
+                f"value cannot be converted to type float without overflow: {name}() got {number}"
+            )
+
+
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 def not_implemented(name: str, array: np.ndarray) -> NotImplementedError:

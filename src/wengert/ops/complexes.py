@@ -15,6 +15,7 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of
 from wengert.ops.batching import leading
 from wengert.ops.declare import Value, elementwise, multilinear
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import contiguous, matrix_transpose, t
 from wengert.ops.variadic import require_tensor
 from wengert.ops.zeros import drop, no_slope
@@ -46,13 +47,15 @@ def conj(input: Tensor) -> Tensor:
     return _conj(input) if dtype.kind == "c" else input
 
 
-def conj_physical(input: Tensor) -> Tensor:
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """As `conj`: conjugates are always computed eagerly here.
 
     >>> import wengert
     >>> wengert.conj_physical(wengert.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
+    if out is not None:
+        return write_out(conj_physical, out, input)
     return conj(input)
 
 
@@ -130,13 +133,15 @@ def _angle_of_real(input: Value) -> Value:
     return np.where(input < 0, input.dtype.type(math.pi), zero_or_nan)
 
 
-def angle(input: Tensor) -> Tensor:
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Angle of each element in the complex plane, in radians.
 
     >>> import wengert
     >>> wengert.angle(wengert.tensor([1.0, -1.0]))
     tensor([0.0000, 3.1416])
     """
+    if out is not None:
+        return write_out(angle, out, input)
     require_tensor("angle", "input", input)
     return contiguous(_angle(input)) if _dtype(input).kind == "c" else _angle_of_real(input)
 
@@ -157,13 +162,15 @@ def _complex(real: Value, imag: Value) -> Value:
     return out
 
 
-def complex(real: Tensor, imag: Tensor) -> Tensor:
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex tensor of a real and an imaginary part, both float32 or both float64.
 
     >>> import wengert
     >>> wengert.complex(wengert.tensor([1.0]), wengert.tensor([2.0]))
     tensor([1.+2.j])
     """
+    if out is not None:
+        return write_out(complex, out, real, imag)
     check_parts("complex", real, imag)
     return _complex(real, imag)
 

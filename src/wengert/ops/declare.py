@@ -56,6 +56,7 @@ def elementwise(
     layout: Layout = "operands",
     older: tuple[str, ...] = (),
     scalar: Callable[..., Any] | None = None,
+    halves: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
     """Declare an elementwise operation; inputs broadcast, and rules can ignore that.
@@ -68,11 +69,12 @@ def elementwise(
     order needs it, too).
     Batches and forward-mode derivatives follow from the kind, and kernels for large arrays from
     the forward and the rules; they are made from `scalar` if the forward cannot be traced
-    (see `_fuse`).
+    (see `_fuse`). `halves` computes with a tensor of half precision and a Python number that no
+    half is equal to.
     """
     options = {
         "ufunc": ufunc, "floats": floats, "label": label, "name": name, "tensors": tensors,
-        "layout": layout, "older": older, "scalar": scalar,
+        "layout": layout, "older": older, "scalar": scalar, "halves": halves,
     }  # fmt: skip
     return _decorator("elementwise", rules, options)
 

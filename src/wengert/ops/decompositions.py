@@ -34,6 +34,7 @@ from wengert.ops.matrices import (
     times,
     without_diagonal,
 )
+from wengert.ops.outputs import write_out
 from wengert.ops.results import result_of
 from wengert.ops.shape import dtype_of, unsqueeze
 from wengert.ops.triangular_systems import triangular
@@ -86,7 +87,7 @@ def cholesky_factor(A: Tensor, upper: bool, called: str | None) -> Tensor:
     return by_columns(mH(_cholesky(mH(A), called))) if upper else _cholesky(A, called)
 
 
-def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The triangular factor of Hermitian positive-definite matrices: input = L @ L.mH.
 
     With `upper` input = U.mH @ U. Raises `linalg.LinAlgError` for other matrices.
@@ -96,10 +97,18 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     tensor([[2., 0.],
             [1., 2.]])
     """
+    if out is not None:
+        return write_out(cholesky, out, input, upper)
     return cholesky_factor(input, upper, "cholesky")
 
 
-def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+def cholesky_ex(
+    A: Tensor,
+    *,
+    upper: bool = False,
+    check_errors: bool = False,
+    out: tuple[Tensor, ...] | None = None,
+) -> Any:
     """The factor, and for each matrix 0 or the order of the first non-positive minor.
 
     Raises only with `check_errors`; otherwise a matrix without a factor gives nan.
@@ -108,6 +117,8 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     >>> wengert.linalg.cholesky_ex(-wengert.eye(2)).info
     tensor(1, dtype=torch.int32)
     """
+    if out is not None:
+        return write_out(cholesky_ex, out, A, upper=upper, check_errors=check_errors)
     factor = cholesky_factor(A, upper, "linalg.cholesky_ex" if check_errors else None)
     return result_of("linalg_cholesky_ex", factor, _not_positive(mH(A) if upper else A))
 
@@ -175,7 +186,7 @@ def lu_parts(name: str, A: Tensor, pivot: bool, called: str | None) -> list[Tens
     return [factors, *(convert(real(x), dtypes.int32) for x in integers)]
 
 
-def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+def lu_factor(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None) -> Any:
     """L (without its unit diagonal) and U in one tensor, and the pivots.
 
     Raises RuntimeError for singular matrices.
@@ -184,17 +195,27 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     >>> wengert.linalg.lu_factor(wengert.tensor([[0.0, 2.0], [4.0, 6.0]])).pivots
     tensor([2, 2], dtype=torch.int32)
     """
+    if out is not None:
+        return write_out(lu_factor, out, A, pivot=pivot)
     name = "torch.linalg.lu_factor"
     return result_of("linalg_lu_factor", *lu_parts(name, A, pivot, name)[:2])
 
 
-def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+def lu_factor_ex(
+    A: Tensor,
+    *,
+    pivot: bool = True,
+    check_errors: bool = False,
+    out: tuple[Tensor, ...] | None = None,
+) -> Any:
     """As `lu_factor`, plus for each matrix the 1-based index of a zero pivot, or 0.
 
     >>> import wengert
     >>> wengert.linalg.lu_factor_ex(wengert.zeros(2, 2)).info
     tensor(1, dtype=torch.int32)
     """
+    if out is not None:
+        return write_out(lu_factor_ex, out, A, pivot=pivot, check_errors=check_errors)
     name = "torch.linalg.lu_factor_ex"
     return result_of(
         "linalg_lu_factor_ex", *lu_parts(name, A, pivot, name if check_errors else None)
@@ -202,7 +223,12 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 
 
 def lu_unpack(
-    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+    LU_data: Tensor,
+    LU_pivots: Tensor,
+    unpack_data: bool = True,
+    unpack_pivots: bool = True,
+    *,
+    out: tuple[Tensor, ...] | None = None,
 ) -> Any:
     """Unpack the result of `linalg.lu_factor` into P, L and U; parts not requested are empty.
 
@@ -213,6 +239,8 @@ def lu_unpack(
     tensor([[0., 2.],
             [4., 6.]])
     """
+    if out is not None:
+        return write_out(lu_unpack, out, LU_data, LU_pivots, unpack_data, unpack_pivots)
     check_matrix("lu_unpack", LU_data, "LU_data")
     if dtype_of(LU_pivots) != np.int32:
         raise RuntimeError(
@@ -235,7 +263,7 @@ def triangles(compact: Tensor) -> tuple[Tensor, Tensor]:
     return tril(compact[..., :, :k], -1) + ones, triu(compact[..., :k, :])
 
 
-def lu(A: Tensor, *, pivot: bool = True) -> Any:
+def lu(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None) -> Any:
     """P, L and U of A = P @ L @ U: a permutation and two triangular factors.
 
     >>> import wengert
@@ -243,6 +271,8 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     tensor([[4., 6.],
             [0., 2.]])
     """
+    if out is not None:
+        return write_out(lu, out, A, pivot=pivot)
     factors, pivots, _ = lu_parts("linalg.lu", A, pivot, None)
     P = permutation_matrix(pivots, A.shape[-2], dtype_of(A))
     return result_of("linalg_lu", P, *triangles(factors))
@@ -299,7 +329,7 @@ def qr_factors(A: Tensor, mode: str) -> list[Tensor]:
     return [A.new_empty((0,)) if mode == "r" else q, r]
 
 
-def qr(input: Tensor, some: bool = True) -> Any:
+def qr(input: Tensor, some: bool = True, *, out: tuple[Tensor, ...] | None = None) -> Any:
     """Q and R of input = Q @ R: orthonormal columns, and an upper triangle.
 
     `some=False` makes Q square.
@@ -309,6 +339,8 @@ def qr(input: Tensor, some: bool = True) -> Any:
     tensor([[-5.0000, -2.2000],
             [ 0.0000,  0.4000]])
     """
+    if out is not None:
+        return write_out(qr, out, input, some)
     return result_of("qr", *qr_factors(input, "reduced" if some else "complete"))
 
 
@@ -317,7 +349,7 @@ def _reflectors(input: Value) -> Value:
     return joined(input.shape[:-2], *kernels.products.factorizations.householder(input))
 
 
-def geqrf(input: Tensor) -> Any:
+def geqrf(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> Any:
     """A QR factorization in LAPACK's packed form, for `linalg.householder_product`; no derivative.
 
     >>> import wengert
@@ -325,6 +357,8 @@ def geqrf(input: Tensor) -> Any:
     tensor([[-5.0000],
             [ 0.5000]])
     """
+    if out is not None:
+        return write_out(geqrf, out, input)
     check_matrix("geqrf", input)
     check_inexact("geqrf", input, "geqrf_cpu")
     m, n = input.shape[-2:]
@@ -397,19 +431,27 @@ def _svdvals(A: Value) -> Value:
     return kernels.products.factorizations.svdvals(A)
 
 
-def svdvals(A: Tensor) -> Tensor:
+def svdvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The singular values of matrices, the largest first.
 
     >>> import wengert
     >>> wengert.linalg.svdvals(wengert.tensor([[3.0, 0.0], [0.0, -4.0]]))
     tensor([4., 3.])
     """
+    if out is not None:
+        return write_out(svdvals, out, A)
     check_matrix("linalg.svd", A)
     check_inexact("linalg.svd", A, "linalg_svd_cpu")
     return _svdvals(A)
 
 
-def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+def svd(
+    input: Tensor,
+    some: bool = True,
+    compute_uv: bool = True,
+    *,
+    out: tuple[Tensor, ...] | None = None,
+) -> Any:
     """U, S and V of input = U @ diag(S) @ V.mH; `some=False` makes U and V square.
 
     Without `compute_uv`, U and V are zeros. `linalg.svd` is the same with V.mH.
@@ -418,6 +460,8 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     >>> wengert.svd(wengert.tensor([[3.0, 0.0], [0.0, 4.0]])).S
     tensor([4., 3.])
     """
+    if out is not None:
+        return write_out(svd, out, input, some, compute_uv)
     if compute_uv:
         u, s, vh = svd_factors(input, not some)
         return result_of("svd", u, s, mH(vh))

@@ -12,6 +12,7 @@ from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops.batching import Batch, leading
 from wengert.ops.declare import Value, multilinear
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import clone, reshape
 from wengert.ops.variadic import require_tensor
 
@@ -82,7 +83,7 @@ def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
     return np.moveaxis(out, (-2, -1), (a, b))
 
 
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The diagonal of a matrix as a vector, or a matrix with a vector as its diagonal.
 
     >>> import wengert
@@ -91,6 +92,8 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
             [0, 0, 2],
             [0, 0, 0]])
     """
+    if out is not None:
+        return write_out(diag, out, input, diagonal)
     require_tensor("diag", "input", input)
     if input.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")

@@ -25,6 +25,7 @@ from wengert.ops.matrices import (
     times,
     without_diagonal,
 )
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import unsqueeze
 from wengert.ops.solving import solve_matrices
 
@@ -77,7 +78,7 @@ def _eigvalsh(A: Value, uplo: Triangle) -> Value:
     return kernels.products.factorizations.eigvalsh(A, uplo)
 
 
-def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of Hermitian matrices, the smallest first.
 
     One triangle is read, the lower or the upper one.
@@ -86,6 +87,8 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     >>> wengert.linalg.eigvalsh(wengert.tensor([[2.0, 1.0], [1.0, 2.0]]))
     tensor([1., 3.])
     """
+    if out is not None:
+        return write_out(eigvalsh, out, A, UPLO)
     return _eigvalsh(A, _checked(A, UPLO))
 
 
@@ -135,13 +138,15 @@ def _eigvals(A: Value, is_real: bool) -> Value:
     return kernels.products.factorizations.eigvals(A).astype(np.result_type(A.dtype, np.complex64))
 
 
-def eigvals(A: Tensor) -> Tensor:
+def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of square matrices, complex and in no order.
 
     >>> import wengert
     >>> wengert.linalg.eigvals(wengert.tensor([[0.0, 1.0], [-1.0, 0.0]]))
     tensor([0.+1.j, 0.-1.j])
     """
+    if out is not None:
+        return write_out(eigvals, out, A)
     check_square("linalg.eigvals", A)
     check_inexact("linalg.eigvals", A, "linalg_eig_cpu")
     return _eigvals(A, not A.is_complex())

@@ -21,6 +21,7 @@ from wengert.ops.batching import Batch, batch_along
 from wengert.ops.declare import Value, primitive
 from wengert.ops.masking import maximum, minimum
 from wengert.ops.numpy_names import either_dims
+from wengert.ops.outputs import write_out
 from wengert.ops.reduction import sum_over
 from wengert.ops.results import MinMax, ValuesIndices, result_of
 from wengert.ops.shape import reshape
@@ -158,6 +159,7 @@ def max(
     other: Tensor | None = None,
     axis: int | None = None,
     keepdims: bool | None = None,
+    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor | ValuesIndices:
     """The largest element; along `dim` with its index; or of two tensors (see `maximum`).
 
@@ -170,6 +172,8 @@ def max(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("max", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(max, out, input, dim, keepdim, other=other)
     if dim is None and other is None:
         return _max_of_all(input)
     if other is not None or isinstance(dim, Tensor):
@@ -186,6 +190,7 @@ def min(
     other: Tensor | None = None,
     axis: int | None = None,
     keepdims: bool | None = None,
+    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor | ValuesIndices:
     """The smallest element; along `dim` with its index; or of two tensors (see `minimum`).
 
@@ -198,6 +203,8 @@ def min(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("min", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(min, out, input, dim, keepdim, other=other)
     if dim is None and other is None:
         return _min_of_all(input)
     if other is not None or isinstance(dim, Tensor):
@@ -213,6 +220,7 @@ def aminmax(
     keepdim: bool = False,
     axis: int | None = None,
     keepdims: bool | None = None,
+    out: tuple[Tensor, ...] | None = None,
 ) -> MinMax:
     """The smallest and the largest elements over `dim`, or over everything.
 
@@ -222,6 +230,8 @@ def aminmax(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("aminmax", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(aminmax, out, input, dim=dim, keepdim=keepdim)
     require_tensor("aminmax", "input", input)
     if dim is None and not input._array.size:
         raise RuntimeError(

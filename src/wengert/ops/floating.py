@@ -11,6 +11,7 @@ from wengert.kernels.precision import narrowed, widened
 from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp2
+from wengert.ops.outputs import write_out
 from wengert.ops.results import result_of
 from wengert.ops.variadic import require_tensor
 from wengert.ops.zeros import keep, no_slope
@@ -41,13 +42,15 @@ def _exponent(input: Value) -> Value:
     return np.asarray(np.frexp(widened(input))[1], np.int32)
 
 
-def frexp(input: Tensor) -> Any:
+def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> Any:
     """Mantissas with magnitudes in [0.5, 1), and exponents of two (int32).
 
     >>> import wengert
     >>> wengert.frexp(wengert.tensor([6.0])).exponent
     tensor([3], dtype=torch.int32)
     """
+    if out is not None:
+        return write_out(frexp, out, input)
     require_tensor("frexp", "input", input)
     if memory_of(input).dtype.kind not in "fV":
         raise RuntimeError(

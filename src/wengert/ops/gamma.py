@@ -10,6 +10,7 @@ from wengert.core.tensor import Tensor
 from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp, log
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import contiguous
 from wengert.ops.special import lgamma
 from wengert.ops.variadic import require_tensor
@@ -59,13 +60,15 @@ def igammac(input: Value, other: Value) -> Value:
     return kernels.scipy_special.by_scipy("gammaincc", input, other)
 
 
-def mvlgamma(input: Tensor, p: int) -> Tensor:
+def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function of `p` dimensions.
 
     >>> import wengert
     >>> wengert.mvlgamma(wengert.tensor([2.0]), 2)
     tensor([0.4516])
     """
+    if out is not None:
+        return write_out(mvlgamma, out, input, p)
     require_tensor("mvlgamma", "input", input)
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1; mvlgamma() got p={p}")

@@ -27,6 +27,7 @@ from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import stack
 from wengert.ops.numpy_names import either
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import movedim, reshape
 from wengert.ops.splitting import unbind
 from wengert.ops.subscript import index as _index
@@ -244,13 +245,15 @@ def _index_select_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: i
     return kernels.scatter.sum_at(shape, key, g)
 
 
-def take(input: Tensor, index: Tensor) -> Tensor:
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements at flat positions of the input; negative ones count from the end.
 
     >>> import wengert
     >>> wengert.take(wengert.tensor([[1, 2], [3, 4]]), wengert.tensor([0, -1]))
     tensor([1, 4])
     """
+    if out is not None:
+        return write_out(take, out, input, index)
     positions = flat_places("take", input, index)
     if not input._array.size and positions._array.size:
         raise IndexError("take(): tried to take from an empty tensor")
@@ -277,7 +280,12 @@ def flat_places(name: str, input: Tensor, index: Tensor) -> Tensor:
 
 
 def take_along_dim(
-    input: Tensor, indices: Tensor, dim: int | None = None, *, axis: int | None = None
+    input: Tensor,
+    indices: Tensor,
+    dim: int | None = None,
+    *,
+    axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """As `gather`, with input and indices broadcast and negative indices; flat without `dim`.
 
@@ -289,6 +297,8 @@ def take_along_dim(
     """
     if axis is not None:
         dim = either("take_along_dim", "dim", dim, axis, None)
+    if out is not None:
+        return write_out(take_along_dim, out, input, indices, dim)
     require_tensor("take_along_dim", "input", input)
     require_tensor("take_along_dim", "indices", indices, 2)
     index_array = indices._array
@@ -314,13 +324,15 @@ def take_along_dim(
     return gather(expand(input, (*common[:d], n, *common[d + 1 :])), d, full)
 
 
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where the mask is true, as a vector; input and mask broadcast.
 
     >>> import wengert
     >>> wengert.masked_select(wengert.tensor([1, 2, 3]), wengert.tensor([True, False, True]))
     tensor([1, 3])
     """
+    if out is not None:
+        return write_out(masked_select, out, input, mask)
     require_tensor("masked_select", "input", input)
     require_tensor("masked_select", "mask", mask, 2)
     if mask._array.dtype != bool:
@@ -331,7 +343,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return reshape(_index(data, (elements("masked_select", where).copy(),)), (-1,))
 
 
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """The indices of the elements that are not zero: a row each, or a vector per dimension.
 
     >>> import wengert
@@ -339,6 +351,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     tensor([[0, 1],
             [1, 0]])
     """
+    if out is not None:
+        return write_out(nonzero, out, input, as_tuple=as_tuple)
     require_tensor("nonzero", "input", input)
     array = elements("nonzero", input)
     if as_tuple:
@@ -358,7 +372,9 @@ def argwhere(input: Tensor) -> Tensor:
     return positions
 
 
-def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+def nonzero_static(
+    input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None
+) -> Tensor:
     """`nonzero` in `size` rows: the first ones, or filled up with `fill_value`.
 
     >>> import wengert
@@ -366,6 +382,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     tensor([[ 1],
             [-1]])
     """
+    if out is not None:
+        return write_out(nonzero_static, out, input, size=size, fill_value=fill_value)
     require_tensor("nonzero_static", "input", input)
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")

@@ -14,6 +14,7 @@ from wengert.ops.checks import not_implemented
 from wengert.ops.extrema import amax, amin
 from wengert.ops.gathering import elements
 from wengert.ops.masking import where
+from wengert.ops.outputs import write_out
 from wengert.ops.results import result_of
 from wengert.ops.scan import diff
 from wengert.ops.scatter import scatter_add
@@ -28,6 +29,7 @@ def histogram(
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
     density: bool = False,
+    out: tuple[Tensor, ...] | None = None,
 ) -> Any:
     """Counts (or sums of `weight`) in bins, and the bins' edges.
 
@@ -41,6 +43,8 @@ def histogram(
     >>> wengert.histogram(wengert.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
     tensor([0., 2., 1., 0.])
     """
+    if out is not None:
+        return write_out(histogram, out, input, bins, range=range, weight=weight, density=density)
     require_tensor("histogram", "input", input)
     if isinstance(bins, Tensor) and range is not None:
         raise TypeError(

@@ -29,6 +29,7 @@ from wengert.ops.gathering import (
 from wengert.ops.masking import clamp_min, filling, number_of, where
 from wengert.ops.numpy_names import MISSING, either, require_arguments
 from wengert.ops.operands import traced
+from wengert.ops.outputs import write_out
 from wengert.ops.scan import cumsum
 from wengert.ops.scatter import scatter_reduce
 from wengert.ops.shape import clone, contiguous, in_order_of, reshape
@@ -395,6 +396,7 @@ def index_reduce(
     *,
     include_self: bool = True,
     axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A copy of the input with the slices of `source` reduced into it at the indices.
 
@@ -414,6 +416,10 @@ def index_reduce(
     ):
         dim = either("index_reduce", "dim", dim, axis, MISSING)
         require_arguments("index_reduce", dim=dim, index=index, source=source, reduce=reduce)
+    if out is not None:
+        return write_out(
+            index_reduce, out, input, dim, index, source, reduce, include_self=include_self
+        )
     for name, value in (("input", input), ("index", index), ("source", source)):
         require_tensor("index_reduce", name, value)
     if reduce not in ("prod", "mean", "amax", "amin"):

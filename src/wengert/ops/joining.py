@@ -14,6 +14,7 @@ from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import as_images, is_channels_last
 from wengert.ops.numpy_names import either
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape
 from wengert.ops.subscript import basic
 from wengert.ops.variadic import as_sequence, of_list
@@ -79,7 +80,9 @@ def _check_cat(arrays: list[Array], expected: tuple[int, ...], dim: int, lead: i
     return axis
 
 
-def cat(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor:
+def cat(
+    tensors: Several, dim: int = 0, *, axis: int | None = None, out: Tensor | None = None
+) -> Tensor:
     """Concatenate tensors along a dimension.
 
     All other dimensions must agree; dtypes are promoted. Empty vectors are skipped.
@@ -90,11 +93,15 @@ def cat(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor:
     """
     if axis is not None:
         dim = either("cat", "dim", dim, axis, 0)
+    if out is not None:
+        return write_out(cat, out, tensors, dim)
     joined: Tensor = _cat(tensors, dim, 0)
     return joined
 
 
-def concat(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor:
+def concat(
+    tensors: Several, dim: int = 0, *, axis: int | None = None, out: Tensor | None = None
+) -> Tensor:
     """As `cat`.
 
     >>> import wengert
@@ -103,16 +110,22 @@ def concat(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor
     """
     if axis is not None:
         dim = either("concat", "dim", dim, axis, 0)
+    if out is not None:
+        return write_out(concat, out, tensors, dim)
     return cat(tensors, dim)
 
 
-def concatenate(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor:
+def concatenate(
+    tensors: Several, dim: int = 0, *, axis: int | None = None, out: Tensor | None = None
+) -> Tensor:
     """As `cat`; `axis` is NumPy's name for `dim`.
 
     >>> import wengert
     >>> wengert.concatenate([wengert.tensor([1, 2]), wengert.tensor([3])])
     tensor([1, 2, 3])
     """
+    if out is not None:
+        return write_out(concatenate, out, tensors, dim, axis=axis)
     return cat(tensors, dim if axis is None else axis)
 
 
@@ -139,7 +152,9 @@ def _stack(arrays: list[Array], dim: int) -> tuple[Array, Any]:
     return joined.reshape((*shape[:axis], len(arrays), *shape[axis:])), axis
 
 
-def stack(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor:
+def stack(
+    tensors: Several, dim: int = 0, *, axis: int | None = None, out: Tensor | None = None
+) -> Tensor:
     """Stack tensors of the same shape along a new dimension.
 
     >>> import wengert
@@ -149,6 +164,8 @@ def stack(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor:
     """
     if axis is not None:
         dim = either("stack", "dim", dim, axis, 0)
+    if out is not None:
+        return write_out(stack, out, tensors, dim)
     joined: Tensor = _stack(tensors, dim)
     return joined
 
@@ -166,18 +183,20 @@ def _checked(name: str, several: Several) -> Several:
     return several
 
 
-def hstack(tensors: Several) -> Tensor:
+def hstack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
     """Concatenate along the second dimension; vectors along their only one.
 
     >>> import wengert
     >>> wengert.hstack([wengert.tensor([1, 2]), wengert.tensor([3])])
     tensor([1, 2, 3])
     """
+    if out is not None:
+        return write_out(hstack, out, tensors)
     several = [atleast_1d(x) for x in _checked("hstack", tensors)]
     return cat(several, 0 if several[0].ndim == 1 else 1)
 
 
-def vstack(tensors: Several) -> Tensor:
+def vstack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
     """Concatenate along the first dimension; vectors are rows.
 
     >>> import wengert
@@ -185,10 +204,12 @@ def vstack(tensors: Several) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
+    if out is not None:
+        return write_out(vstack, out, tensors)
     return cat([atleast_2d(x) for x in _checked("vstack", tensors)], 0)
 
 
-def row_stack(tensors: Several) -> Tensor:
+def row_stack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
     """As `vstack`.
 
     >>> import wengert
@@ -196,10 +217,12 @@ def row_stack(tensors: Several) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
+    if out is not None:
+        return write_out(row_stack, out, tensors)
     return vstack(tensors)
 
 
-def dstack(tensors: Several) -> Tensor:
+def dstack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
     """Concatenate along the third dimension.
 
     >>> import wengert
@@ -207,10 +230,12 @@ def dstack(tensors: Several) -> Tensor:
     tensor([[[1, 3],
              [2, 4]]])
     """
+    if out is not None:
+        return write_out(dstack, out, tensors)
     return cat([atleast_3d(x) for x in _checked("dstack", tensors)], 2)
 
 
-def column_stack(tensors: Several) -> Tensor:
+def column_stack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
     """Concatenate along the second dimension; vectors are columns.
 
     >>> import wengert
@@ -218,6 +243,8 @@ def column_stack(tensors: Several) -> Tensor:
     tensor([[1, 3],
             [2, 4]])
     """
+    if out is not None:
+        return write_out(column_stack, out, tensors)
     several = _checked("column_stack", tensors)
     return hstack([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in several])
 

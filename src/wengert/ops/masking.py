@@ -9,13 +9,15 @@ import ml_dtypes
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.tensor import Tensor, wrap
+from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels.jit import ARRAYS
 from wengert.ops import operands
+from wengert.ops.checks import require_in_range
 from wengert.ops.comparison import isnan, ne
 from wengert.ops.declare import Value, elementwise, primitive
 from wengert.ops.gathering import nonzero
 from wengert.ops.numbers import Number
+from wengert.ops.outputs import write_out
 from wengert.ops.variadic import require_tensor
 from wengert.ops.zeros import aligned, drop, keep, or_zeros
 
@@ -53,7 +55,9 @@ def _mismatch(*shapes: tuple[int, ...]) -> str:
     return next(message for message in messages if message is not None)
 
 
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+def where(
+    condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
+) -> Any:
     """Elements of `input` where `condition` is true, of `other` elsewhere; all broadcast.
 
     With the condition alone: the indices of its nonzero elements, one tensor per dimension.
@@ -62,6 +66,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     >>> wengert.where(wengert.tensor([True, False]), wengert.tensor([1.0, 2.0]), 0.0)
     tensor([1., 0.])
     """
+    if out is not None:
+        return write_out(where, out, condition, input, other)
     if not isinstance(condition, Tensor):
         some = isinstance(input, Tensor) or isinstance(other, Tensor)
         if isinstance(condition, ARRAYS) and not some:
@@ -85,6 +91,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if input is None or other is None:
         raise TypeError("where(): arguments 'input' and 'other' must come together")
     a, b = operands.operands(_WHERE, input, other)
+    if a._array.dtype == np.float32:
+        numbers = [x for x in (input, other) if type(x) in (int, float)]
+        require_in_range("where", a._array.dtype, *numbers)
     return _where(a, b, condition)
 
 
@@ -164,7 +173,11 @@ def filling(name: str, value: Any, input: Tensor) -> Tensor:
         )
     if not isinstance(value, Tensor):
         return wrap(dtypes.scalar_array(value, dtype, name))
-    return value if value_dtype is dtype else operands.cast(value, dtype.np)
+    if value_dtype is dtype:
+        return value
+    if not isinstance(value, Tracer):
+        dtypes.scalar_array(value._array.item(), dtype, name)
+    return operands.cast(value, dtype.np)
 
 
 def _require_real(name: str, *arrays: np.ndarray) -> None:
@@ -290,7 +303,7 @@ def _above(input: Value, min: Value, max: Value) -> Value:
     return input > max if min is None else (input > max) | (max < min)
 
 
-def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Elements limited to [min, max]; the bounds are both numbers or both tensors, or None.
 
     If min > max, the result is `max`. The gradient passes inside and at the bounds.
@@ -299,6 +312,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     >>> wengert.clamp(wengert.tensor([-2.0, 0.5, 3.0]), min=0.0, max=1.0)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    if out is not None:
+        return write_out(clamp, out, input, min, max)
     if (
         isinstance(input, Tensor)
         and input._array.dtype in _REAL
@@ -330,23 +345,27 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp_numbers(input, min, max)
 
 
-def clamp_min(input: Tensor, min: Any) -> Tensor:
+def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """Elements limited from below by `min`, a number or a tensor.
 
     >>> import wengert
     >>> wengert.clamp_min(wengert.tensor([-2.0, 3.0]), 0.0)
     tensor([0., 3.])
     """
+    if out is not None:
+        return write_out(clamp_min, out, input, min)
     return clamp(input, min=min)
 
 
-def clamp_max(input: Tensor, max: Any) -> Tensor:
+def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """Elements limited from above by `max`, a number or a tensor.
 
     >>> import wengert
     >>> wengert.clamp_max(wengert.tensor([-2.0, 3.0]), 1.0)
     tensor([-2.,  1.])
     """
+    if out is not None:
+        return write_out(clamp_max, out, input, max)
     return clamp(input, max=max)
 
 

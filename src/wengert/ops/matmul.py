@@ -30,6 +30,7 @@ from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.einsum import contracted, rearrange
 from wengert.ops.operands import sum_to
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
 
@@ -217,13 +218,15 @@ def _check_bmm(input: np.ndarray, mat2: np.ndarray) -> None:
         )
 
 
-def mv(input: Tensor, vec: Tensor) -> Tensor:
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Product of a matrix and a vector.
 
     >>> import wengert
     >>> wengert.mv(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]), wengert.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
+    if out is not None:
+        return write_out(mv, out, input, vec)
     _check_ranks("mv", (("input", input, 2), ("vec", vec, 1)))
     return matmul(input, vec)
 
@@ -281,13 +284,15 @@ def dot(input: Value, tensor: Value) -> Value:
         return widened(input).dot(widened(tensor)).astype(input.dtype)
 
 
-def vdot(input: Tensor, other: Tensor) -> Tensor:
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """As `dot`, with the conjugate of the first tensor.
 
     >>> import wengert
     >>> wengert.vdot(wengert.tensor([1.0, 2.0]), wengert.tensor([3.0, 4.0]))
     tensor(11.)
     """
+    if out is not None:
+        return write_out(vdot, out, input, other)
     require_tensor("vdot", "input", input)
     return dot(conj(input), other)
 
@@ -322,13 +327,15 @@ def _check_vectors(input: np.ndarray, vec2: np.ndarray) -> None:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {array.ndim}-D")
 
 
-def ger(input: Tensor, vec2: Tensor) -> Tensor:
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The same as `outer`.
 
     >>> import wengert
     >>> wengert.ger(wengert.tensor([1.0]), wengert.tensor([3.0, 4.0]))
     tensor([[3., 4.]])
     """
+    if out is not None:
+        return write_out(ger, out, input, vec2)
     return outer(input, vec2)
 
 
@@ -484,7 +491,13 @@ def _check_batches(name: str, batch1: np.ndarray, batch2: np.ndarray) -> None:
 
 
 def addbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *older: Any, beta: float = 1, alpha: float = 1
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *older: Any,
+    beta: float = 1,
+    alpha: float = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """beta * input + alpha * (the sum of the products of the matrices of two batches).
 
@@ -493,6 +506,8 @@ def addbmm(
     >>> wengert.addbmm(wengert.zeros(1, 1), a, wengert.ones(2, 3, 1))
     tensor([[6.]])
     """
+    if out is not None:
+        return write_out(addbmm, out, input, batch1, batch2, *older, beta=beta, alpha=alpha)
     if older:
         return reordered(addbmm, (input, batch1, batch2, *older), {"beta": beta, "alpha": alpha})
     for x in (batch1, batch2):
@@ -506,7 +521,13 @@ def addbmm(
 
 
 def addmv(
-    input: Tensor, mat: Tensor, vec: Tensor, *older: Any, beta: float = 1, alpha: float = 1
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *older: Any,
+    beta: float = 1,
+    alpha: float = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """beta * input + alpha * (mat @ vec).
 
@@ -515,6 +536,8 @@ def addmv(
     >>> wengert.addmv(wengert.tensor([1.0, 1.0]), a, wengert.tensor([1.0, 1.0]))
     tensor([4., 8.])
     """
+    if out is not None:
+        return write_out(addmv, out, input, mat, vec, *older, beta=beta, alpha=alpha)
     if older:
         return reordered(addmv, (input, mat, vec, *older), {"beta": beta, "alpha": alpha})
     require_tensor("addmv", "input", input)
@@ -530,7 +553,13 @@ def addmv(
 
 
 def addr(
-    input: Tensor, vec1: Tensor, vec2: Tensor, *older: Any, beta: float = 1, alpha: float = 1
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *older: Any,
+    beta: float = 1,
+    alpha: float = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2).
 
@@ -539,6 +568,8 @@ def addr(
     tensor([[4., 5.],
             [7., 9.]])
     """
+    if out is not None:
+        return write_out(addr, out, input, vec1, vec2, *older, beta=beta, alpha=alpha)
     if older:
         return reordered(addr, (input, vec1, vec2, *older), {"beta": beta, "alpha": alpha})
     require_tensor("addr", "input", input)
@@ -546,8 +577,8 @@ def addr(
     check_expands(input._array, product._array.shape)
     if beta == 0:
         return product
-    out: Tensor = _scaled(input, beta) + product
-    return out
+    result: Tensor = _scaled(input, beta) + product
+    return result
 
 
 __all__ = [

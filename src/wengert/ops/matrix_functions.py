@@ -21,6 +21,7 @@ from wengert.ops.masking import where
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import check_inexact, check_square, identity, instead, mH
 from wengert.ops.numpy_names import MISSING, either, either_dims, require_arguments
+from wengert.ops.outputs import write_out
 from wengert.ops.reduction import p_norm, sum
 from wengert.ops.shape import clone, contiguous, dtype_of, movedim, unsqueeze
 from wengert.ops.solving import inverse
@@ -82,7 +83,7 @@ def power(A: Tensor, n: int) -> Tensor:
     return clone(result, memory_format=contiguous_format) if result is A else result
 
 
-def matrix_power(input: Tensor, n: int) -> Tensor:
+def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The n-th power of each square matrix; of its inverse for negative `n`.
 
     >>> import wengert
@@ -90,6 +91,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     tensor([[1., 3.],
             [0., 1.]])
     """
+    if out is not None:
+        return write_out(matrix_power, out, input, n)
     return power(input, n)
 
 
@@ -152,7 +155,7 @@ def _product(tensors: Sequence[Tensor], best: dict[Pair, int], i: int, j: int) -
     return matmul(_product(tensors, best, i, k), _product(tensors, best, k + 1, j))
 
 
-def chain_matmul(*matrices: Tensor) -> Tensor:
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the cheapest order; see `linalg.multi_dot`.
 
     >>> import wengert
@@ -161,6 +164,8 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     tensor([[4., 4.],
             [4., 4.]])
     """
+    if out is not None:
+        return write_out(chain_matmul, out, *matrices)
     if len(matrices) == 1:
         return matrices[0]
     return chain("chain_matmul", matrices)
@@ -185,6 +190,7 @@ def matrix_norm(
     dtype: DType | None = None,
     axis: Sequence[int] | None = None,
     keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A norm of each matrix, given by two dimensions.
 
@@ -198,6 +204,8 @@ def matrix_norm(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("matrix_norm", dim, axis, keepdim, keepdims, (-2, -1))
+    if out is not None:
+        return write_out(matrix_norm, out, A, ord, dim, keepdim, dtype=dtype)
     name = "linalg.matrix_norm"
     rows, columns = _matrix_dims(name, A, dim)
     if ord == "fro":
@@ -244,6 +252,7 @@ def renorm(
     maxnorm: float = MISSING,
     *,
     axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Scale slices along `dim` with a p-norm above `maxnorm` down to it.
 
@@ -255,6 +264,8 @@ def renorm(
     if axis is not None or dim is MISSING or maxnorm is MISSING:
         dim = either("renorm", "dim", dim, axis, MISSING)
         require_arguments("renorm", dim=dim, maxnorm=maxnorm)
+    if out is not None:
+        return write_out(renorm, out, input, p, dim, maxnorm)
     require_tensor("renorm", "input", input)
     if isinstance(p, complex) or p <= 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")

@@ -28,6 +28,7 @@ from wengert.ops._normalization_ops import (
 )
 from wengert.ops.casting import convert
 from wengert.ops.checks import not_implemented
+from wengert.ops.outputs import write_out
 from wengert.ops.padding import pad
 from wengert.ops.pool import avg_pool2d
 from wengert.ops.variadic import require_tensor
@@ -332,13 +333,17 @@ def local_response_norm(
     return input / (mean * alpha + k) ** beta
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
-    """Divide by the p-norm along `dim`, or by `eps` where that is larger.
+def normalize(
+    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """Divide by the p-norm along `dim`, or by `eps` where that is larger; into `out`, if given.
 
     >>> import wengert
     >>> wengert.nn.functional.normalize(wengert.tensor([[3., 4.]]))
     tensor([[0.6000, 0.8000]])
     """
+    if out is not None:
+        return write_out(normalize, out, input, p, dim, eps)
     require_tensor("normalize", "input", input)
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps)
 

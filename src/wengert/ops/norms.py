@@ -6,6 +6,7 @@ from wengert.core.dtypes import dtype as DType
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import Dims
 from wengert.ops.matrix_functions import matrix_norm
+from wengert.ops.outputs import write_out
 from wengert.ops.reduction import p_norm
 from wengert.ops.variadic import require_tensor
 
@@ -16,6 +17,8 @@ def norm(
     dim: Dims = None,
     keepdim: bool = False,
     dtype: DType | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The p-norm of the elements over `dim`, or over everything; "fro" is p=2.
 
@@ -26,6 +29,8 @@ def norm(
     >>> wengert.norm(wengert.tensor([3.0, 4.0]))
     tensor(5.)
     """
+    if out is not None:
+        return write_out(norm, out, input, p, dim, keepdim, dtype)
     require_tensor("norm", "input", input)
     if p is None or p == "fro":
         p = 2.0

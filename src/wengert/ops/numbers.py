@@ -17,6 +17,8 @@ Number = (bool, int, float, complex)
 Constants = dict[tuple[Any, "np.dtype[Any]"], np.ndarray]
 constants: Constants = {}
 thresholds: Constants = {}
+# For products and quotients, which take a number in float32 where no half is equal to it.
+factors: Constants = {}
 _MOST_CONSTANTS = 4096
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from wengert.core.forks import cached_property
 from wengert.core.tensor import Node, memory_of, shape_of
+from wengert.ops._out_names import TAKE_OUT
 from wengert.ops.numbers import Number, number_as_array
 
 Rule = Callable[..., Any]
@@ -48,6 +49,7 @@ class Op:
         older: parameters that were once among the inputs (see `_older`).
         scalar: the forward on single elements, from which kernels are made (see `_fuse`): itself
             for kind "elementwise", None for others that do not declare it.
+        halves: computes with halves and a Python number that no half is equal to.
         function: the function users call.
         node: the class of the nodes it records.
         label: the name of that class.
@@ -74,6 +76,7 @@ class Op:
         tensors: tuple[str, ...] = (),
         older: tuple[str, ...] = (),
         scalar: Callable[..., Any] | None = None,
+        halves: Callable[..., Any] | None = None,
     ) -> None:
         self.name = forward.__name__
         self.public_name = name or self.name.strip("_")
@@ -83,7 +86,7 @@ class Op:
         self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
         self.batch, self.jvp, self.reference, self.shared = batch, jvp, reference, shared
         self.tensors, self.older = tensors, older
-        self.layout = layout
+        self.layout, self.halves = layout, halves
         self.scalar = self.forward if scalar is None and kind == "elementwise" else scalar
         self.label = label or _label(self.name)
         _check_name(self)
@@ -166,6 +169,11 @@ class Op:
         """Whether its inputs are the first arguments of its function."""
         positional = list(self.signature.parameters)[: len(self.inputs)]
         return positional == self.inputs
+
+    @property
+    def takes_out(self) -> bool:
+        """Whether its function takes `out`."""
+        return self.name in TAKE_OUT
 
     @cached_property
     def keyword_only(self) -> list[str]:

@@ -41,7 +41,7 @@ from wengert.core.tensor import (
 )
 from wengert.kernels.jit import TracedArray
 from wengert.kernels.shapes import unbroadcast
-from wengert.ops.numbers import Constants, Number, constants, number_as_array, thresholds
+from wengert.ops.numbers import Constants, Number, constants, factors, number_as_array, thresholds
 from wengert.ops.op import Op
 
 
@@ -72,6 +72,8 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
             return _overridden(op, inputs, params)
         if isinstance(x, SparseTensor):
             return SparseTensor.dispatch(op, inputs, params)
+    if op.halves is not None and _half_beside_number(*inputs):
+        return op.halves(*inputs)
     level, some, differ = _compared(inputs)
     if not some and any(isinstance(x, TracedArray) for x in inputs):
         return apply(op.scalar, op, inputs, params.values())
@@ -112,19 +114,28 @@ def _overridden(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if op.view and getattr(result, "_root", None) is values[0]:
             mark_view(result, inputs[0])
         return result
-    public = public_functions.get(op.function)
+    args, kwargs = _as_called(op, inputs, params)
+    return ask_classes(op.function, asked, args, kwargs)
+
+
+def ask_classes(
+    function: Callable[..., Any], asked: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """What the classes of `asked` answer in the place of a function that has been called."""
+    op = getattr(function, "op", None)
+    name = function.__name__ if op is None else op.public_name
+    public = public_functions.get(function)
     if not armed_for_classes():
         arm_for_classes()
         if called_from_a_function(public):
             raise RuntimeError(
-                f"{op.public_name}() met the first argument of a class that defines"
+                f"{name}() met the first argument of a class that defines"
                 f" __torch_function__, {type(asked[0]).__name__}, when it had already begun. Call"
                 " it again, or import wengert.overrides first: then every function looks for such"
                 " classes"
             )
-    args, kwargs = _as_called(op, inputs, params)
     if public is None:
-        public = PublicFunction(op.function, f"torch.{op.public_name}", None, False)
+        public = PublicFunction(function, f"torch.{name}", None, False)
     try:
         return ask(public.func, public.name, asked, args, kwargs)
     except NoImplementationError:
@@ -158,6 +169,25 @@ def _as_called(
     while ordered and values[ordered[-1]] is parameters[ordered[-1]].default:
         ordered.pop()
     return tuple([values[n] for n in ordered]), {n: values[n] for n in named}
+
+
+def table_of(op: Op) -> Constants:
+    """Where the function of an op looks for a Python number."""
+    if op.halves is not None:
+        return factors
+    return constants if op.differentiable else thresholds
+
+
+def _half_beside_number(a: Any, b: Any) -> bool:
+    """Whether they are a tensor of halves and a number that no half is equal to."""
+    tensor, number = (a, b) if isinstance(a, Tensor) else (b, a)
+    if type(number) not in (int, float) or not isinstance(tensor, Tensor):
+        return False
+    dtype = memory_of(tensor).dtype
+    if dtype.itemsize != 2 or dtype not in inexact:
+        return False
+    with np.errstate(over="ignore"):
+        return float(np.float64(number).astype(dtype)) != number == number
 
 
 def _at_level(level: Any, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -232,7 +262,7 @@ def operands(op: Op, *inputs: Any) -> list[Any]:
     common = dtypes.combine(shapes)
     if op.floats and common.category < dtypes.FLOAT:
         common = dtypes.defaults.dtype
-    table = constants if op.differentiable else thresholds
+    table = table_of(op)
     return [None if x is None else _converted(x, common.np, table) for x in inputs]
 
 

@@ -15,6 +15,7 @@ from wengert.ops.checks import not_implemented, require_kind
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import log
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import contiguous
 from wengert.ops.zeros import drop, no_slope
 
@@ -95,23 +96,27 @@ def _pow(input: Any, exponent: Any) -> Tensor:
     return _pow_tensor(input, exponent)
 
 
-def pow(input: Any, exponent: Any) -> Tensor:
+def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``, element by element; either may be a number.
 
     >>> import wengert
     >>> wengert.pow(wengert.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
     """
+    if out is not None:
+        return write_out(pow, out, input, exponent)
     return _pow(input, exponent)
 
 
-def float_power(input: Any, exponent: Any) -> Tensor:
+def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """`pow` in double precision: float64, or complex128 if either is complex.
 
     >>> import wengert
     >>> wengert.float_power(wengert.tensor([1, 2]), -1)
     tensor([1.0000, 0.5000], dtype=torch.float64)
     """
+    if out is not None:
+        return write_out(float_power, out, input, exponent)
     return _pow(*(_in_double(x, _any_complex(input, exponent)) for x in (input, exponent)))
 
 
@@ -129,13 +134,15 @@ def _in_double(x: Any, complexes: bool) -> Any:
     return complex(x) if complexes else float(x)
 
 
-def square(input: Tensor) -> Tensor:
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element times itself.
 
     >>> import wengert
     >>> wengert.square(wengert.tensor([-2.0, 3.0]))
     tensor([4., 9.])
     """
+    if out is not None:
+        return write_out(square, out, input)
     return _pow(input, 2)
 
 
@@ -180,13 +187,15 @@ def hypot(input: Value, other: Value) -> Value:
     return np.hypot(input, other)
 
 
-def ldexp(input: Tensor, other: Tensor) -> Tensor:
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input * 2 ** other``.
 
     >>> import wengert
     >>> wengert.ldexp(wengert.tensor([1.0, 3.0]), wengert.tensor([3, 1]))
     tensor([8., 6.])
     """
+    if out is not None:
+        return write_out(ldexp, out, input, other)
     return input * _pow(2.0, other)
 
 

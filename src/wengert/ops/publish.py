@@ -23,9 +23,9 @@ from wengert.core import inference, tensor
 from wengert.core.dtypes import inexact
 from wengert.core.forks import compile_lock
 from wengert.kernels.layout import arranged, by_columns
-from wengert.ops import _fuse, _older, _snippets, numpy_names, operands
+from wengert.ops import _fuse, _snippets, numpy_names, operands
 from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, to_float_source
-from wengert.ops.numbers import constants, thresholds
+from wengert.ops._parameters import call_unusual, guard_of, signature_of
 from wengert.ops.op import NodeLayout, Op
 
 # Names in the generated text: for an input `i`, `v_i` is its array, `e_i` its edge and `g_i` its
@@ -181,13 +181,8 @@ def apply_source(op: Op, layout: NodeLayout) -> str:
     no_edge = " and ".join(f"e_{i} is None" for i in diff)
     return APPLY.format(
         name=op.name,
-        signature=_signature(op),
-        guard=_older.older_guard(op)
-        + (
-            indent(numpy_names.alias_guard(op.public_name, _defaults(op)), "    ")
-            if op.numpy_names
-            else ""
-        ),
+        signature=signature_of(op),
+        guard=guard_of(op),
         unwrap="".join((UNWRAP if i in diff else UNWRAP_VALUE).format(i=i) for i in op.inputs),
         only_arrays=" and ".join(f"v_{i} is {i}" for i in op.inputs),
         all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in required(op)),
@@ -212,32 +207,6 @@ def apply_source(op: Op, layout: NodeLayout) -> str:
         if diff
         else NO_RECORD,
     )
-
-
-def _signature(op: Op) -> str:
-    parameters: list[str] = []
-    defaults = _defaults(op)
-    late = numpy_names.needed(defaults) if op.numpy_names else []
-    aliases = numpy_names.renamed(defaults) if op.numpy_names else []
-    behind = [f"{numpy_names.ALIASES[name]}=None" for name in aliases]
-    starred = False
-    for name, p in op.signature.parameters.items():
-        if p.kind is Parameter.KEYWORD_ONLY and not starred:
-            parameters += [*behind, "*older" if op.older else "*"]
-            starred = True
-        if name in late:
-            parameters.append(f"{name}=...")
-        else:
-            parameters.append(
-                name if p.default is Parameter.empty else f"{name}=defaults[{name!r}]"
-            )
-    return ", ".join(parameters if starred else parameters + behind)
-
-
-def _defaults(op: Op) -> dict[str, Any]:
-    """The default of each argument, `...` if it has none."""
-    parameters = op.signature.parameters.items()
-    return {n: ... if p.default is Parameter.empty else p.default for n, p in parameters}
 
 
 def _call(op: Op, value: str = "v_{i}") -> str:
@@ -426,7 +395,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "fused": _fuse.forward_of(op),
         "pull": _fuse.pullback_of(op, NodeLayout(op).arrays),
         "defaults": {n: p.default for n, p in op.signature.parameters.items()},
-        "constants": constants if op.differentiable else thresholds,
+        "constants": operands.table_of(op),
         "Recorded": op.node,
         **{f"vjp_{i}": op.rules[i] for i in op.differentiable},
         "vjp_shared": op.shared,
@@ -460,7 +429,7 @@ _SCOPE: dict[str, Any] = {
     "ndarray": np.ndarray,
     "asarray": np.asarray,
     "inexact": inexact,
-    "reordered": _older.reordered,
+    "call_unusual": call_unusual,
     "either": numpy_names.either,
     "either_keepdim": numpy_names.either_keepdim,
     "require_arguments": numpy_names.require_arguments,
@@ -473,7 +442,7 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` itself uses: no argument may shadow them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "fused", "older", "pull", "operand", "settled_ndim", "ndim", "site", "cut", "error", "out",
-    "result", "frame", "code", "node", "type", "isinstance", "complex", "Exception", "KeyError",
-    "TypeError",
+    "fused", "excess", "excess_1", "excess_2", "pull", "operand", "settled_ndim", "ndim", "site",
+    "cut", "error", "out", "result", "frame", "code", "node", "type", "isinstance", "complex",
+    "Exception", "KeyError", "TypeError",
 })  # fmt: skip

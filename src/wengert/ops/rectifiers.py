@@ -12,10 +12,11 @@ from wengert.core.dtypes import ALL, BOOL, COMPLEX, of_numpy
 from wengert.core.generators import default_generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer
 from wengert.kernels.precision import in_float32
-from wengert.ops.checks import require_kind
+from wengert.ops.checks import require_in_range, require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp
 from wengert.ops.masking import number_of, where
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import contiguous, reshape
 from wengert.ops.zeros import drop
 
@@ -86,6 +87,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 @in_float32
 def _leaky_relu(input: Value, negative_slope: float) -> Value:
     require_kind("leaky_relu_cpu", input, "f")
+    require_in_range("leaky_relu", input.dtype, negative_slope)
     scaled = input * input.dtype.type(negative_slope)
     if 0 < negative_slope <= 1:
         return np.maximum(input, scaled)
@@ -112,6 +114,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 @in_float32
 def _elu(input: Value, alpha: float, scale: float = 1.0, rate: float = 1.0) -> Value:
     require_kind("elu_cpu", input, "f")
+    require_in_range("elu", input.dtype, alpha)
     negative = np.expm1(np.minimum(input, 0) * rate) * (alpha * scale)
     return np.where(input > 0, input * scale, negative)
 
@@ -159,13 +162,22 @@ def _threshold(input: Value, threshold: float, value: float) -> Value:
     return np.where(input <= least, instead, input)
 
 
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+def threshold(
+    input: Tensor,
+    threshold: float,
+    value: float,
+    inplace: bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """x where ``x > threshold``, else `value`.
 
     >>> import wengert
     >>> wengert.threshold(wengert.tensor([0.5, 2.0]), 1.0, 9.0)
     tensor([9., 2.])
     """
+    if out is not None:
+        return write_out(globals()["threshold"], out, input, threshold, value, inplace)
     if inplace:
         return input._threshold_(threshold, value)
     return _threshold(input, threshold, value)

@@ -27,6 +27,7 @@ from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
 from wengert.ops.numpy_names import either_dims
 from wengert.ops.operands import recorded_ops
+from wengert.ops.outputs import write_out
 from wengert.ops.rounding import sign
 from wengert.ops.scan import exclusive_prod, has_zeros
 from wengert.ops.shape import reshape
@@ -95,6 +96,7 @@ def sum(
     dtype: DType | None = None,
     axis: Dims = None,
     keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Sum over `dim`, or over everything; integers and booleans give int64.
 
@@ -106,6 +108,8 @@ def sum(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("sum", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(sum, out, input, dim, keepdim, dtype=dtype)
     return sum_over(input if dtype is None else convert(input, dtype, "sum"), dim, keepdim)
 
 
@@ -138,6 +142,7 @@ def mean(
     dtype: DType | None = None,
     axis: Dims = None,
     keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Mean over `dim`, or over everything; nan for an empty tensor.
 
@@ -149,6 +154,8 @@ def mean(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("mean", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(mean, out, input, dim, keepdim, dtype=dtype)
     return mean_over(input if dtype is None else convert(input, dtype, "mean"), dim, keepdim)
 
 
@@ -182,6 +189,7 @@ def nansum(
     dtype: DType | None = None,
     axis: Dims = None,
     keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Sum over `dim`, treating nan as zero.
 
@@ -191,6 +199,8 @@ def nansum(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("nansum", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(nansum, out, input, dim, keepdim, dtype=dtype)
     require_tensor("nansum", "input", input)
     if input._array.dtype not in dtypes.inexact:
         return sum(input, dim, keepdim, dtype=dtype)
@@ -205,6 +215,7 @@ def nanmean(
     dtype: DType | None = None,
     axis: Dims = None,
     keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Mean over `dim`, ignoring nan.
 
@@ -214,6 +225,8 @@ def nanmean(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("nanmean", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(nanmean, out, input, dim, keepdim, dtype=dtype)
     require_tensor("nanmean", "input", input)
     _check_inexact("nanmean(): expected input to have floating point or complex dtype but",
                    input._array)  # fmt: skip
@@ -261,6 +274,7 @@ def prod(
     dtype: DType | None = None,
     axis: int | None = None,
     keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Product over one dimension, or of everything; integers and booleans give int64.
 
@@ -272,6 +286,8 @@ def prod(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("prod", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(prod, out, input, dim, keepdim, dtype=dtype)
     if isinstance(dim, tuple | list):
         raise TypeError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
     if dtype is None:

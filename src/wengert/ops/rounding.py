@@ -11,6 +11,7 @@ from wengert.kernels.precision import in_float32
 from wengert.ops.checks import not_implemented, require_kind
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, elementwise
+from wengert.ops.outputs import write_out
 from wengert.ops.variadic import require_tensor
 from wengert.ops.zeros import drop, no_slope
 
@@ -139,13 +140,15 @@ def _across(g: Value, z: Value, sgn: Value) -> Value:
     return drop((g - along) / abs(z), z == 0)
 
 
-def sgn(input: Tensor) -> Tensor:
+def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`sign`, and for complex elements z / abs(z), 0 at 0.
 
     >>> import wengert
     >>> wengert.sgn(wengert.tensor([3 + 4j]))
     tensor([0.6000+0.8000j])
     """
+    if out is not None:
+        return write_out(sgn, out, input)
     require_tensor("sgn", "input", input)
     dtype = numpy_dtype(input) if isinstance(input, Tensor) else input.dtype
     return _complex_sgn(input) if dtype.kind == "c" else sign(input)
@@ -173,13 +176,15 @@ def _heaviside(input: Value, values: Value) -> Value:
     return np.where(np.isnan(input), input.dtype.type(0), out) if input.dtype.kind == "f" else out
 
 
-def heaviside(input: Tensor, values: Tensor) -> Tensor:
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The step function: 0 left of zero, 1 right of it, and `values` at zero.
 
     >>> import wengert
     >>> wengert.heaviside(wengert.tensor([-1.0, 0.0, 2.0]), wengert.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
+    if out is not None:
+        return write_out(heaviside, out, input, values)
     if isinstance(values, Tensor) and isinstance(input, Tensor):
         if input._array.dtype != values._array.dtype:
             raise RuntimeError(

@@ -25,6 +25,7 @@ from wengert.ops.declare import Value, elementwise, multilinear, primitive
 from wengert.ops.exponential import exp
 from wengert.ops.joining import cat
 from wengert.ops.numpy_names import MISSING, either, require_arguments
+from wengert.ops.outputs import write_out
 from wengert.ops.results import ValuesIndices, result_of
 from wengert.ops.shape import clone
 from wengert.ops.variadic import require_tensor
@@ -41,7 +42,12 @@ def _cumsum(input: Value, dim: int, reverse: bool = False) -> Value:
 
 
 def cumsum(
-    input: Tensor, dim: int = MISSING, *, dtype: DType | None = None, axis: int | None = None
+    input: Tensor,
+    dim: int = MISSING,
+    *,
+    dtype: DType | None = None,
+    axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Running sum along `dim`; integers and booleans give int64.
 
@@ -52,6 +58,8 @@ def cumsum(
     if axis is not None or dim is MISSING:
         dim = either("cumsum", "dim", dim, axis, MISSING)
         require_arguments("cumsum", dim=dim)
+    if out is not None:
+        return write_out(cumsum, out, input, dim, dtype=dtype)
     require_tensor("cumsum", "input", input)
     if dtype is None:
         return _cumsum(input, dim)
@@ -134,7 +142,12 @@ def _cumprod(input: Value, dim: int, reverse: bool = False) -> Value:
 
 
 def cumprod(
-    input: Tensor, dim: int = MISSING, *, dtype: DType | None = None, axis: int | None = None
+    input: Tensor,
+    dim: int = MISSING,
+    *,
+    dtype: DType | None = None,
+    axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Running product along `dim`; integers and booleans give int64.
 
@@ -145,6 +158,8 @@ def cumprod(
     if axis is not None or dim is MISSING:
         dim = either("cumprod", "dim", dim, axis, MISSING)
         require_arguments("cumprod", dim=dim)
+    if out is not None:
+        return write_out(cumprod, out, input, dim, dtype=dtype)
     if dtype is None:
         return _cumprod(input, dim)
     return convert(_cumprod(convert(input, dtype), dim), dtype)
@@ -215,7 +230,13 @@ def _running_place_of_min(input: Value, dim: int) -> Value:
     return kernel.running_extreme_index(input, dim, False)
 
 
-def cummax(input: Tensor, dim: int = MISSING, *, axis: int | None = None) -> ValuesIndices:
+def cummax(
+    input: Tensor,
+    dim: int = MISSING,
+    *,
+    axis: int | None = None,
+    out: tuple[Tensor, ...] | None = None,
+) -> ValuesIndices:
     """Running maximum along `dim`, and the index of its latest occurrence.
 
     >>> import wengert
@@ -225,12 +246,20 @@ def cummax(input: Tensor, dim: int = MISSING, *, axis: int | None = None) -> Val
     if axis is not None or dim is MISSING:
         dim = either("cummax", "dim", dim, axis, MISSING)
         require_arguments("cummax", dim=dim)
+    if out is not None:
+        return write_out(cummax, out, input, dim)
     indices = _running_place_of_max(input, dim)
     result: ValuesIndices = result_of("cummax", take_along(input, indices, dim, False), indices)
     return result
 
 
-def cummin(input: Tensor, dim: int = MISSING, *, axis: int | None = None) -> ValuesIndices:
+def cummin(
+    input: Tensor,
+    dim: int = MISSING,
+    *,
+    axis: int | None = None,
+    out: tuple[Tensor, ...] | None = None,
+) -> ValuesIndices:
     """Running minimum along `dim`, and the index of its latest occurrence.
 
     >>> import wengert
@@ -240,6 +269,8 @@ def cummin(input: Tensor, dim: int = MISSING, *, axis: int | None = None) -> Val
     if axis is not None or dim is MISSING:
         dim = either("cummin", "dim", dim, axis, MISSING)
         require_arguments("cummin", dim=dim)
+    if out is not None:
+        return write_out(cummin, out, input, dim)
     indices = _running_place_of_min(input, dim)
     result: ValuesIndices = result_of("cummin", take_along(input, indices, dim, False), indices)
     return result
@@ -280,6 +311,7 @@ def diff(
     append: Tensor | None = None,
     *,
     axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The n-th difference along `dim`, of the input with `prepend` and `append` added at its ends.
 
@@ -289,6 +321,8 @@ def diff(
     """
     if axis is not None:
         dim = either("diff", "dim", dim, axis, -1)
+    if out is not None:
+        return write_out(diff, out, input, n, dim, prepend, append)
     if not isinstance(input, Tensor):
         raise TypeError(
             f"diff(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"

@@ -26,6 +26,7 @@ from wengert.ops.gathering import (
 )
 from wengert.ops.masking import clamp_min, number_of
 from wengert.ops.numpy_names import MISSING, either, require_arguments
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import basic, basic_adjoint
 from wengert.ops.variadic import require_tensor
@@ -125,6 +126,7 @@ def scatter(
     reduce: str | None = None,
     value: complex | None = None,
     axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A copy of the input with values written along `dim` at the positions in `index`.
 
@@ -140,6 +142,8 @@ def scatter(
     if axis is not None or dim is MISSING or index is MISSING:
         dim = either("scatter", "dim", dim, axis, MISSING)
         require_arguments("scatter", dim=dim, index=index)
+    if out is not None:
+        return write_out(scatter, out, input, dim, index, src, reduce=reduce, value=value)
     require_tensor("scatter", "input", input)
     require_tensor("scatter", "index", index, 3)
     src = value if src is None else src
@@ -212,6 +216,7 @@ def scatter_reduce(
     *,
     include_self: bool = True,
     axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """As `scatter`, reducing the elements with the same index by sum, prod, mean, amax or amin.
 
@@ -231,6 +236,10 @@ def scatter_reduce(
     ):
         dim = either("scatter_reduce", "dim", dim, axis, MISSING)
         require_arguments("scatter_reduce", dim=dim, index=index, src=src, reduce=reduce)
+    if out is not None:
+        return write_out(
+            scatter_reduce, out, input, dim, index, src, reduce, include_self=include_self
+        )
     if reduce in _COMBINE:
         return _scatter_combined(input, dim, index, src, reduce, include_self)
     if reduce not in ("sum", "mean"):

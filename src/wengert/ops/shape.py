@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert.core.dtypes import dtype as DType
 from wengert.core.dtypes import of_numpy
+from wengert.core.float8 import in_use, is_float8
 from wengert.core.layout import contiguous_format, preserve_format
 from wengert.core.storage import address_of, owner
 from wengert.core.tensor import Tensor, Tracer, memory_of
@@ -117,6 +118,8 @@ def reinterpreted(input: Value, dtype: DType) -> Value:
 
     If the element sizes differ, the last dimension grows or shrinks.
     """
+    if is_float8(dtype.np):
+        in_use.note()
     a, b = of_numpy[input.dtype], dtype
     if a.itemsize != b.itemsize:
         sizes = f"to view {a.short} as {b.short} (different element sizes)"

@@ -16,6 +16,7 @@ from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, primitive
 from wengert.ops.exponential import exp
 from wengert.ops.numpy_names import MISSING, either, require_arguments
+from wengert.ops.outputs import write_out
 from wengert.ops.reduction import pushed, sum_over, unreduced
 from wengert.ops.scan import sum_of
 from wengert.ops.zeros import ones_matching
@@ -103,7 +104,12 @@ def _check_inexact(name: str, array: np.ndarray) -> None:
 
 
 def softmax(
-    input: Tensor, dim: int = MISSING, dtype: DType | None = None, *, axis: int | None = None
+    input: Tensor,
+    dim: int = MISSING,
+    dtype: DType | None = None,
+    *,
+    axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """exp(x) / sum(exp(x)) along `dim`; `dtype` converts the input first.
 
@@ -114,13 +120,20 @@ def softmax(
     if axis is not None or dim is MISSING:
         dim = either("softmax", "dim", dim, axis, MISSING)
         require_arguments("softmax", dim=dim)
+    if out is not None:
+        return write_out(softmax, out, input, dim, dtype)
     if dim is None:
         raise _no_dim("softmax")
     return _softmax(input if dtype is None else convert(input, dtype, "softmax"), dim)
 
 
 def log_softmax(
-    input: Tensor, dim: int = MISSING, dtype: DType | None = None, *, axis: int | None = None
+    input: Tensor,
+    dim: int = MISSING,
+    dtype: DType | None = None,
+    *,
+    axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The logarithm of `softmax` along `dim`, finite where softmax would round to zero.
 
@@ -131,6 +144,8 @@ def log_softmax(
     if axis is not None or dim is MISSING:
         dim = either("log_softmax", "dim", dim, axis, MISSING)
         require_arguments("log_softmax", dim=dim)
+    if out is not None:
+        return write_out(log_softmax, out, input, dim, dtype)
     if dim is None:
         raise _no_dim("log_softmax")
     return _log_softmax(input if dtype is None else convert(input, dtype, "log_softmax"), dim)

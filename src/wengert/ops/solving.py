@@ -32,6 +32,7 @@ from wengert.ops.matrices import (
     split_outputs,
     times,
 )
+from wengert.ops.outputs import write_out
 from wengert.ops.results import result_of
 from wengert.ops.scan import exclusive_prod, has_zeros
 from wengert.ops.shape import contiguous, dtype_of, squeeze, transpose, unsqueeze
@@ -68,7 +69,7 @@ def inverse_of_matrices(name: str, A: Tensor, called: str | None) -> Tensor:
     return _inv(A, called)
 
 
-def inverse(input: Tensor) -> Tensor:
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of each square matrix; raises `linalg.LinAlgError` for singular ones.
 
     >>> import wengert
@@ -76,10 +77,12 @@ def inverse(input: Tensor) -> Tensor:
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
+    if out is not None:
+        return write_out(inverse, out, input)
     return inverse_of_matrices("linalg.inv", input, "linalg.inv")
 
 
-def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: tuple[Tensor, ...] | None = None) -> Any:
     """The inverse, and for each matrix the 1-based index of a zero pivot, or 0.
 
     Raises only with `check_errors`; otherwise the inverse of a singular matrix is nan.
@@ -88,6 +91,8 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     >>> wengert.linalg.inv_ex(wengert.zeros(2, 2)).info
     tensor(1, dtype=torch.int32)
     """
+    if out is not None:
+        return write_out(inv_ex, out, A, check_errors=check_errors)
     name = "linalg.inv_ex"
     inverse = inverse_of_matrices(name, A, name if check_errors else None)
     return result_of("linalg_inv_ex", inverse, _zero_pivots(A))
@@ -132,13 +137,15 @@ def slogdet_of(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
     return sign, real_part(log)
 
 
-def det(input: Tensor) -> Tensor:
+def det(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of each square matrix. Its gradient is correct for singular matrices, too.
 
     >>> import wengert
     >>> wengert.det(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(-2.)
     """
+    if out is not None:
+        return write_out(det, out, input)
     return checked_det(input)
 
 
@@ -149,7 +156,7 @@ def checked_det(A: Tensor) -> Tensor:
     return det_of(A)
 
 
-def slogdet(input: Tensor) -> Any:
+def slogdet(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> Any:
     """The sign of the determinant and the logarithm of its magnitude.
 
     >>> import wengert
@@ -158,6 +165,8 @@ def slogdet(input: Tensor) -> Any:
     sign=tensor(-1.),
     logabsdet=tensor(0.))
     """
+    if out is not None:
+        return write_out(slogdet, out, input)
     return result_of("slogdet", *slogdet_of("linalg.slogdet", input))
 
 
@@ -226,7 +235,7 @@ def solved(name: str, A: Tensor, B: Tensor, left: bool, called: str | None) -> T
     return X if left else transpose(X, -2, -1)
 
 
-def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """X of A @ X = B, or of X @ A = B without `left`; B may be a vector for each matrix.
 
     >>> import wengert
@@ -234,10 +243,19 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     >>> wengert.linalg.solve(A, wengert.tensor([3.0, 4.0]))
     tensor([1., 1.])
     """
+    if out is not None:
+        return write_out(solve, out, A, B, left=left)
     return solved("linalg.solve", A, B, left, "torch.linalg.solve")
 
 
-def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+def solve_ex(
+    A: Tensor,
+    B: Tensor,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+    out: tuple[Tensor, ...] | None = None,
+) -> Any:
     """As `solve`, plus for each matrix the 1-based index of a zero pivot, or 0.
 
     Raises only with `check_errors`; otherwise the solution for a singular matrix is nan.
@@ -246,12 +264,16 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     >>> wengert.linalg.solve_ex(wengert.zeros(2, 2), wengert.ones(2)).info
     tensor(1, dtype=torch.int32)
     """
+    if out is not None:
+        return write_out(solve_ex, out, A, B, left=left, check_errors=check_errors)
     name = "torch.linalg.solve_ex"
     X = solved("linalg.solve_ex", A, B, left, name if check_errors else None)
     return result_of("linalg_solve_ex", X, _zero_pivots(A))
 
 
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
+def lu(
+    A: Tensor, pivot: bool = True, get_infos: bool = False, *, out: tuple[Tensor, ...] | None = None
+) -> tuple[Tensor, ...]:
     """`linalg.lu_factor` under its old name; with `get_infos`, `linalg.lu_factor_ex`.
 
     >>> import wengert
@@ -259,11 +281,15 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, 
     >>> pivots
     tensor([2, 2], dtype=torch.int32)
     """
+    if out is not None:
+        return write_out(lu, out, A, pivot, get_infos)
     factors = lu_parts("torch.lu", A, pivot, None if get_infos else "torch.lu")
     return tuple(factors if get_infos else factors[:2])
 
 
-def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+def lu_solve(
+    input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
+) -> Tensor:
     """X of A @ X = input, for the result of `linalg.lu_factor` of A.
 
     >>> import wengert
@@ -272,6 +298,8 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     tensor([[1.],
             [1.]])
     """
+    if out is not None:
+        return write_out(lu_solve, out, input, LU_data, LU_pivots)
     return solved_with_lu(LU_data, LU_pivots, input, True, False)
 
 
@@ -309,7 +337,9 @@ def solved_with_lu(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: b
     return triangular(U, triangular(L, matmul(transpose(P, -2, -1), B), False, True), True, False)
 
 
-def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+def cholesky_solve(
+    input: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """X of A @ X = input, for A given by its Cholesky factor `input2` (L, or U with `upper`).
 
     >>> import wengert
@@ -318,6 +348,8 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     tensor([[1.],
             [1.]])
     """
+    if out is not None:
+        return write_out(cholesky_solve, out, input, input2, upper)
     name = "cholesky_solve"
     check_square(name, input2, "input2")
     check_matrix(name, input, "input")
@@ -335,7 +367,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     return triangular(mH(lower), half, True, False)
 
 
-def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the matrix given by its Cholesky factor (L, or U with `upper`).
 
     >>> import wengert
@@ -343,6 +375,8 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     tensor([[0.2500, 0.0000],
             [0.0000, 1.0000]])
     """
+    if out is not None:
+        return write_out(cholesky_inverse, out, input, upper)
     check_square("cholesky_inverse", input, "input")
     check_inexact("cholesky_inverse", input, "cholesky_inverse_out_cpu")
     lower = mH(input) if upper else input

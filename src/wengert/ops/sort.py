@@ -22,6 +22,7 @@ from wengert.ops.comparison import eq
 from wengert.ops.declare import Value, primitive
 from wengert.ops.gathering import elements
 from wengert.ops.numpy_names import either, either_dims
+from wengert.ops.outputs import write_out
 from wengert.ops.results import ValuesIndices, result_of
 from wengert.ops.shape import reshape
 
@@ -69,6 +70,7 @@ def sort(
     stable: bool = False,
     *,
     axis: int | None = None,
+    out: tuple[Tensor, ...] | None = None,
 ) -> ValuesIndices:
     """The elements sorted along `dim`, and their original indices. Always stable.
 
@@ -79,18 +81,22 @@ def sort(
     """
     if axis is not None:
         dim = either("sort", "dim", dim, axis, -1)
+    if out is not None:
+        return write_out(sort, out, input, dim, descending, stable)
     indices = _sorted_places(input, dim, descending)
     result: ValuesIndices = result_of("sort", take_along(input, indices, dim, True), indices)
     return result
 
 
-def msort(input: Tensor) -> Tensor:
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements sorted along the first dimension.
 
     >>> import wengert
     >>> wengert.msort(wengert.tensor([3.0, 1.0, 2.0]))
     tensor([1., 2., 3.])
     """
+    if out is not None:
+        return write_out(msort, out, input)
     return sort(input, 0).values
 
 
@@ -114,6 +120,7 @@ def topk(
     sorted: bool = True,
     *,
     axis: int | None = None,
+    out: tuple[Tensor, ...] | None = None,
 ) -> ValuesIndices:
     """The k largest (or smallest) elements along `dim` and their indices, best first.
 
@@ -123,6 +130,8 @@ def topk(
     """
     if axis is not None:
         dim = either("topk", "dim", dim, axis, -1)
+    if out is not None:
+        return write_out(topk, out, input, k, dim, largest, sorted)
     indices = _top_places(input, k, dim, largest)
     result: ValuesIndices = result_of("topk", take_along(input, indices, dim, True), indices)
     return result
@@ -148,6 +157,7 @@ def kthvalue(
     *,
     axis: int | None = None,
     keepdims: bool | None = None,
+    out: tuple[Tensor, ...] | None = None,
 ) -> ValuesIndices:
     """The k-th smallest element along `dim` (k counts from 1) and its index.
 
@@ -157,6 +167,8 @@ def kthvalue(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("kthvalue", dim, axis, keepdim, keepdims, -1)
+    if out is not None:
+        return write_out(kthvalue, out, input, k, dim, keepdim)
     return picked("kthvalue", input, _kth_place(input, k, dim, keepdim), dim, keepdim)
 
 
@@ -236,6 +248,7 @@ def searchsorted(
     right: bool = False,
     side: str | None = None,
     sorter: Tensor | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Where each value would be inserted to keep a sequence sorted.
 
@@ -246,6 +259,17 @@ def searchsorted(
     >>> wengert.searchsorted(wengert.tensor([1, 3, 5]), wengert.tensor([3, 4]))
     tensor([1, 2])
     """
+    if out is not None:
+        return write_out(
+            searchsorted,
+            out,
+            sorted_sequence,
+            input,
+            out_int32=out_int32,
+            right=right,
+            side=side,
+            sorter=sorter,
+        )
     name = "torch.searchsorted()"
     _require_tensor("searchsorted", sorted_sequence=sorted_sequence)
     if side not in (None, "left", "right"):
@@ -309,7 +333,12 @@ def _search(edges: np.ndarray, values: np.ndarray, side: Any) -> np.ndarray:
 
 
 def bucketize(
-    input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+    input: Tensor | float,
+    boundaries: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The index of the bucket, between sorted 1-D `boundaries`, that each value falls into.
 
@@ -317,6 +346,8 @@ def bucketize(
     >>> wengert.bucketize(wengert.tensor([0, 2, 9]), wengert.tensor([1, 3, 5]))
     tensor([0, 1, 3])
     """
+    if out is not None:
+        return write_out(bucketize, out, input, boundaries, out_int32=out_int32, right=right)
     if not isinstance(boundaries, Tensor):
         raise TypeError(
             "bucketize(): argument 'boundaries' (position 2) must be Tensor, not"
@@ -379,7 +410,9 @@ def _counts(input: Value, weights: Value, minlength: int) -> Value:
     return counts.astype(np.float32) if weights.dtype == np.float32 else counts
 
 
-def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+def histc(
+    input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None
+) -> Tensor:
     """Counts in `bins` equal bins between `min` and `max`; both 0 means the input's range.
 
     Elements outside the range are not counted.
@@ -388,6 +421,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     >>> wengert.histc(wengert.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
     tensor([0., 2., 1., 0.])
     """
+    if out is not None:
+        return write_out(histc, out, input, bins, min, max)
     _require_tensor("histc", input=input)
     dtype = dtypes.of_numpy[input._array.dtype]
     if dtype.category != dtypes.FLOAT:
@@ -423,6 +458,7 @@ def isin(
     *,
     assume_unique: bool = False,
     invert: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Whether each element is among the test elements.
 
@@ -430,6 +466,10 @@ def isin(
     >>> wengert.isin(wengert.tensor([1, 2, 3]), wengert.tensor([2, 5]))
     tensor([False,  True, False])
     """
+    if out is not None:
+        return write_out(
+            isin, out, elements, test_elements, assume_unique=assume_unique, invert=invert
+        )
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError(
             "isin(): argument 'elements' or 'test_elements' must be Tensor, but got"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 
 from wengert import kernels
+from wengert.core.tensor import Tensor
 from wengert.kernels.precision import in_float64
 from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp
+from wengert.ops.outputs import write_out
 
 _TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
@@ -116,13 +118,15 @@ def _polygamma(input: Value, n: int) -> Value:
     return in_float64(lambda x: kernels.special.polygamma64(n, x))(input)
 
 
-def polygamma(n: int, input: Value) -> Value:
+def polygamma(n: int, input: Value, *, out: Tensor | None = None) -> Value:
     """The n-th derivative of `digamma`.
 
     >>> import wengert
     >>> wengert.polygamma(1, wengert.tensor([1.0, 2.0]))
     tensor([1.6449, 0.6449])
     """
+    if out is not None:
+        return write_out(polygamma, out, n, input)
     if n < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n; got n={n}")
     return digamma(input) if n == 0 else _polygamma(input, n)

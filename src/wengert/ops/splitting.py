@@ -17,6 +17,7 @@ from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import cat, stack
 from wengert.ops.numpy_names import MISSING, either, require_arguments
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import dtype_of
 from wengert.ops.subscript import basic, slice_vjp
 from wengert.ops.variadic import require_tensor, with_outputs
@@ -345,6 +346,7 @@ def slice_scatter(
     step: int = 1,
     *,
     axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A copy of the input with a slice of a dimension replaced by `src`.
 
@@ -354,6 +356,8 @@ def slice_scatter(
     """
     if axis is not None:
         dim = either("slice_scatter", "dim", dim, axis, 0)
+    if out is not None:
+        return write_out(slice_scatter, out, input, src, dim, start, end, step)
     require_tensor("slice_scatter", "input", input)
     require_tensor("slice_scatter", "src", src, 2)
     key = _key(axis_of(dim, input.ndim), slice(start, end, step))

@@ -24,6 +24,7 @@ from wengert.ops.declare import Value, primitive
 from wengert.ops.extrema import share_of_ties
 from wengert.ops.masking import where
 from wengert.ops.numpy_names import either_dims
+from wengert.ops.outputs import write_out
 from wengert.ops.reduction import inverse_or_zero, mean_over, pushed, unreduced
 from wengert.ops.results import ValuesIndices
 from wengert.ops.shape import contiguous
@@ -118,6 +119,7 @@ def var(
     correction: float | None = None,
     axis: Dims = None,
     keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Variance over `dim`, or over everything, with `correction` (1) subtracted from the count.
 
@@ -129,6 +131,8 @@ def var(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("var", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(var, out, input, dim, unbiased, keepdim, correction=correction)
     dim, c = _spread_arguments("var", dim, unbiased, correction)
     return _var(input, dim, c, keepdim)
 
@@ -142,6 +146,7 @@ def std(
     correction: float | None = None,
     axis: Dims = None,
     keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Standard deviation: the square root of `var`. Its gradient is 0 at 0.
 
@@ -151,6 +156,8 @@ def std(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("std", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(std, out, input, dim, unbiased, keepdim, correction=correction)
     dim, c = _spread_arguments("std", dim, unbiased, correction)
     return _std(input, dim, c, keepdim)
 
@@ -273,6 +280,7 @@ def median(
     *,
     axis: int | None = None,
     keepdims: bool | None = None,
+    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor | ValuesIndices:
     """The median (the lower of two), nan if there is a nan; along `dim` with its index.
 
@@ -282,6 +290,8 @@ def median(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("median", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(median, out, input, dim, keepdim)
     if dim is None:
         return _median_of_all(input)
     return picked("median", input, _median_place(input, dim, keepdim), dim, keepdim)
@@ -294,6 +304,7 @@ def nanmedian(
     *,
     axis: int | None = None,
     keepdims: bool | None = None,
+    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor | ValuesIndices:
     """The median, ignoring nan; along `dim` with its index.
 
@@ -303,6 +314,8 @@ def nanmedian(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("nanmedian", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(nanmedian, out, input, dim, keepdim)
     if dim is None:
         return _nanmedian_of_all(input)
     return picked("nanmedian", input, _nanmedian_place(input, dim, keepdim), dim, keepdim)
@@ -322,6 +335,7 @@ def mode(
     *,
     axis: int | None = None,
     keepdims: bool | None = None,
+    out: tuple[Tensor, ...] | None = None,
 ) -> ValuesIndices:
     """The most frequent value along `dim` (the smallest of several) and its last index.
 
@@ -331,6 +345,8 @@ def mode(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("mode", dim, axis, keepdim, keepdims, -1)
+    if out is not None:
+        return write_out(mode, out, input, dim, keepdim)
     return picked("mode", input, _mode_place(input, dim, keepdim), dim, keepdim)
 
 
@@ -346,6 +362,7 @@ def quantile(
     interpolation: str = "linear",
     axis: int | None = None,
     keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The q-quantiles along `dim`, or of everything; nan if there is a nan.
 
@@ -357,6 +374,8 @@ def quantile(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("quantile", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(quantile, out, input, q, dim, keepdim, interpolation=interpolation)
     require_tensor("quantile", "input", input)
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
@@ -370,6 +389,7 @@ def nanquantile(
     interpolation: str = "linear",
     axis: int | None = None,
     keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The q-quantiles, ignoring nan.
 
@@ -379,6 +399,8 @@ def nanquantile(
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
         dim, keepdim = either_dims("nanquantile", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(nanquantile, out, input, q, dim, keepdim, interpolation=interpolation)
     require_tensor("nanquantile", "input", input)
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
 

@@ -17,10 +17,11 @@ from wengert.ops.declare import Value, multilinear
 from wengert.ops.einsum import contract, rearrange
 from wengert.ops.numpy_names import either
 from wengert.ops.operands import sum_to
+from wengert.ops.outputs import write_out
 from wengert.ops.variadic import require_tensor
 
 
-def inner(input: Tensor, other: Tensor) -> Tensor:
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sums of products over the last dimension of both tensors; a 0-d tensor scales the other.
 
     >>> import wengert
@@ -29,6 +30,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     tensor([[ 5., 11.],
             [11., 25.]])
     """
+    if out is not None:
+        return write_out(inner, out, input, other)
     for position, (argument, x) in enumerate((("input", input), ("other", other)), 1):
         if not isinstance(x, Tensor):
             raise TypeError(
@@ -46,7 +49,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, ([a.ndim - 1], [b.ndim - 1]))
 
 
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """Sums of products over pairs of dimensions: a list for each tensor, or a number of them.
 
     `dims=n` pairs the last n dimensions of `a` with the first n of `b`. If one size
@@ -57,6 +60,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     tensor([[3., 3.],
             [3., 3.]])
     """
+    if out is not None:
+        return write_out(tensordot, out, a, b, dims)
     require_tensor("tensordot", "a", a)
     require_tensor("tensordot", "b", b, 2)
     x, y = a._array, b._array
@@ -112,13 +117,15 @@ def _paired(a: np.ndarray, b: np.ndarray, dims: Any) -> tuple[list[int], list[in
     return [axis_of(d, a.ndim) for d in first], [axis_of(d, b.ndim) for d in second]
 
 
-def kron(input: Tensor, other: Tensor) -> Tensor:
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Kronecker product: each element of `input` replaced by the product of it and `other`.
 
     >>> import wengert
     >>> wengert.kron(wengert.tensor([1.0, 10.0]), wengert.tensor([1.0, 2.0]))
     tensor([ 1.,  2., 10., 20.])
     """
+    if out is not None:
+        return write_out(kron, out, input, other)
     require_tensor("kron", "input", input)
     require_tensor("kron", "other", other, 2)
     a, b = input._array.shape, other._array.shape
@@ -143,7 +150,12 @@ def _cross(input: Value, other: Value, dim: int) -> Value:
 
 
 def cross(
-    input: Tensor, other: Tensor, dim: int | None = None, *, axis: int | None = None
+    input: Tensor,
+    other: Tensor,
+    dim: int | None = None,
+    *,
+    axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Vector product along `dim`, of length 3; the others broadcast.
 
@@ -156,6 +168,8 @@ def cross(
     """
     if axis is not None:
         dim = either("cross", "dim", dim, axis, None)
+    if out is not None:
+        return write_out(cross, out, input, other, dim)
     require_tensor("cross", "input", input)
     require_tensor("cross", "other", other, 2)
     a, b = input._array.shape, other._array.shape

@@ -20,6 +20,7 @@ from wengert.ops.matrices import (
     led,
     mH,
 )
+from wengert.ops.outputs import write_out
 from wengert.ops.results import result_of
 from wengert.ops.shape import clone, transpose
 
@@ -42,7 +43,13 @@ def triangular(A: Value, B: Value, upper: bool, unit: bool) -> Value:
 
 
 def solve_triangular(
-    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+    A: Tensor,
+    B: Tensor,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """X of A @ X = B, or of X @ A = B without `left`, for triangular A.
 
@@ -54,6 +61,10 @@ def solve_triangular(
     tensor([[1.],
             [2.]])
     """
+    if out is not None:
+        return write_out(
+            solve_triangular, out, A, B, upper=upper, left=left, unitriangular=unitriangular
+        )
     name = "linalg.solve_triangular"
     A, B = _checked(name, A, B, left)
     if left:
@@ -89,6 +100,8 @@ def triangular_solve(
     upper: bool = True,
     transpose: bool = False,
     unitriangular: bool = False,
+    *,
+    out: tuple[Tensor, ...] | None = None,
 ) -> Any:
     """X of A @ X = input (of A.mT with `transpose`) and a copy of A; an older `solve_triangular`.
 
@@ -98,6 +111,8 @@ def triangular_solve(
     tensor([[1.],
             [2.]])
     """
+    if out is not None:
+        return write_out(triangular_solve, out, input, A, upper, transpose, unitriangular)
     name = "triangular_solve"
     A, input = _checked(name, A, input)
     matrix = A.mT if transpose else A

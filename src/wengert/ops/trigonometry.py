@@ -12,6 +12,7 @@ from wengert.ops.checks import require_kind
 from wengert.ops.complexes import check_parts, complex, conj
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.masking import where
+from wengert.ops.outputs import write_out
 from wengert.ops.powers import rsqrt, sqrt
 from wengert.ops.zeros import drop
 
@@ -224,13 +225,15 @@ def _sinc_slope(g: Value, x: Value) -> Value:
     return g * conj(where(near, x * (-(math.pi**2) / 3.0) * series, slope))
 
 
-def polar(abs: Tensor, angle: Tensor) -> Tensor:
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex tensor of absolute values and angles, both float32 or both float64.
 
     >>> import wengert
     >>> wengert.polar(wengert.tensor([2.0]), wengert.tensor([0.0]))
     tensor([2.+0.j])
     """
+    if out is not None:
+        return write_out(polar, out, abs, angle)
     check_parts("polar", abs, angle)
     return complex(abs * cos(angle), abs * sin(angle))
 

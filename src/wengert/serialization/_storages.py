@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.float8 import in_use, is_float8
 from wengert.core.storage import owner
 from wengert.core.tensor import Tensor, leaf_of, wrap
 from wengert.meta.tensors import NoData, without_memory
@@ -143,6 +144,8 @@ def rebuilt(
             "only Tensors of floating point dtype can require gradients; the file says that one"
             f" of {dtype} does"
         )
+    if is_float8(dtype.np):
+        in_use.note()
     try:
         tensor = _shown(memory, dtype.np, begin, shape, steps)
     except ValueError as error:  # more dimensions or elements than an array can have

@@ -36,7 +36,9 @@ from wengert.tensor._attributes import *
 from wengert.tensor._convert import *
 from wengert.tensor._legacy import *
 from wengert.tensor._removed import *
+from wengert.tensor.copies import *
 from wengert.tensor.creation import *
+from wengert.tensor.lowrank import *
 from wengert.tensor.printing import *
 from wengert.tensor.random import *
 from wengert.tensor.random_counts import *

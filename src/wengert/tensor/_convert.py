@@ -13,6 +13,7 @@ from wengert.core import dtypes, storage
 from wengert.core.cut_log import note_escape
 from wengert.core.device import check_cpu
 from wengert.core.dtypes import of_numpy
+from wengert.core.float8 import in_use, is_float8
 from wengert.core.inference import mark_inference
 from wengert.core.layout import memory_format, preserve_format
 from wengert.core.messages import current_call, message
@@ -21,9 +22,10 @@ from wengert.kernels import layout
 from wengert.meta.tensors import MetaTensor, moved
 from wengert.ops.casting import convert
 from wengert.ops.formats import check_format, lies_in, suggested
+from wengert.ops.outputs import check_memory
 from wengert.ops.shape import clone
 from wengert.tensor._data import checked
-from wengert.tensor._inplace import check_memory, check_writable, overwrite, touch
+from wengert.tensor._inplace import check_writable, overwrite, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
 from wengert.tensor.arguments import dtype_and_device, require_tensor
 
@@ -450,6 +452,8 @@ def _rebuild_bits(
     cls: type[Tensor] | None, bits: np.ndarray, dtype: dtypes.dtype, *state: Any
 ) -> Tensor:
     """As `_rebuild`, of a dtype that NumPy does not know by name."""
+    if is_float8(dtype.np):
+        in_use.note()
     return _rebuild(cls, bits.view(dtype.np), *state)
 
 
@@ -457,8 +461,8 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     kind = None if type(self) is Tensor else type(self)
     state = (self._edge is not None, self.__dict__ or None)
     dtype = of_numpy[self._array.dtype]
-    if dtype is dtypes.bfloat16:
-        return _rebuild_bits, (kind, self._array.view(np.uint16), dtype, *state)
+    if dtype.np.kind == "V" or is_float8(dtype.np):
+        return _rebuild_bits, (kind, self._array.view(f"u{dtype.itemsize}"), dtype, *state)
     return _rebuild, (kind, self._array, *state)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.dtypes import dtype
+from wengert.core.float8 import in_use, is_float8, rounded
 from wengert.core.messages import warn
 from wengert.core.tensor import RawCut, Tensor, concrete, cut_at
 
@@ -73,6 +74,8 @@ def checked(array: np.ndarray) -> np.ndarray:
             "given numpy array strides not a multiple of the element byte size. Copy the numpy"
             f" array to reallocate the memory (strides {array.strides}, {array.itemsize} bytes)."
         )
+    if is_float8(array.dtype):
+        in_use.note()
     return dtypes.canonical(array)
 
 
@@ -81,6 +84,8 @@ def converted_array(array: np.ndarray, requested: dtype | None, copy: bool) -> n
     to = array.dtype if requested is None else requested.np
     if array.dtype.kind == "c" and to.kind not in "cb":
         array = array.real
+    if is_float8(to) and array.dtype != to:
+        return rounded(array, to)
     with np.errstate(all="ignore"):
         return array.astype(to, copy=copy)
 
@@ -200,7 +205,7 @@ def _filled(values: list[Any], natural: dtype, requested: dtype) -> np.ndarray:
     if natural.category == dtypes.COMPLEX:
         raise TypeError(f"must be real number, not complex: dtype={requested} cannot hold the data")
     if requested.category == dtypes.FLOAT:
-        return np.array(values, np.float64).astype(requested.np)
+        return converted_array(np.array(values, np.float64), requested, copy=False)
     if natural.category == dtypes.FLOAT:
         array = np.array(values, np.float64)
         if requested.category == dtypes.INT:

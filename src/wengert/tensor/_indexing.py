@@ -28,12 +28,12 @@ from wengert.ops.index_writes import check_put_dtype, index_array, index_item, w
 from wengert.ops.masking import where
 from wengert.ops.numbers import Number
 from wengert.ops.operands import innermost, traced
+from wengert.ops.outputs import check_memory
 from wengert.ops.splitting import select, unbind
 from wengert.ops.subscript import basic, index, index_written, write_at
 from wengert.tensor import _shape
 from wengert.tensor._inplace import (
     assign,
-    check_memory,
     check_writable,
     overwrite,
     write,

@@ -19,6 +19,7 @@ from wengert.autograd.history import rebase_history, set_edge
 from wengert.autograd.saved.packing import saver_stack
 from wengert.core import storage
 from wengert.core.dtypes import of_numpy, scalar_array
+from wengert.core.float8 import is_float8, rounded
 from wengert.core.inference import check_written
 from wengert.core.tensor import (
     Leaf,
@@ -36,12 +37,13 @@ from wengert.core.tensor import (
     tick,
     wrap,
 )
-from wengert.kernels.layout import copy, repeats
+from wengert.kernels.layout import copy
 from wengert.ops.broadcasting import check_expandable, expand
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.numbers import Number
 from wengert.ops.operands import innermost, sum_to
+from wengert.ops.outputs import check_castable, check_memory
 from wengert.ops.shape import clone
 
 
@@ -121,31 +123,6 @@ def check_writable(target: Tensor, name: str) -> None:
                 raise errors.leaf_written(leaf, name, view=True)
 
 
-def check_memory(array: np.ndarray, name: str, one_value: bool = False) -> bool:
-    """Before a write, raise if the elements of an array cannot be written individually.
-
-    With `one_value`, when all elements are set to the same value, elements may overlap; returns
-    whether they do.
-    """
-    flags = array.flags
-    if not flags.writeable:
-        raise RuntimeError(
-            f"{name}(): the tensor's memory is read-only, as the NumPy array that it came from;"
-            " call .clone() first"
-        )
-    repeated = not flags.c_contiguous and repeats(array)
-    if repeated and not one_value:
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a"
-            " single memory location. Please clone() the tensor before performing the operation."
-            f" {name}() got a tensor of shape {list(array.shape)} with strides"
-            f" {array.strides} bytes."
-        )
-    if storage.guards:
-        storage.before_write(array)
-    return repeated
-
-
 def write(target: Tensor, result: Tensor, name: str) -> Tensor:
     """Put `result` into the memory of `target` and give `target` its history."""
     array, value = target._array, result._array
@@ -156,9 +133,11 @@ def write(target: Tensor, result: Tensor, name: str) -> Tensor:
             f" {list(value.shape)} in {name}()"
         )
     if value.dtype != array.dtype:
-        _check_castable(value.dtype, array.dtype, name)
+        check_castable(value.dtype, array.dtype, name)
         if traced or result._edge is not None:
             result = convert(result, of_numpy[array.dtype])
+        elif is_float8(array.dtype):
+            value = rounded(value.real, array.dtype)
     if traced:
         innermost((target, result)).write(target, result, lambda t, r: write(t, r, name))
         return target
@@ -205,14 +184,6 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 def touch(target: Tensor, name: str) -> None:
     """Stamp the memory of `target` as written by the user's line."""
     storage.stamp(target._array, name, *caller(getframe(1)))
-
-
-def _check_castable(value: np.dtype[Any], target: np.dtype[Any], name: str) -> None:
-    a, b = of_numpy[value], of_numpy[target]
-    if a.category > b.category:
-        raise RuntimeError(
-            f"result type {a.short} can't be cast to the desired output type {b.short} in {name}()"
-        )
 
 
 def rebase(target: Tensor, result: Tensor) -> None:
@@ -323,6 +294,8 @@ def assign(array: np.ndarray, value: np.ndarray) -> None:
     if value.dtype is array.dtype:
         np.copyto(array, value)
         return
+    if is_float8(array.dtype):
+        value = rounded(value, array.dtype)
     with np.errstate(all="ignore"):  # out-of-range values convert as C does
         np.copyto(array, value, casting="unsafe")
 

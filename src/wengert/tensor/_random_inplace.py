@@ -13,9 +13,10 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.generators import Generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer
 from wengert.ops.broadcasting import expand
+from wengert.ops.outputs import check_memory
 from wengert.ops.sampling import check_probabilities, successes
 from wengert.ops.shape import inverse_of, permute
-from wengert.tensor._inplace import check_memory, check_writable, overwrite
+from wengert.tensor._inplace import check_writable, overwrite
 from wengert.tensor.arguments import require_int
 from wengert.tensor.random import (
     bernoulli,

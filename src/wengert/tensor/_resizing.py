@@ -19,7 +19,7 @@ from wengert.core.tensor import Leaf, Tensor, inferences, mode, wrap
 from wengert.ops import formats
 from wengert.ops.operands import leave_memory, mark_view
 from wengert.ops.strided import as_strided
-from wengert.tensor._inplace import check_writable
+from wengert.tensor._inplace import check_writable, reshaped_inplace
 from wengert.tensor.arguments import require_tensor, size_of
 from wengert.tensor.storages import TypedStorage, UntypedStorage, elements_of
 
@@ -160,3 +160,4 @@ def bind() -> None:
     define: Any = Tensor
     for function in (resize_, resize_as_, set_):
         setattr(define, function.__name__, function)
+    define.as_strided_ = reshaped_inplace(as_strided, "as_strided_")

@@ -12,12 +12,13 @@ from wengert.autograd import errors
 from wengert.core import dtypes
 from wengert.core.device import device as device_type
 from wengert.core.device import on_meta
+from wengert.core.float8 import in_use, is_float8
 from wengert.core.layout import strided
 from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor, leaf_of, wrap
 from wengert.meta.dense import rows
 from wengert.meta.tensors import MetaTensor, without_memory
-from wengert.tensor._inplace import check_memory, touch
+from wengert.ops.outputs import check_unrecorded, fill
 
 NOT_FLOATING = "Only Tensors of floating point and complex dtype can require gradients"
 
@@ -73,7 +74,10 @@ def dtype_of(name: str, options: Options, otherwise: Any = None) -> dtypes.dtype
     requested = options.get("dtype")
     if requested is None:
         return otherwise or dtypes.defaults.dtype
-    return dtypes.of_argument(name, requested)
+    dtype = dtypes.of_argument(name, requested)
+    if is_float8(dtype.np):
+        in_use.note()
+    return dtype
 
 
 def allocate(
@@ -104,7 +108,7 @@ def finish(
 ) -> Tensor:
     """Wrap a new array in a tensor, applying the options that do not concern its elements."""
     if out is not None:
-        return into(name, out, array)
+        return into(name, out, array, options)
     if not options:
         return wrap(array)
     if not options.keys() <= _KNOWN:
@@ -141,22 +145,22 @@ def leaf(name: str, tensor: Tensor, requires_grad: Any) -> Tensor:
     return tensor
 
 
-def into(name: str, out: Tensor, array: np.ndarray | Outline) -> Tensor:
-    """Put an array into the tensor given as `out`, which takes its shape."""
+def into(name: str, out: Tensor, array: np.ndarray | Outline, options: Options) -> Tensor:
+    """Put an array into the tensor given as `out`, which takes its shape and keeps its dtype."""
     require_tensor(name, "out", out)
-    if out._edge is not None:
-        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic"
-                           " differentiation, but one of the arguments requires grad.")  # fmt: skip
+    check_unrecorded(name, (out,))
+    dtype = dtypes.of_numpy[out._array.dtype]
+    if options.get("dtype") is not None and dtypes.of_argument(name, options["dtype"]) is not dtype:
+        raise RuntimeError(
+            f"dtype {options['dtype']} does not match dtype of out parameter ({dtype}) in {name}()"
+        )
     if out._array.shape != array.shape:
         out.resize_(array.shape)
     if isinstance(out, MetaTensor):
         return out
     if isinstance(array, Outline):
         raise array.refusal()
-    check_memory(out._array, name)
-    np.copyto(out._array, array, casting="unsafe")
-    touch(out, name)
-    return out
+    return fill(name, out, wrap(array.astype(dtype.np, copy=False)))
 
 
 def require_tensor(name: str, argument: str, value: Any, position: int = 1) -> None:

@@ -354,6 +354,24 @@ def empty_strided(size: Any, stride: Any, **options: Unpack[Options]) -> Tensor:
     return finish("empty_strided", array, options)
 
 
+def empty_permuted(size: Any, physical_layout: Any, **options: Unpack[Options]) -> Tensor:
+    """A tensor of this size, whose dimensions lie in memory in the order of `physical_layout`.
+
+    >>> import wengert
+    >>> wengert.empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
+    """
+    shape, order = size_of("empty_permuted", (size,)), tuple(physical_layout)
+    if sorted(order) != list(range(len(shape))):
+        raise RuntimeError(
+            "empty_permuted(): argument 'physical_layout' must name each dimension of size"
+            f" {list(shape)} once, got {list(order)}"
+        )
+    dtype = dtype_of("empty_permuted", options)
+    memory = allocate(np.empty, tuple([shape[d] for d in order]), dtype)
+    return finish("empty_permuted", memory.transpose(np.argsort(order)), options)
+
+
 def scalar_tensor(s: Any, **options: Unpack[Options]) -> Tensor:
     """A 0-d tensor of a number, in the default dtype.
 
@@ -415,7 +433,7 @@ def is_tensor(obj: Any) -> bool:
 
 
 __all__ = [
-    "as_tensor", "asarray", "empty", "empty_like", "empty_strided", "eye", "from_dlpack",
-    "from_numpy", "full", "full_like", "is_tensor", "numel", "ones", "ones_like",
+    "as_tensor", "asarray", "empty", "empty_like", "empty_permuted", "empty_strided", "eye",
+    "from_dlpack", "from_numpy", "full", "full_like", "is_tensor", "numel", "ones", "ones_like",
     "scalar_tensor", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip

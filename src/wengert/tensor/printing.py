@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
+from wengert.core.float8 import is_float8
 from wengert.core.tensor import Leaf, Tensor
 from wengert.kernels.precision import HALF
 
@@ -146,7 +147,7 @@ def _shown(array: np.ndarray) -> np.ndarray:
 
 def body_of(array: np.ndarray, indent: int) -> str:
     """The elements, in brackets."""
-    if array.dtype in HALF:
+    if array.dtype in HALF or is_float8(array.dtype):
         array = array.astype(np.float32)
     shortened = array.size > options.threshold
     visible = _shown(array) if shortened else array

@@ -15,7 +15,8 @@ import numpy as np
 from wengert.autograd.transforms.randomness import vmaps
 from wengert.core import dtypes
 from wengert.core.device import on_meta
-from wengert.core.dtypes import of_numpy
+from wengert.core.dtypes import int64, of_numpy
+from wengert.core.float8 import is_float8
 from wengert.core.generators import Draw, Generator, default_generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer, memory_of, wrap
 from wengert.kernels.layout import order_of
@@ -118,8 +119,8 @@ def generator_of(name: str, generator: Any) -> Generator:
 
 
 def require_floating(name: str, dtype: dtypes.dtype) -> None:
-    """Raise unless the dtype is floating point or complex."""
-    if dtype.category < dtypes.FLOAT:
+    """Raise unless the dtype is floating point, of more than 8 bits, or complex."""
+    if dtype.category < dtypes.FLOAT or is_float8(dtype.np):
         raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.short}'")
 
 
@@ -152,7 +153,7 @@ def _sized(name: str, sample: Any, size: Any, generator: Any, out: Any, options:
         size = (options.pop("size"),)
     elif not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
-    dtype = dtype_of(name, options)
+    dtype = dtype_of(name, options, None if out is None else of_numpy[out._array.dtype])
     require_floating(name, dtype)
     source = generator_of(name, generator)
 
@@ -393,7 +394,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 def _placed(name: str, result: Tensor, options: Options, out: Tensor | None) -> Tensor:
     """A result, after the options; in the tensor given as `out`."""
     if out is not None:
-        return into(name, out, result._array)
+        return into(name, out, result._array, options)
     if options:
         finish(name, memory_of(result), options)
     return result
@@ -458,6 +459,8 @@ def multinomial(
     _check_sizes(weights, num_samples, replacement)
     check_weights(input)
     _refuse_out(out)
+    if out is not None and out.dtype is not int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype}")
     shape = (*weights.shape[:-1], num_samples)
     if replacement and num_samples > 1:
         draws = draw_numbers(uniforms(source, np.dtype(np.float64)), shape, (input,))

@@ -39,10 +39,12 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     return binomials(count, prob, _places(count, prob), source)
 
 
-def standard_gamma(concentration: Tensor) -> Tensor:
+def standard_gamma(concentration: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma samples of these shapes and rate 1, differentiable in the shapes."""
+    require_tensor("_standard_gamma", "input", concentration)
     require_floating("gamma_cpu", of_numpy[concentration._array.dtype])
-    return gammas(concentration, _places(concentration), default_generator)
+    source = generator_of("_standard_gamma", generator)
+    return gammas(concentration, _places(concentration), source)
 
 
 def dirichlet(concentration: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.device import on_meta
+from wengert.core.float8 import is_float8
 from wengert.core.messages import warn
 from wengert.core.tensor import Tensor
 from wengert.kernels import spacing
@@ -40,7 +41,7 @@ def arange(*args: Any, out: Tensor | None = None, start: Any = None, end: Any = 
     by = 1 if named["step"] is None else _number("arange", "step", named["step"])
     integral = all(isinstance(v, int) for v in (first, last, by))
     natural = dtypes.int64 if integral else None
-    dtype = dtype_of("arange", options, natural if out is None else out.dtype)
+    dtype = _dtype_of("arange", options, natural if out is None else out.dtype)
     if on_meta(options.get("device")):
         return finish("arange", _outline(_count(first, last, by, dtype), dtype), options, out)
     return finish("arange", _evenly(first, last, by, dtype), options, out)
@@ -57,6 +58,14 @@ def _count(first: Any, last: Any, by: Any, dtype: dtypes.dtype) -> int:
 def _outline(count: int, dtype: dtypes.dtype) -> Any:
     """What stands for so many numbers on the meta device."""
     return without_memory((count,), dtype.np)._array
+
+
+def _dtype_of(name: str, options: Options, otherwise: Any = None) -> dtypes.dtype:
+    """The dtype that the options ask for, which has more than a few numbers."""
+    dtype = dtype_of(name, options, otherwise)
+    if is_float8(dtype.np):
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtype.short}'")
+    return dtype
 
 
 def _evenly(first: Any, last: Any, by: Any, dtype: dtypes.dtype) -> np.ndarray:
@@ -118,7 +127,7 @@ def range(start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None,
     first, last, by = (_number("range", n, v)
                        for n, v in (("start", start), ("end", end), ("step", step)))  # fmt: skip
     _check_range(first, last, by)
-    dtype = dtype_of("range", options)
+    dtype = _dtype_of("range", options)
     n = math.floor((last - first) / by) + 1
     if on_meta(options.get("device")):
         return finish("range", _outline(n, dtype), options, out)
@@ -188,7 +197,7 @@ def _ends(name: str, start: Any, end: Any, steps: Any,
     natural = dtypes.defaults.dtype
     if isinstance(first, complex) or isinstance(last, complex):
         natural = natural.to_complex()
-    dtype = dtype_of(name, options, natural)
+    dtype = _dtype_of(name, options, natural)
     if natural.category == dtypes.COMPLEX and dtype.category != dtypes.COMPLEX:
         raise RuntimeError(
             f"torch.{name}(): inferred dtype {natural} can't be safely cast to passed dtype {dtype}"

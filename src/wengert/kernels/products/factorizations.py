@@ -71,6 +71,36 @@ def lu(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return out.reshape(a.shape), (pivots + 1).reshape(*lead, k), info.reshape(lead)
 
 
+def ldl(a: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """L and D in the lower half, LAPACK's pivots, and the place (from 1) of a zero in D, or 0."""
+    out, lead, n = stacked(a).copy(), a.shape[:-2], a.shape[-1]
+    pivots, info = np.zeros((len(out), n), np.int32), np.zeros(len(out), np.int32)
+    if n:
+        (factor,) = _lapack((_of_symmetric("trf", a, hermitian),), out)
+        for i, matrix in enumerate(out):
+            with hold_forks():
+                out[i], pivots[i], info[i] = factor(matrix, lower=1)
+    return np.tril(out).reshape(a.shape), pivots.reshape(*lead, n), info.reshape(lead)
+
+
+def ldl_solve(
+    factors: np.ndarray, pivots: np.ndarray, b: np.ndarray, hermitian: bool
+) -> np.ndarray:
+    """What the factored matrices times gives `b`."""
+    out = stacked(b).copy()
+    if b.size:
+        (solve,) = _lapack((_of_symmetric("trs", factors, hermitian),), out)
+        rows = pivots.reshape(len(out), pivots.shape[-1])
+        for i, matrix in enumerate(stacked(factors)):
+            with hold_forks():
+                out[i] = solve(matrix, rows[i], out[i], lower=1)[0]
+    return out.reshape(b.shape)
+
+
+def _of_symmetric(what: str, a: np.ndarray, hermitian: bool) -> str:
+    return ("he" if hermitian and a.dtype.kind == "c" else "sy") + what
+
+
 def permutation(pivots: np.ndarray, n: int) -> np.ndarray:
     """The permutations, as indices, that exchange row i with row `pivots[i] - 1` in turn."""
     lead, k = pivots.shape[:-1], pivots.shape[-1]

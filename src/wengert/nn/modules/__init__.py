@@ -18,6 +18,7 @@ from wengert.nn.modules import (
     instancenorm,
     lazy,
     linear,
+    linear_loss,
     loss,
     normalization,
     padding,
@@ -43,6 +44,7 @@ from wengert.nn.modules.fold import *
 from wengert.nn.modules.instancenorm import *
 from wengert.nn.modules.lazy import *
 from wengert.nn.modules.linear import *
+from wengert.nn.modules.linear_loss import *
 from wengert.nn.modules.loss import *
 from wengert.nn.modules.module import Module as Module
 from wengert.nn.modules.normalization import *
@@ -70,6 +72,7 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += instancenorm.__all__
     __all__ += lazy.__all__
     __all__ += linear.__all__
+    __all__ += linear_loss.__all__
     __all__ += loss.__all__
     __all__ += ["Module"]
     __all__ += normalization.__all__

@@ -15,6 +15,7 @@ from wengert.nn.modules import fold as fold
 from wengert.nn.modules import instancenorm as instancenorm
 from wengert.nn.modules import lazy as lazy
 from wengert.nn.modules import linear as linear
+from wengert.nn.modules import linear_loss as linear_loss
 from wengert.nn.modules import loss as loss
 from wengert.nn.modules import module as module
 from wengert.nn.modules import normalization as normalization
@@ -103,6 +104,8 @@ from wengert.nn.modules.linear import Bilinear as Bilinear
 from wengert.nn.modules.linear import Identity as Identity
 from wengert.nn.modules.linear import Linear as Linear
 from wengert.nn.modules.linear import NonDynamicallyQuantizableLinear as NonDynamicallyQuantizableLinear
+from wengert.nn.modules.linear_loss import LinearCrossEntropyLoss as LinearCrossEntropyLoss
+from wengert.nn.modules.linear_loss import LinearCrossEntropyOptions as LinearCrossEntropyOptions
 from wengert.nn.modules.loss import BCELoss as BCELoss
 from wengert.nn.modules.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from wengert.nn.modules.loss import CTCLoss as CTCLoss

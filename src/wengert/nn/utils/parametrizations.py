@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.autograd import no_grad
+from wengert.core.info import finfo
 from wengert.core.tensor import Tensor
+from wengert.linalg import householder_product, matrix_exp, qr, solve
 from wengert.nn.functional import normalize
 from wengert.nn.module import Module
 from wengert.nn.utils._norms import (
@@ -17,7 +19,13 @@ from wengert.nn.utils._norms import (
     weight_normed,
 )
 from wengert.nn.utils.parametrize import register_parametrization
+from wengert.ops.comparison import allclose
+from wengert.ops.decompositions import geqrf
+from wengert.ops.joining import cat
+from wengert.ops.masking import where
 from wengert.ops.matmul import mv
+from wengert.tensor.creation import eye, zeros_like
+from wengert.tensor.random import randn
 
 
 class _WeightNorm(Module):
@@ -144,4 +152,123 @@ def spectral_norm(
     return register_parametrization(module, name, parametrization)
 
 
-__all__ = ["spectral_norm", "weight_norm"]
+class _Orthogonal(Module):
+    """Orthonormal columns (or rows, of wide matrices) from any matrix, by one of three maps."""
+
+    base: Tensor
+
+    def __init__(self, weight: Tensor, orthogonal_map: str, use_trivialization: bool) -> None:
+        super().__init__()
+        if weight.is_complex() and orthogonal_map == "householder":
+            raise ValueError("The householder parametrization does not support complex tensors.")
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, X: Any) -> Any:
+        wide = X.shape[-2] < X.shape[-1]
+        if wide:
+            X = X.mT
+        Q = _reflected(X) if self.orthogonal_map == "householder" else self._rotated(X)
+        if hasattr(self, "base"):
+            Q = self.base @ Q
+        return Q.mT if wide else Q
+
+    def _rotated(self, X: Any) -> Any:
+        """The first columns of a rotation by the skew matrix that the lower triangle makes."""
+        n, k = X.shape[-2:]
+        lower = X.tril()
+        if n > k:
+            lower = cat([lower, lower.new_zeros(*lower.shape[:-1], n - k)], -1)
+        skew = lower - lower.mH
+        if self.orthogonal_map == "matrix_exp":
+            return matrix_exp(skew)[..., :k]
+        one = eye(n, dtype=X.dtype)
+        return solve(one - skew / 2, one + skew / 2)[..., :k]
+
+    @no_grad()
+    def right_inverse(self, Q: Any) -> Any:
+        """What is mapped to the nearest orthonormal columns."""
+        if Q.shape != self.shape:
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of"
+                f" shape {Q.shape}."
+            )
+        wide = Q.shape[-2] < Q.shape[-1]
+        tall = Q.mT if wide else Q
+        if hasattr(self, "base"):
+            self.base = _completed(tall)
+            start = zeros_like(Q)
+            start.diagonal(dim1=-2, dim2=-1).fill_(-1)
+            return start
+        if self.orthogonal_map != "householder":
+            raise NotImplementedError(
+                "It is not possible to assign to the matrix exponential or the Cayley"
+                " parametrizations when use_trivialization=False."
+            )
+        reflectors, tau = geqrf(tall)
+        diagonal = reflectors.diagonal(dim1=-2, dim2=-1)
+        # Where nothing was reflected, the map reflects a column, and its sign undoes that.
+        diagonal.copy_(diagonal.sign() * where(tau == 0, -1, 1))
+        return reflectors.mT if wide else reflectors
+
+
+def _reflected(X: Any) -> Any:
+    """The product of the reflections below the diagonal, with the signs that stand on it."""
+    vectors = X.tril(-1)
+    tau = 2 / (1 + (vectors * vectors).sum(-2))
+    return householder_product(vectors, tau) * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+
+
+def _completed(Q: Any) -> Any:
+    """A square orthogonal matrix whose first columns are those of `Q`, made orthonormal."""
+    n, k = Q.shape[-2:]
+    if n > k:
+        Q = cat([Q, randn(*Q.shape[:-1], n - k, dtype=Q.dtype)], -1)
+    elif allclose(Q.mH @ Q, eye(n, dtype=Q.dtype), atol=10 * n * finfo(Q.dtype).eps):
+        return Q.clone()
+    basis, R = qr(Q)
+    return basis * R.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+
+
+_MAPS = ("matrix_exp", "cayley", "householder")
+
+
+def orthogonal(
+    module: Module, name: str = "weight", orthogonal_map: str | None = None, *,
+    use_trivialization: bool = True,
+) -> Module:  # fmt: skip
+    """Keep a weight orthogonal: its columns, or the rows of a wide one, orthonormal.
+
+    Args:
+        module: the module.
+        name: its parameter, a matrix or a batch of some.
+        orthogonal_map: "matrix_exp", "cayley" or "householder"; None is the first for square and
+            for complex matrices, the last for others.
+        use_trivialization: whether a buffer holds a matrix that the map starts from, so that any
+            orthogonal value can be assigned.
+
+    >>> import wengert
+    >>> layer = wengert.nn.utils.parametrizations.orthogonal(wengert.nn.Linear(2, 3))
+    >>> wengert.allclose(layer.weight.mT @ layer.weight, wengert.eye(2), atol=1e-5)
+    True
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if weight.ndim < 2:
+        raise ValueError(
+            f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions."
+        )
+    square = weight.shape[-2] == weight.shape[-1] or weight.is_complex()
+    chosen = orthogonal_map or ("matrix_exp" if square else "householder")
+    if chosen not in _MAPS:
+        raise ValueError(
+            'orthogonal_map has to be one of "matrix_exp", "cayley", "householder".'
+            f" Got: {orthogonal_map}"
+        )
+    parametrization = _Orthogonal(weight, chosen, use_trivialization)
+    return register_parametrization(module, name, parametrization, unsafe=True)
+
+
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]

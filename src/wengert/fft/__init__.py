@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import index
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.fronts import publish_module
 from wengert.core.tensor import Tensor
-from wengert.kernels.axes import axis_of
-from wengert.ops.complexes import conj
-from wengert.ops.expansion import roll
-from wengert.ops.fourier import (
-    ADJOINT,
-    Axes,
-    as_complex,
-    check_norm,
-    check_points,
-    half_to_real,
-    in_floats,
-    real_to_half,
-    resized,
-    transform,
+from wengert.fft._dimensions import (
+    Sizes,
+    along_one,
+    along_several,
+    along_two,
+    hermitian_to_real,
+    numbers,
+    to_half,
+    to_hermitian,
+    to_real,
+    whole,
 )
+from wengert.kernels.axes import axis_of
+from wengert.ops.expansion import roll
 from wengert.ops.numpy_names import either
+from wengert.ops.outputs import write_out
 from wengert.tensor.arguments import (
     Options,
     allocate,
@@ -36,8 +35,6 @@ from wengert.tensor.arguments import (
     require_tensor,
 )
 
-Sizes = int | tuple[int, ...] | list[int] | None
-
 
 def fft(
     input: Tensor,
@@ -46,6 +43,7 @@ def fft(
     norm: str | None = None,
     *,
     axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Discrete Fourier transform along one dimension, cut or zero-padded to length `n`.
 
@@ -56,7 +54,9 @@ def fft(
     >>> wengert.fft.fft(wengert.tensor([1.0, 2.0, 3.0, 4.0]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    return _along_one("fft", _whole(False), input, n, dim, axis, norm)
+    if out is not None:
+        return write_out(fft, out, input, n, dim, norm, axis=axis)
+    return along_one("fft", whole(False), input, n, dim, axis, norm)
 
 
 def ifft(
@@ -66,6 +66,7 @@ def ifft(
     norm: str | None = None,
     *,
     axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of `fft`.
 
@@ -73,7 +74,9 @@ def ifft(
     >>> wengert.fft.ifft(wengert.tensor([4.0, 0.0, 0.0, 0.0])).real
     tensor([1., 1., 1., 1.])
     """
-    return _along_one("ifft", _whole(True), input, n, dim, axis, norm)
+    if out is not None:
+        return write_out(ifft, out, input, n, dim, norm, axis=axis)
+    return along_one("ifft", whole(True), input, n, dim, axis, norm)
 
 
 def rfft(
@@ -83,6 +86,7 @@ def rfft(
     norm: str | None = None,
     *,
     axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`fft` of a real tensor, without the half that repeats the other: n // 2 + 1 elements.
 
@@ -90,7 +94,9 @@ def rfft(
     >>> wengert.fft.rfft(wengert.tensor([1.0, 2.0, 3.0, 4.0]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    return _along_one("rfft", _to_half, input, n, dim, axis, norm)
+    if out is not None:
+        return write_out(rfft, out, input, n, dim, norm, axis=axis)
+    return along_one("rfft", to_half, input, n, dim, axis, norm)
 
 
 def irfft(
@@ -100,6 +106,7 @@ def irfft(
     norm: str | None = None,
     *,
     axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of `rfft`; without `n` the result has an even length.
 
@@ -107,7 +114,9 @@ def irfft(
     >>> wengert.fft.irfft(wengert.tensor([10 + 0j, -2 + 2j, -2 + 0j]))
     tensor([1., 2., 3., 4.])
     """
-    return _along_one("irfft", _to_real, input, n, dim, axis, norm)
+    if out is not None:
+        return write_out(irfft, out, input, n, dim, norm, axis=axis)
+    return along_one("irfft", to_real, input, n, dim, axis, norm)
 
 
 def hfft(
@@ -117,6 +126,7 @@ def hfft(
     norm: str | None = None,
     *,
     axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`fft` of a signal that is Hermitian in time, of which `input` is the first half: real.
 
@@ -124,7 +134,9 @@ def hfft(
     >>> wengert.fft.hfft(wengert.tensor([1.0, 2.0, 3.0]))
     tensor([ 8., -2.,  0., -2.])
     """
-    return _along_one("hfft", _hermitian_to_real, input, n, dim, axis, norm)
+    if out is not None:
+        return write_out(hfft, out, input, n, dim, norm, axis=axis)
+    return along_one("hfft", hermitian_to_real, input, n, dim, axis, norm)
 
 
 def ihfft(
@@ -134,6 +146,7 @@ def ihfft(
     norm: str | None = None,
     *,
     axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of `hfft`: the first half of the inverse transform of a real signal.
 
@@ -141,7 +154,9 @@ def ihfft(
     >>> wengert.fft.ihfft(wengert.tensor([8.0, -2.0, 0.0, -2.0]))
     tensor([1.-0.j, 2.-0.j, 3.-0.j])
     """
-    return _along_one("ihfft", _to_hermitian, input, n, dim, axis, norm)
+    if out is not None:
+        return write_out(ihfft, out, input, n, dim, norm, axis=axis)
+    return along_one("ihfft", to_hermitian, input, n, dim, axis, norm)
 
 
 def fftn(
@@ -151,6 +166,7 @@ def fftn(
     norm: str | None = None,
     *,
     axis: Sizes = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`fft` along several dimensions, cut or padded to lengths `s` (-1 leaves one as it is).
 
@@ -161,7 +177,9 @@ def fftn(
     tensor([[4.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    return _along_several("fftn", _whole(False), input, s, dim, axis, norm)
+    if out is not None:
+        return write_out(fftn, out, input, s, dim, norm, axis=axis)
+    return along_several("fftn", whole(False), input, s, dim, axis, norm)
 
 
 def ifftn(
@@ -171,6 +189,7 @@ def ifftn(
     norm: str | None = None,
     *,
     axis: Sizes = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of `fftn`.
 
@@ -179,7 +198,9 @@ def ifftn(
     tensor([[1.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    return _along_several("ifftn", _whole(True), input, s, dim, axis, norm)
+    if out is not None:
+        return write_out(ifftn, out, input, s, dim, norm, axis=axis)
+    return along_several("ifftn", whole(True), input, s, dim, axis, norm)
 
 
 def rfftn(
@@ -189,6 +210,7 @@ def rfftn(
     norm: str | None = None,
     *,
     axis: Sizes = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`fftn` of a real tensor, without the half that repeats along the last of `dim`.
 
@@ -197,7 +219,9 @@ def rfftn(
     tensor([[6.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    return _along_several("rfftn", _to_half, input, s, dim, axis, norm)
+    if out is not None:
+        return write_out(rfftn, out, input, s, dim, norm, axis=axis)
+    return along_several("rfftn", to_half, input, s, dim, axis, norm)
 
 
 def irfftn(
@@ -207,6 +231,7 @@ def irfftn(
     norm: str | None = None,
     *,
     axis: Sizes = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of `rfftn`; `s` has the lengths of the result.
 
@@ -215,7 +240,9 @@ def irfftn(
     tensor([[1., 0.],
             [0., 0.]])
     """
-    return _along_several("irfftn", _to_real, input, s, dim, axis, norm)
+    if out is not None:
+        return write_out(irfftn, out, input, s, dim, norm, axis=axis)
+    return along_several("irfftn", to_real, input, s, dim, axis, norm)
 
 
 def hfftn(
@@ -225,6 +252,7 @@ def hfftn(
     norm: str | None = None,
     *,
     axis: Sizes = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`hfft` along the last of `dim` and `fft` along the others.
 
@@ -233,7 +261,9 @@ def hfftn(
     tensor([[4., 0.],
             [0., 0.]])
     """
-    return _along_several("hfftn", _hermitian_to_real, input, s, dim, axis, norm)
+    if out is not None:
+        return write_out(hfftn, out, input, s, dim, norm, axis=axis)
+    return along_several("hfftn", hermitian_to_real, input, s, dim, axis, norm)
 
 
 def ihfftn(
@@ -243,6 +273,7 @@ def ihfftn(
     norm: str | None = None,
     *,
     axis: Sizes = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of `hfftn`.
 
@@ -251,7 +282,9 @@ def ihfftn(
     tensor([[1., 0.],
             [0., 0.]])
     """
-    return _along_several("ihfftn", _to_hermitian, input, s, dim, axis, norm)
+    if out is not None:
+        return write_out(ihfftn, out, input, s, dim, norm, axis=axis)
+    return along_several("ihfftn", to_hermitian, input, s, dim, axis, norm)
 
 
 def fft2(
@@ -261,6 +294,7 @@ def fft2(
     norm: str | None = None,
     *,
     axis: Sizes = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`fftn` along two dimensions.
 
@@ -269,7 +303,9 @@ def fft2(
     tensor([[4.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    return _along_two("fft2", _whole(False), input, s, dim, axis, norm)
+    if out is not None:
+        return write_out(fft2, out, input, s, dim, norm, axis=axis)
+    return along_two("fft2", whole(False), input, s, dim, axis, norm)
 
 
 def ifft2(
@@ -279,6 +315,7 @@ def ifft2(
     norm: str | None = None,
     *,
     axis: Sizes = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of `fft2`.
 
@@ -287,7 +324,9 @@ def ifft2(
     tensor([[1.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    return _along_two("ifft2", _whole(True), input, s, dim, axis, norm)
+    if out is not None:
+        return write_out(ifft2, out, input, s, dim, norm, axis=axis)
+    return along_two("ifft2", whole(True), input, s, dim, axis, norm)
 
 
 def rfft2(
@@ -297,6 +336,7 @@ def rfft2(
     norm: str | None = None,
     *,
     axis: Sizes = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`rfftn` along two dimensions.
 
@@ -305,7 +345,9 @@ def rfft2(
     tensor([[6.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    return _along_two("rfft2", _to_half, input, s, dim, axis, norm)
+    if out is not None:
+        return write_out(rfft2, out, input, s, dim, norm, axis=axis)
+    return along_two("rfft2", to_half, input, s, dim, axis, norm)
 
 
 def irfft2(
@@ -315,6 +357,7 @@ def irfft2(
     norm: str | None = None,
     *,
     axis: Sizes = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of `rfft2`.
 
@@ -323,7 +366,9 @@ def irfft2(
     tensor([[1., 0.],
             [0., 0.]])
     """
-    return _along_two("irfft2", _to_real, input, s, dim, axis, norm)
+    if out is not None:
+        return write_out(irfft2, out, input, s, dim, norm, axis=axis)
+    return along_two("irfft2", to_real, input, s, dim, axis, norm)
 
 
 def hfft2(
@@ -333,6 +378,7 @@ def hfft2(
     norm: str | None = None,
     *,
     axis: Sizes = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`hfftn` along two dimensions.
 
@@ -341,7 +387,9 @@ def hfft2(
     tensor([[4., 0.],
             [0., 0.]])
     """
-    return _along_two("hfft2", _hermitian_to_real, input, s, dim, axis, norm)
+    if out is not None:
+        return write_out(hfft2, out, input, s, dim, norm, axis=axis)
+    return along_two("hfft2", hermitian_to_real, input, s, dim, axis, norm)
 
 
 def ihfft2(
@@ -351,6 +399,7 @@ def ihfft2(
     norm: str | None = None,
     *,
     axis: Sizes = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of `hfft2`.
 
@@ -359,125 +408,9 @@ def ihfft2(
     tensor([[1., 0.],
             [0., 0.]])
     """
-    return _along_two("ihfft2", _to_hermitian, input, s, dim, axis, norm)
-
-
-# A transform of a checked tensor: name, dimensions from the last, lengths (None: as they are),
-# norm. The lengths are those of the larger side, be it the input or the result.
-Transform = Callable[[str, Tensor, Axes, list[int | None], str], Tensor]
-
-
-def _whole(inverse: bool) -> Transform:
-    def run(name: str, x: Tensor, dim: Axes, sizes: list[int | None], norm: str) -> Tensor:
-        return transform(_resize_to(name, x, dim, sizes), dim, norm, inverse)
-
-    return run
-
-
-def _to_half(name: str, x: Tensor, dim: Axes, sizes: list[int | None], norm: str) -> Tensor:
-    _check_any(name, dim)
-    if x._array.dtype.kind == "c":
-        kind = dtypes.of_numpy[x._array.dtype].short
-        raise RuntimeError(f"{name} expects a real input tensor, but got {kind}")
-    return real_to_half(_resize_to(name, x, dim, sizes), dim, norm)
-
-
-def _to_real(name: str, x: Tensor, dim: Axes, sizes: list[int | None], norm: str) -> Tensor:
-    _check_any(name, dim)
-    last = sizes[-1]
-    n = check_points(2 * (x.shape[dim[-1]] - 1) if last is None else last, name)
-    halved = [*sizes[:-1], None if last is None else n // 2 + 1]
-    return half_to_real(as_complex(_resize_to(name, x, dim, halved)), dim, n, norm)
-
-
-def _hermitian_to_real(
-    name: str, x: Tensor, dim: Axes, sizes: list[int | None], norm: str
-) -> Tensor:
-    return _to_real(name, conj(x), dim, sizes, ADJOINT[norm])
-
-
-def _to_hermitian(name: str, x: Tensor, dim: Axes, sizes: list[int | None], norm: str) -> Tensor:
-    return conj(_to_half(name, x, dim, sizes, ADJOINT[norm]))
-
-
-def _check_any(name: str, dim: Axes) -> None:
-    if not dim:
-        raise RuntimeError(f"{name} must transform at least one axis")
-
-
-def _resize_to(name: str, x: Tensor, dim: Axes, sizes: list[int | None]) -> Tensor:
-    shape = x.shape
-    requested = [shape[d] if n is None else n for d, n in zip(dim, sizes, strict=True)]
-    for n in requested:
-        check_points(n, name)
-    return resized(x, dim, requested)
-
-
-def _along_one(
-    name: str,
-    run: Transform,
-    input: Tensor,
-    n: int | None,
-    dim: int,
-    axis: int | None,
-    norm: str | None,
-) -> Tensor:
-    dim = either(name, "dim", dim, axis, -1)
-    name = f"fft_{name}"
-    require_tensor(name, "input", input)
-    if not input.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions in {name}()")
-    last = axis_of(dim, input.ndim) - input.ndim
-    size = None if n is None else require_int(name, "n", n, 2)
-    return run(name, in_floats(input), (last,), [size], check_norm(norm, name))
-
-
-def _along_two(
-    name: str, run: Transform, input: Tensor, s: Sizes, dim: Sizes, axis: Sizes, norm: str | None
-) -> Tensor:
-    dim = either(name, "dim", dim, axis, (-2, -1))
-    return _along_several(name, run, input, s, dim, None, norm)
-
-
-def _along_several(
-    name: str, run: Transform, input: Tensor, s: Sizes, dim: Sizes, axis: Sizes, norm: str | None
-) -> Tensor:
-    dim = either(name, "dim", dim, axis, None)
-    name = f"fft_{name}"
-    require_tensor(name, "input", input)
-    rank = input.ndim
-    sizes = None if s is None else _numbers(s)
-    if dim is not None:
-        axes = tuple([_last(d, rank) for d in _numbers(dim)])
-        if len(set(axes)) < len(axes):
-            raise RuntimeError(f"FFT dims must be unique; {name}() got dim={dim}")
-        if sizes is not None and len(sizes) != len(axes):
-            raise RuntimeError(
-                f"When given, dim and shape arguments must have the same length; {name}() got"
-                f" dim={dim} and s={s}"
-            )
-    else:
-        count = rank if sizes is None else len(sizes)
-        if count > rank:
-            raise RuntimeError(
-                f"Got shape with {count} values but input tensor only has {rank} dimensions"
-                f" in {name}()."
-            )
-        axes = tuple(range(-count, 0))
-    lengths: list[int | None] = [None] * len(axes)
-    if sizes is not None:
-        lengths = [None if n == -1 else n for n in sizes]
-    return run(name, in_floats(input), axes, lengths, check_norm(norm, name))
-
-
-def _numbers(value: Any) -> list[int]:
-    return [index(v) for v in (value if isinstance(value, tuple | list) else (value,))]
-
-
-def _last(dim: int, rank: int) -> int:
-    if not rank:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return axis_of(dim, rank) - rank
+    if out is not None:
+        return write_out(ihfft2, out, input, s, dim, norm, axis=axis)
+    return along_two("ihfft2", to_hermitian, input, s, dim, axis, norm)
 
 
 def fftfreq(
@@ -558,7 +491,7 @@ def ifftshift(input: Tensor, dim: Sizes = None, *, axis: Sizes = None) -> Tensor
 
 def _roll_dims(name: str, input: Tensor, dim: Sizes, up: int) -> Tensor:
     require_tensor(name, "input", input)
-    axes = range(input.ndim) if dim is None else [axis_of(d, input.ndim) for d in _numbers(dim)]
+    axes = range(input.ndim) if dim is None else [axis_of(d, input.ndim) for d in numbers(dim)]
     shifts = [(input.shape[d] + up) // 2 for d in axes]
     return roll(input, tuple(shifts), tuple(axes))
 
