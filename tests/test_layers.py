@@ -21,6 +21,7 @@ LAYERS = {
     "sparse": "sparse",
     "func": "func",
     "graph": "graph",
+    "dispatch": "dispatch library",
     "compile": "compile",
     "nn": "nn",
     "checkpointing": "checkpointing",

@@ -71,6 +71,7 @@ _LAZY = frozenset(
         "graph",
         "hub",
         "jit",
+        "library",
         "linalg",
         "mps",
         "multiprocessing",

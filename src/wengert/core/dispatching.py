@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from wengert.core.tensor import thread_states
+
 
 class Dispatching(threading.local):
     """The dispatch modes of a thread."""
@@ -17,3 +19,4 @@ class Dispatching(threading.local):
 
 
 dispatching = Dispatching()
+thread_states.append(dispatching)

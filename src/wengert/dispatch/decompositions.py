@@ -15,10 +15,11 @@ import numpy as np
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
 from wengert.dispatch.aten import aten
-from wengert.ops.arithmetic import add
+from wengert.ops.arithmetic import add, mul, reciprocal
 from wengert.ops.broadcasting import expand
 from wengert.ops.expansion import flip
 from wengert.ops.matmul import addmm, bmm, dot, mm, mv
+from wengert.ops.op import REGISTRY
 from wengert.ops.reduction import sum as total
 from wengert.ops.shape import clone, squeeze, t, transpose, unsqueeze, view
 
@@ -42,9 +43,18 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         return addmm(bias, input, t(weight))
     if input.ndim > 2 and input.is_contiguous():
         shape = (*input.shape[:-1], len(weight))
-        rows = view(input, (-1, input.shape[-1]))
+        rows = view(input, (prod(shape[:-1]), input.shape[-1]))
         return view(addmm(bias, rows, t(weight)), shape)
     return add(matmul(input, t(weight)), bias)
+
+
+def div(input: Any, other: Any) -> Any:
+    """A number divided by a tensor: a product with the reciprocal."""
+    if isinstance(input, Tensor) or not isinstance(other, Tensor):
+        return NotImplemented
+    if not (other.is_floating_point() or other.is_complex()):
+        return NotImplemented
+    return mul(reciprocal(other), input)
 
 
 def matmul(input: Any, other: Any) -> Any:
@@ -57,7 +67,7 @@ def matmul(input: Any, other: Any) -> Any:
     if len(a) <= 2 and len(b) <= 2:
         return _of_matrices(input, other)
     if len(b) <= 2:
-        rows = reshape(input, (-1, a[-1]))
+        rows = reshape(input, (prod(a[:-1]), a[-1]))
         product = mm(rows, other) if len(b) == 2 else mv(rows, other)
         return aten._unsafe_view.default(product, [*a[:-1], *b[1:]])
     return _of_batches(input, other)
@@ -97,7 +107,10 @@ def reshape(input: Any, shape: Sequence[int]) -> Any:
         viewed = input._array.view()
         viewed.shape = tuple(sizes)
     except (AttributeError, ValueError):
-        if -1 in sizes or prod(sizes) != input.numel():
+        if -1 in sizes:
+            others = prod(n for n in sizes if n != -1)
+            sizes[sizes.index(-1)] = input.numel() // others if others else 0
+        if prod(sizes) != input.numel():
             return NotImplemented
         return aten._unsafe_view.default(clone(input), sizes)
     return aten.view.default(input, sizes)
@@ -175,12 +188,11 @@ def sum_backward(input: Tensor, shape: Shape, dim: Any, keepdim: bool) -> Tensor
 def item_of(input: Tensor, key: Any) -> Any:
     """A basic subscript: `select` for each number, `slice` for each slice that leaves some out."""
     dim = 0
-    for part in key:
+    for position, part in enumerate(key):
         if part is None:
             input, dim = unsqueeze(input, dim), dim + 1
         elif part is Ellipsis:
-            dim = input.ndim - sum(p is not None for p in key[key.index(Ellipsis) + 1 :])
-            dim += 0
+            dim = input.ndim - sum(p is not None for p in key[position + 1 :])
         elif isinstance(part, slice):
             input, dim = _sliced(input, dim, part), dim + 1
         else:
@@ -205,10 +217,21 @@ def cast(input: Tensor, to: np.dtype[Any], source: Any = None) -> Tensor:
     return aten._to_copy.default(input, dtype=of_numpy[to])
 
 
+def attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Any, factor: float, is_causal: bool
+) -> Any:
+    """Two products with a softmax between them, as PyTorch has it where there is dropout."""
+    reference = REGISTRY["_attention"].reference
+    assert reference is not None
+    return reference(query, key, value, mask, factor, is_causal)
+
+
 # By the name of the declared operation.
 DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
+    "_attention": attention,
     "_cast": cast,
     "_discrete": cast,
+    "_div": div,
     "_outer": outer_of_linear,
     "basic": item_of,
     "expand_back": sum_backward,

@@ -12,7 +12,6 @@ have one in the namespace `wengert`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -21,11 +20,12 @@ from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
 from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Tensor, Tracer
+from wengert.dispatch.arguments import OF_FUNCTIONS, OF_OPS
 from wengert.dispatch.aten import aten, decomposed, public_name
-from wengert.dispatch.binding import chosen
+from wengert.dispatch.binding import OF_TENSORS, chosen
 from wengert.dispatch.calls import dispatch, tensors_in
 from wengert.dispatch.decompositions import DECOMPOSITIONS
-from wengert.dispatch.overloads import OpNamespace, OpOverload
+from wengert.dispatch.overloads import OpNamespace, OpOverload, OpOverloadPacket
 from wengert.dispatch.schema import Argument, FunctionSchema
 from wengert.ops.op import REGISTRY, Op
 from wengert.overrides import published_functions
@@ -34,16 +34,16 @@ from wengert.overrides import published_functions
 AS_ONE = frozenset(
     "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d alpha_dropout avg_pool1d"
     " batch_norm bilinear binary_cross_entropy_with_logits cdist cosine_embedding_loss"
-    " cross_entropy_loss ctc_loss dropout einsum embedding_bag feature_dropout group_norm"
+    " cross_entropy_loss ctc_loss dropout embedding_bag feature_dropout group_norm"
     " instance_norm layer_norm max_pool1d max_pool2d max_pool3d nll_loss nll_loss_nd prelu"
-    " rms_norm scaled_dot_product_attention std var".split()
+    " rms_norm std var".split()
 )
 # Where PyTorch's operation is not called as the function is.
 RENAMED = {
     "__iadd__": "add_", "__idiv__": "div_", "__imul__": "mul_", "__ipow__": "pow_",
     "__isub__": "sub_", "__itruediv__": "div_", "cross_entropy": "cross_entropy_loss",
     "log_softmax": "_log_softmax", "softmax": "_softmax", "to": "_to_copy",
-    "item": "_local_scalar_dense", "select": "select", "pad": "constant_pad_nd",
+    "item": "_local_scalar_dense", "pad": "constant_pad_nd",
 }  # fmt: skip
 # Of which even a call without a tensor is seen.
 FACTORIES = frozenset(
@@ -53,7 +53,7 @@ FACTORIES = frozenset(
 # That make no tensor, or only say what one is like.
 UNSEEN = frozenset(
     "allclose backward data equal grad is_complex is_floating_point is_leaf is_nonzero is_signed"
-    " item numel requires_grad_ retain_grad set_ size stride storage_offset to tolist type type_as"
+    " numel requires_grad_ retain_grad set_ size stride storage_offset to tolist type type_as"
     .split()
 )
 
@@ -100,15 +100,35 @@ class DispatchedFunction(Front):
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]] | None:
         """The overload that a mode is given, and its arguments; None where it sees no call."""
+        op = self.op
+        form = OF_FUNCTIONS.get(self.name) if op is None else OF_OPS.get(op.name)
+        if form is not None:
+            bound = form(*args, **kwargs)
+            if bound is not None:
+                return bound
         packet = aten.find(self.name)
         choice = None
         if packet is not None:
-            choice = chosen(packet._overloads.values(), args, kwargs)
+            choice = chosen(_candidates(packet), args, kwargs)
         if choice is not None:
-            overload, bound = choice
-            if self.op is not None or overload not in decomposed or self.name in AS_ONE:
-                return overload, *bound
-        return None if self.op is None else (own_overload(self.op), args, kwargs)
+            overload, values = choice
+            if op is not None or overload not in decomposed or self.name in AS_ONE:
+                return overload, *values
+        return None if op is None else (own_overload(op), args, kwargs)
+
+
+@cache
+def _candidates(packet: OpOverloadPacket) -> list[OpOverload]:
+    """The overloads in the order in which PyTorch tries them, those that it decomposes last."""
+    numbers = packet.__name__.rstrip("_") in OF_TENSORS
+    return sorted(
+        packet._overloads.values(),
+        key=lambda o: (
+            o in decomposed,
+            numbers and o._overloadname != "Tensor",
+            len(o._schema.arguments),
+        ),
+    )
 
 
 own = OpNamespace("wengert")
@@ -136,7 +156,10 @@ def _dispatched() -> list[DispatchedFunction]:
         path = public.name
         name = RENAMED.get(public_name(path), public_name(path))
         seen = not path.endswith(("__get__", "__set__")) and public_name(path) not in UNSEEN
-        if seen and not hasattr(public.function, "op") and aten.find(name) is not None:
+        op = getattr(public.function, "op", None)
+        if op is not None and op.function is public.function:
+            continue
+        if seen and aten.find(name) is not None:
             functions[public.function] = DispatchedFunction(public.function, name, None)
     for op in REGISTRY.values():
         name = op.public_name.replace(".", "_")
@@ -166,5 +189,3 @@ def end() -> None:
             for function in _dispatched():
                 function.disarm()
 
-
-Decomposition = Callable[..., Any]

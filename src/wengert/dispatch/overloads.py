@@ -26,11 +26,13 @@ class OpOverload:
     """
 
     tags: tuple[Any, ...] = ()
+    composite = False  # whether modes see what it calls, and not the operation
 
     def __init__(self, packet: OpOverloadPacket, schema: FunctionSchema, run: Any) -> None:
         self._schema = schema
         self._run: Callable[..., Any] = run
-        self.overloadpacket, self._overloadname = packet, schema.overload_name or "default"
+        self.overloadpacket = self._overloadpacket = packet
+        self._overloadname = schema.overload_name or "default"
         self._name, self.namespace = schema.name, packet.namespace
         self._opname = packet.__name__
         self.__name__ = f"{packet.__name__}.{self._overloadname}"
@@ -47,6 +49,8 @@ class OpOverload:
         return f"{self._name}.{overload}" if overload else self._name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.composite:
+            return self.run(args, kwargs)
         return call_overload(self, args, kwargs)
 
     redispatch = __call__
