@@ -49,6 +49,7 @@ from wengert import core as core
 from wengert import cpu as cpu
 from wengert import cuda as cuda
 from wengert import data as data
+from wengert import dispatch as dispatch
 from wengert import distributed as distributed
 from wengert import distributions as distributions
 from wengert import fft as fft
@@ -57,6 +58,7 @@ from wengert import graph as graph
 from wengert import hub as hub
 from wengert import jit as jit
 from wengert import kernels as kernels
+from wengert import library as library
 from wengert import linalg as linalg
 from wengert import mps as mps
 from wengert import multiprocessing as multiprocessing
