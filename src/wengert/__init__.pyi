@@ -52,8 +52,10 @@ from wengert import data as data
 from wengert import dispatch as dispatch
 from wengert import distributed as distributed
 from wengert import distributions as distributions
+from wengert import export as export
 from wengert import fft as fft
 from wengert import func as func
+from wengert import fx as fx
 from wengert import graph as graph
 from wengert import hub as hub
 from wengert import jit as jit
@@ -63,6 +65,7 @@ from wengert import linalg as linalg
 from wengert import mps as mps
 from wengert import multiprocessing as multiprocessing
 from wengert import nn as nn
+from wengert import onnx as onnx
 from wengert import ops as ops
 from wengert import optim as optim
 from wengert import overrides as overrides
