@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from wengert.core.dispatching import dispatching
-from wengert.core.tensor import Node, Site, Tensor, concrete, mode
+from wengert.core.overriding import DisableTorchFunctionSubclass
+from wengert.core.tensor import Node, Site, Tensor, mode
+from wengert.tensor.wrappers import NoData, dispatches
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -44,15 +46,17 @@ class Call:
         compute: what the operation does.
         site: where it records; None where it does not.
         edges: the places in the graph of what it computed.
+        of_class: whether the class of an argument answers, and not a mode.
     """
 
-    __slots__ = ("args", "compute", "edges", "func", "inputs", "kwargs", "site")
+    __slots__ = ("args", "compute", "edges", "func", "inputs", "kwargs", "of_class", "site")
 
     def __init__(self, func: Any, args: Args, kwargs: Kwargs, compute: Callable[[], Any]) -> None:
         self.func, self.args, self.kwargs, self.compute = func, args, kwargs, compute
         self.inputs = list(leaves((args, kwargs)))
         self.site: Site | None = mode.site
         self.edges: list[tuple[Tensor, Node | None]] = []
+        self.of_class = False
 
     def has(self, func: Any, args: Args, kwargs: Kwargs) -> bool:
         """Whether a call of an operation is this one."""
@@ -66,7 +70,11 @@ class Call:
         site, mode.site = mode.site, self.site
         outer, dispatching.call = dispatching.call, None
         try:
-            result = dispatch(self.func, self.args, self.kwargs, self.compute)
+            if self.of_class:
+                with DisableTorchFunctionSubclass():
+                    result = _computed(self.compute)
+            else:
+                result = dispatch(self.func, self.args, self.kwargs, self.compute)
         finally:
             mode.site, dispatching.call = site, outer
         self.edges = [(t, t._edge) for t in tensors_in(result) if not self._is_input(t)]
@@ -77,6 +85,32 @@ class Call:
 
     def _is_input(self, tensor: Tensor) -> bool:
         return any(tensor is x for x in self.inputs)
+
+    def answered(self, who: Any, kinds: tuple[type, ...]) -> Any:
+        """What a mode or a class returns, in the place of the results."""
+        outer, site = dispatching.call, mode.site
+        dispatching.call, mode.site = self, None
+        try:
+            result = who.__torch_dispatch__(self.func, kinds, self.args, self.kwargs)
+        finally:
+            dispatching.call, mode.site = outer, site
+        if result is NotImplemented:
+            raise TypeError(
+                f"Multiple dispatch failed for '{self.func}'; all __torch_dispatch__ handlers"
+                f" returned NotImplemented: {getattr(who, '__name__', type(who).__name__)}"
+            )
+        return self.recorded(result)
+
+    def check_recordable(self) -> None:
+        """Raise NotImplementedError for a wrapper whose gradient would be recorded."""
+        if self.site is None:
+            return
+        for x in self.inputs:
+            if isinstance(x, Tensor) and x._edge is not None and type(x._array) is NoData:
+                raise NotImplementedError(
+                    f"{self.func} of a {type(x).__name__} that requires grad: a wrapper has no data"
+                    " that a graph could save; have the tensors inside require grad instead"
+                )
 
     def recorded(self, result: Any) -> Any:
         """What the mode returned, with the place in the graph that the results have."""
@@ -115,34 +149,36 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def dispatch(func: Any, args: Args, kwargs: Kwargs, compute: Callable[[], Any]) -> Any:
-    """The answer of the innermost mode, or what is computed where there is none."""
-    if not dispatching.modes or dispatching.computing:
-        computing, dispatching.computing = dispatching.computing, True
-        try:
-            return compute()
-        finally:
-            dispatching.computing = computing
+    """The answer of the innermost mode or of an argument's class; else what is computed."""
+    if dispatching.computing:
+        return compute()
     call = Call(func, args, kwargs, compute)
-    outer, site = dispatching.call, mode.site
-    innermost = dispatching.modes.pop()
-    dispatching.call, mode.site = call, None
+    kinds = _types(call.inputs)
+    if dispatching.modes:
+        innermost = dispatching.modes.pop()
+        try:
+            return call.answered(innermost, kinds)
+        finally:
+            dispatching.modes.append(innermost)
+    if not kinds:
+        return _computed(compute)
+    call.of_class = True
+    call.check_recordable()
+    return call.answered(min(kinds, key=lambda kind: -len(kind.__mro__)), kinds)
+
+
+def _computed(compute: Callable[[], Any]) -> Any:
+    computing, dispatching.computing = dispatching.computing, True
     try:
-        result = innermost.__torch_dispatch__(func, _types(call.inputs), args, kwargs)
-        if result is NotImplemented:
-            raise TypeError(
-                f"Multiple dispatch failed for '{func}'; all __torch_dispatch__ handlers returned"
-                f" NotImplemented: {type(innermost).__name__}"
-            )
+        return compute()
     finally:
-        dispatching.modes.append(innermost)
-        dispatching.call, mode.site = outer, site
-    return call.recorded(result)
+        dispatching.computing = computing
 
 
 def _types(inputs: list[Any]) -> tuple[type, ...]:
-    """The classes derived from Tensor among the arguments."""
+    """The classes among the arguments that define a `__torch_dispatch__`."""
     kinds = (type(x) for x in inputs if isinstance(x, Tensor))
-    return tuple(dict.fromkeys(kind for kind in kinds if kind is not Tensor and kind in concrete))
+    return tuple(dict.fromkeys(kind for kind in kinds if kind is not Tensor and dispatches(kind)))
 
 
 def call_overload(func: Any, args: Args, kwargs: Kwargs) -> Any:

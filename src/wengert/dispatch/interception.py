@@ -18,6 +18,7 @@ from typing import Any
 from wengert.core.dispatching import dispatching
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
+from wengert.core.overriding import answers, overriding
 from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Tensor, Tracer
 from wengert.dispatch.arguments import OF_FUNCTIONS, OF_OPS
@@ -29,6 +30,7 @@ from wengert.dispatch.overloads import OpNamespace, OpOverload, OpOverloadPacket
 from wengert.dispatch.schema import Argument, FunctionSchema
 from wengert.ops.op import REGISTRY, Op
 from wengert.overrides import published_functions
+from wengert.tensor.wrappers import dispatches
 
 # Functions that PyTorch decomposes, and that are one operation here.
 AS_ONE = frozenset(
@@ -80,9 +82,12 @@ class DispatchedFunction(Front):
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The answer of a mode, or the function's own."""
-        if not dispatching.modes or dispatching.computing:
+        if dispatching.computing:
             return self.impl(*args, **kwargs)
         tensors = tensors_in((args, kwargs))
+        classes = [type(x) for x in tensors if type(x) is not Tensor and dispatches(type(x))]
+        if not (dispatching.modes or classes) or any(map(_answers_first, classes)):
+            return self.impl(*args, **kwargs)
         foreign = any(isinstance(x, Tracer | SparseTensor) for x in tensors)
         if foreign or not (tensors or self.factory):
             return self.impl(*args, **kwargs)
@@ -129,6 +134,11 @@ def _candidates(packet: OpOverloadPacket) -> list[OpOverload]:
             len(o._schema.arguments),
         ),
     )
+
+
+def _answers_first(kind: type) -> bool:
+    """Whether `__torch_function__` of a class is asked, which stands above autograd."""
+    return not (overriding.off or overriding.subclasses_off) and answers(kind)
 
 
 own = OpNamespace("wengert")
