@@ -357,7 +357,7 @@ def register_autograd(
     >>> x.grad
     tensor(12.)
     """
-    operation = operation_of(op)
+    operation = operation_of(op, AttributeError)
     if operation is not None:
         operation.register_autograd(backward, setup_context)
 
@@ -382,7 +382,7 @@ def register_vmap(op: Any, func: Function | None = None, /, *, lib: Any = None) 
     """
 
     def register(function: Function) -> None:
-        operation = operation_of(op)
+        operation = operation_of(op, AttributeError)
         if operation is not None:
             operation.vmap = function
 

@@ -7,18 +7,32 @@ from typing import Any
 
 from wengert.core.dtypes import dtype as DType
 from wengert.core.tensor import Tensor
-from wengert.ops import arithmetic, conv, embedding, normalization, padding, shape, softmax
-from wengert.ops.conv import input_gradient, weight_gradient
+from wengert.ops.arithmetic import sub
+from wengert.ops.conv import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+    input_gradient,
+    weight_gradient,
+)
+from wengert.ops.embedding import embedding
+from wengert.ops.normalization import layer_norm
+from wengert.ops.padding import pad as padded
+from wengert.ops.shape import reshape
+from wengert.ops.softmax import log_softmax, softmax
 
 Ints = Sequence[int]
 
 
 def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    return softmax.softmax(self, dim)
+    return softmax(self, dim)
 
 
 def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    return softmax.log_softmax(self, dim)
+    return log_softmax(self, dim)
 
 
 def _softmax_backward_data(
@@ -45,13 +59,13 @@ def convolution(
 ) -> Tensor:  # fmt: skip
     """A convolution of any rank, or a transposed one."""
     rank = input.ndim - 2
+    result: Tensor
     if transposed:
-        function = getattr(conv, f"conv_transpose{rank}d")
-        result: Tensor = function(
-            input, weight, bias, stride, padding, output_padding, groups, dilation
-        )
-        return result
-    result = getattr(conv, f"conv{rank}d")(input, weight, bias, stride, padding, dilation, groups)
+        function: Any = (conv_transpose1d, conv_transpose2d, conv_transpose3d)[rank - 1]
+        result = function(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    else:
+        function = (conv1d, conv2d, conv3d)[rank - 1]
+        result = function(input, weight, bias, stride, padding, dilation, groups)
     return result
 
 
@@ -85,12 +99,12 @@ def native_layer_norm(
     dims = list(range(-len(normalized_shape), 0))
     mean = input.mean(dims, keepdim=True)
     rstd = (input.var(dims, correction=0, keepdim=True) + eps).rsqrt()
-    return normalization.layer_norm(input, normalized_shape, weight, bias, eps), mean, rstd
+    return layer_norm(input, normalized_shape, weight, bias, eps), mean, rstd
 
 
 def rsub(self: Tensor, other: Any, alpha: float = 1) -> Tensor:
     """``other - alpha * self``."""
-    return arithmetic.sub(other, self if alpha == 1 else self * alpha)
+    return sub(other, self if alpha == 1 else self * alpha)
 
 
 def slice_of(
@@ -121,7 +135,7 @@ def alias(self: Tensor) -> Tensor:
 
 
 def _unsafe_view(self: Tensor, size: Ints) -> Tensor:
-    return shape.reshape(self, list(size))
+    return reshape(self, list(size))
 
 
 def embed(
@@ -129,15 +143,15 @@ def embed(
     sparse: bool = False,
 ) -> Tensor:  # fmt: skip
     """Rows of a table."""
-    padding = None if padding_idx < 0 else padding_idx
-    return embedding.embedding(
-        indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
+    row = None if padding_idx < 0 else padding_idx
+    return embedding(
+        indices, weight, row, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
     )
 
 
 def constant_pad_nd(self: Tensor, pad: Ints, value: float = 0) -> Tensor:
     """Padded with a number."""
-    return padding.pad(self, list(pad), value=value)
+    return padded(self, list(pad), value=value)
 
 
 def lift_fresh(self: Tensor) -> Tensor:

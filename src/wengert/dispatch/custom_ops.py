@@ -15,8 +15,8 @@ from wengert.autograd.function import Function
 from wengert.core import storage
 from wengert.core.tensor import Tensor, Tracer, caller, concrete, getframe, mode
 from wengert.dispatch.calls import tensors_in
-from wengert.dispatch.ops import namespace, overload_of, unloaded
-from wengert.dispatch.overloads import OpOverload, refused
+from wengert.dispatch.ops import namespace, overload_of
+from wengert.dispatch.overloads import OpOverload, refused, unloaded
 from wengert.dispatch.schema import FunctionSchema, parse_schema
 
 Rule = Callable[..., Any]
@@ -249,10 +249,10 @@ def qualname_of(op: Any) -> str:
     raise ValueError(f"expected the name of an operator, its OpOverload or its CustomOpDef: {op!r}")
 
 
-def operation_of(op: Any) -> CustomOperation | None:
+def operation_of(op: Any, missing: type[Exception] = RuntimeError) -> CustomOperation | None:
     """The operation that something stands for; None where its library could not be loaded.
 
-    RuntimeError where there is none.
+    Where there is none, an error of the class `missing`.
     """
     qualname = qualname_of(op)
     operation = operations.get(qualname.removesuffix(".default"))
@@ -264,7 +264,7 @@ def operation_of(op: Any) -> CustomOperation | None:
         )
     if qualname.partition("::")[0] in unloaded:
         return None
-    raise RuntimeError(f"operator {qualname} does not exist")
+    raise missing(f"operator {qualname} does not exist")
 
 
 def implement(qualname: str, key: str, function: Rule) -> None:

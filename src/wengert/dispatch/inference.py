@@ -45,33 +45,21 @@ def infer_schema(
         return ValueError(f"infer_schema(func): {what} Got func with signature {signature})")
 
     hints = _hints(prototype_function)
-    texts: list[str] = []
-    starred = False
-    unknown = mutates_args == "unknown"
-    written = [] if isinstance(mutates_args, str) else list(mutates_args)
-    if isinstance(mutates_args, str) and not unknown:
+    if isinstance(mutates_args, str) and mutates_args != "unknown":
         raise ValueError(
             "mutates_args must either be a sequence of the names of the arguments that are mutated"
             f' or the string "unknown", but is {mutates_args!r}'
         )
+    written = None if isinstance(mutates_args, str) else [*mutates_args]
+    texts: list[str] = []
     for position, (name, parameter) in enumerate(signature.parameters.items()):
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise refusal("We do not support *args or **kwargs in schemas.")
-        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in texts:
             texts.append("*")
-            starred = True
         if name not in hints:
             raise refusal(f"Parameter {name} must have a type annotation.")
-        kind = _kind(hints[name])
-        if kind is None:
-            raise refusal(f"Parameter {name} has unsupported type {hints[name]}.")
-        tensor = kind.startswith("Tensor")
-        if name in written and not tensor:
-            raise refusal(f"Parameter {name} is in mutates_args but is no Tensor.")
-        if tensor and (unknown or name in written):
-            kind = kind.replace("Tensor", f"Tensor(a{position}!)", 1)
+        kind = _argument_kind(parameter, hints[name], position, written, refusal)
         texts.append(f"{kind} {name}{_default(name, parameter, refusal)}")
-    strange = {name for name in written if name not in signature.parameters}
+    strange = {name for name in written or () if name not in signature.parameters}
     if strange:
         raise refusal(
             f"{strange} in mutates_args were not found in the custom op's signature. mutates_args"
@@ -81,6 +69,26 @@ def infer_schema(
     if "return" not in hints:
         raise refusal("No return type annotation was provided. Please add one.")
     return f"{op_name or ''}({', '.join(texts)}) -> {_results(hints['return'], refusal)}"
+
+
+def _argument_kind(
+    parameter: inspect.Parameter, hint: Any, position: int, written: list[str] | None,
+    refusal: Callable[[str], ValueError],
+) -> str:  # fmt: skip
+    """The type of an argument; of a tensor that is written, with what says so."""
+    name = parameter.name
+    if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        raise refusal("We do not support *args or **kwargs in schemas.")
+    kind = _kind(hint)
+    if kind is None:
+        raise refusal(f"Parameter {name} has unsupported type {hint}.")
+    if written is not None and name not in written:
+        return kind
+    if not kind.startswith("Tensor"):
+        if written is None:
+            return kind
+        raise refusal(f"Parameter {name} is in mutates_args but is no Tensor.")
+    return kind.replace("Tensor", f"Tensor(a{position}!)", 1)
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

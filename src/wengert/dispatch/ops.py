@@ -13,12 +13,9 @@ from typing import NoReturn
 
 from wengert.dispatch.aten import aten as aten
 from wengert.dispatch.interception import own
-from wengert.dispatch.overloads import OpNamespace, OpOverload
+from wengert.dispatch.overloads import OpNamespace, OpOverload, unloaded
 
 _namespaces: dict[str, OpNamespace] = {"aten": aten, "wengert": own}
-
-# Namespaces whose operations are compiled code that could not be loaded, and its file.
-unloaded: dict[str, str] = {}
 
 
 def namespace(name: str) -> OpNamespace:

@@ -116,6 +116,10 @@ class OpOverloadPacket:
         return f"<OpOverloadPacket(op='{self}')>"
 
 
+# Namespaces whose operations are compiled code that could not be loaded, and its file.
+unloaded: dict[str, str] = {}
+
+
 class OpNamespace:
     """The operations of one library, such as ``torch.ops.aten``."""
 
@@ -154,7 +158,15 @@ class OpNamespace:
     def __getattr__(self, name: str) -> OpOverloadPacket:
         packet = None if name[:2] == "__" else self.find(name)
         if packet is None:
-            raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
+            why = ""
+            if self.name in unloaded:
+                why = (
+                    f": {unloaded[self.name]}, which may define it, is compiled code for PyTorch's"
+                    " C++ library, which wengert does not have"
+                )
+            raise AttributeError(
+                f"'_OpNamespace' '{self.name}' object has no attribute '{name}'{why}"
+            )
         return packet
 
     def __dir__(self) -> list[str]:

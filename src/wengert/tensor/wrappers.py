@@ -22,16 +22,17 @@ from wengert.core.tensor import Tensor, new
 class NoData(np.ndarray[Any, Any]):
     """The array of a wrapper: it has a shape and a dtype, and refuses to be read."""
 
-    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """RuntimeError: there is nothing to read."""
         raise RuntimeError(
             "this tensor is a wrapper and has no data of its own: the function that was called is"
             " not one that its class's __torch_dispatch__ is asked about; call it on the tensors"
             " inside"
         )
 
-    __array_ufunc__ = __array_function__ = _refuse
-    item = tolist = tobytes = astype = copy = _refuse
-    __float__ = __int__ = __bool__ = __index__ = __complex__ = _refuse
+    __array_ufunc__ = __array_function__ = refuse
+    item = tolist = tobytes = astype = copy = refuse
+    __float__ = __int__ = __bool__ = __index__ = __complex__ = refuse
 
 
 class _Watched:

@@ -280,8 +280,10 @@ class FlopCounterMode(TorchDispatchMode):
         return result
 
     def _counted_as(self, packet: OpOverloadPacket) -> OpOverloadPacket:
-        """The operation of PyTorch that has one for all gradients of a convolution."""
+        """The operation of PyTorch: it has one for all gradients of a convolution."""
         name = packet.__name__
+        if name == "contract":
+            return aten.bmm
         if name == "convolution_weight" or (name == "convolution" and self.mod_tracker.is_bw):
             return aten.convolution_backward
         return packet
