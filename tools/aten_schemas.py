@@ -31,7 +31,7 @@ NAMED = (
     " constant_pad_nd convolution convolution_backward cross_entropy_loss index lift_fresh"
     " max_pool2d_with_indices native_batch_norm native_group_norm native_layer_norm"
     " nll_loss_forward rsub slice threshold_backward upsample_nearest2d"
-).split()
+)
 FOREIGN = ("Dimname", "Storage", "Stream", "SymBool")
 
 
@@ -43,7 +43,7 @@ def names() -> list[str]:
         own |= {f"{field}_{name}" for name in own}
     own |= {name for name in dir(Tensor) if name[:2] != "__"}
     own |= {op.public_name.replace(".", "_") for op in REGISTRY.values()}
-    return sorted({name.rstrip("_") for name in own} | set(NAMED))
+    return sorted({name.rstrip("_") for name in own} | set(NAMED.split()))
 
 
 def schemas(name: str) -> list[str]:

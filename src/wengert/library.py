@@ -194,7 +194,9 @@ class Library:
         is made of other operations, whose gradients it has.
         """
         if not callable(fn):
-            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+            raise TypeError(
+                f"Input function is required to be a callable but found type {type(fn)}"
+            )
         name = op_name if isinstance(op_name, str) else qualname_of(op_name)
         name = name.rpartition("::")[2]
         function = functools.partial(fn, None) if with_keyset else fn
@@ -258,9 +260,7 @@ def define(qualname: str, schema: Any, *, lib: Library | None = None, tags: Any 
     return None
 
 
-def impl(
-    qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None
-) -> Any:
+def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
     """Compute an operation by a function, on devices: ``@impl("mine::f", "cpu")``.
 
     Or, with a library first, for a dispatch key: ``@impl(library, "f", "CPU")``. The device

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import wengert
-import wengert.nn.functional  # noqa: F401
+import wengert.nn.functional
 from wengert.dispatch import ops
 from wengert.utils import _python_dispatch, flop_counter, module_tracker
 

@@ -63,7 +63,8 @@ def test_its_gradient_is_recorded_as_every_other() -> None:
     y = sine(x, 2.0)
     assert type(y.grad_fn).__name__ == "GeneratedBackwardFor_test_recorded_defaultBackward"
     assert y.grad_fn.code.co_name == "test_its_gradient_is_recorded_as_every_other"
-    assert [value.shape for value in wengert.graph.saved(y).values] == [(2,)]
+    first = next(iter(wengert.graph.saved(y.grad_fn)))
+    assert (first.name, first.of, first.nbytes) == ("tensors[0]", "input 0", 16)
     wengert.autograd.gradcheck(sine, (x,))
     wengert.autograd.gradgradcheck(sine, (x,))
     (g,) = wengert.autograd.grad(y.sum(), x, create_graph=True)
@@ -361,6 +362,8 @@ def test_rules_of_what_could_not_be_loaded() -> None:
 
     assert register_fake("vision::nms")(nms) is nms
     register_vmap("vision::nms", nms)
-    with pytest.raises(AttributeError, match=r"attribute 'nms': /site-packages/vision/_C.so, which"):
+    with pytest.raises(
+        AttributeError, match=r"attribute 'nms': /site-packages/vision/_C.so, which"
+    ):
         _ = ops.vision.nms
     unloaded.pop("vision")

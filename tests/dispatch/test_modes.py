@@ -60,8 +60,8 @@ SAME = {
     ),
     "embedding": lambda n, w, **_: n.F.embedding(w.argmax(1), w),
     "in place": lambda n, x, **_: (
-        x.add_(1), x.mul_(2), x.clamp_(0, 1), x.zero_(), x.fill_(3), x.copy_(n.lib.ones(3)), x.relu_(),
-        x.normal_(),
+        x.add_(1), x.mul_(2), x.clamp_(0, 1), x.zero_(), x.fill_(3), x.copy_(n.lib.ones(3)),
+        x.relu_(), x.normal_(),
     ),
     "factories": lambda n, x, **_: (
         n.lib.zeros(2), n.lib.ones(2, 3), n.lib.full((2,), 1.0), n.lib.randn(2), n.lib.arange(3),
@@ -404,7 +404,16 @@ class TestPrograms:
             x[None], n.lib.ones(1, 2, 2), None, [1], [0], [1], False, [0], 1
         ),
         lambda n, x: n.ops.aten.convolution_backward.default(
-            x[None, :1], x[None], n.lib.ones(1, 2, 1), [1], [1], [0], [1], False, [0], 1,
+            x[None, :1],
+            x[None],
+            n.lib.ones(1, 2, 1),
+            [1],
+            [1],
+            [0],
+            [1],
+            False,
+            [0],
+            1,
             [True, True, True],
         )[1],
         lambda n, x: n.ops.aten.zork,
@@ -440,5 +449,7 @@ def test_torch_ops_as_in_pytorch(torch: Any, call: Any) -> None:
 
 
 def test_wrong_arguments_of_an_operation() -> None:
-    with pytest.raises(RuntimeError, match=r"failed to match any schema:\naten::add\(\) is missing"):
+    with pytest.raises(
+        RuntimeError, match=r"failed to match any schema:\naten::add\(\) is missing"
+    ):
         ops.aten.add(wengert.ones(2))

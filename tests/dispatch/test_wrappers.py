@@ -12,7 +12,7 @@ from tests.dispatch.programs import ours, theirs
 from wengert.utils._python_dispatch import TorchDispatchMode
 
 
-def wrapper_class(names: Any, log: list[str]) -> Any:
+def wrapper_class(names: Any, log: list[str]) -> Any:  # noqa: C901 (a class in a function)
     """A class that keeps a tensor, computes with it, and writes down what it is asked about."""
     tensor = names.lib.Tensor
     disabled = names.lib._C._disabled_torch_function_impl if names.lib is not wengert else None

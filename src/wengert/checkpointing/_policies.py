@@ -16,11 +16,12 @@ from wengert.nn import functional as _functional
 from wengert.ops.op import Op as _Op
 
 _OF_TENSORS = ("add", "div", "mul", "sub")  # a number beside a tensor is one of these as well
-_PLAIN = frozenset(
+_UNCHANGED = (
     "_log_softmax _softmax addmm baddbmm bmm convolution cos dot embedding exp gelu leaky_relu log"
     " mm mse_loss mv native_batch_norm native_group_norm native_layer_norm neg relu rsqrt sigmoid"
-    " silu sin sqrt tanh".split()
+    " silu sin sqrt tanh"
 )
+_PLAIN = frozenset(_UNCHANGED.split())
 # Where PyTorch's name is not that by which an operation is called here.
 _RENAMED = {
     "batch_norm": "native_batch_norm",

@@ -61,9 +61,7 @@ def _transposed_convolution(
     if space is None:
         return None
     extra = []
-    for n, total, k, s, p, d in zip(
-        input.shape[2:], size, weight.shape[2:], *space, strict=True
-    ):
+    for n, total, k, s, p, d in zip(input.shape[2:], size, weight.shape[2:], *space, strict=True):
         extra.append(total - ((n - 1) * s - 2 * p + d * (k - 1) + 1))
     rest = (True, extra, geometry.groups)
     return aten.convolution.default, (input, weight, bias, *space, *rest), {}

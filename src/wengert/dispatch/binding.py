@@ -103,9 +103,7 @@ def _fitted(argument: Argument, value: Any, numbers: bool) -> Any:
 
 
 def _normal(schema: FunctionSchema, positional: list[Argument], values: dict[str, Any]) -> Bound:
-    ordered = []
-    for argument in positional:
-        ordered.append(values.get(argument.name, argument.default_value))
+    ordered = [values.get(a.name, a.default_value) for a in positional]
     while ordered:
         last = positional[len(ordered) - 1]
         if not last.has_default or not equal(ordered[-1], last.default_value):

@@ -144,9 +144,7 @@ def embed(
 ) -> Tensor:  # fmt: skip
     """Rows of a table."""
     row = None if padding_idx < 0 else padding_idx
-    return embedding(
-        indices, weight, row, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
-    )
+    return embedding(indices, weight, row, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
 
 
 def constant_pad_nd(self: Tensor, pad: Ints, value: float = 0) -> Tensor:

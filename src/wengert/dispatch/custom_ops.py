@@ -91,10 +91,8 @@ class CustomOperation:
 
     def _values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """All arguments in order."""
-        values = list(args)
-        for argument in self.schema.arguments[len(args) :]:
-            values.append(kwargs.get(argument.name, argument.default_value))
-        return values
+        others = self.schema.arguments[len(args) :]
+        return [*args, *(kwargs.get(a.name, a.default_value) for a in others)]
 
     def arguments(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments in order, as they are passed: by position, and by name."""

@@ -33,9 +33,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         return NotImplemented
     if weight.ndim != 2 or not input.ndim or input.shape[-1] != weight.shape[1]:
         return NotImplemented
-    if len({x.dtype for x in factors}) > 1 or (
-        bias is not None and bias.shape != weight.shape[:1]
-    ):
+    if len({x.dtype for x in factors}) > 1 or (bias is not None and bias.shape != weight.shape[:1]):
         return NotImplemented
     if bias is None:
         return matmul(input, t(weight))
@@ -127,9 +125,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     if first >= last:
         return input if first == last else NotImplemented
     shape = input.shape
-    return reshape(
-        input, (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :])
-    )
+    return reshape(input, (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
 def times(input: Tensor, other: Tensor, shape: Shape) -> Tensor:

@@ -123,9 +123,7 @@ def _kind(hint: Any) -> str | None:
     return None
 
 
-def _default(
-    name: str, parameter: inspect.Parameter, refusal: Callable[[str], ValueError]
-) -> str:
+def _default(name: str, parameter: inspect.Parameter, refusal: Callable[[str], ValueError]) -> str:
     value = parameter.default
     if value is parameter.empty:
         return ""

@@ -33,13 +33,14 @@ from wengert.overrides import published_functions
 from wengert.tensor.wrappers import dispatches
 
 # Functions that PyTorch decomposes, and that are one operation here.
-AS_ONE = frozenset(
+_AS_ONE = (
     "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d alpha_dropout avg_pool1d"
     " batch_norm bilinear binary_cross_entropy_with_logits cdist cosine_embedding_loss"
     " cross_entropy_loss ctc_loss dropout embedding_bag feature_dropout group_norm"
     " instance_norm layer_norm max_pool1d max_pool2d max_pool3d nll_loss nll_loss_nd prelu"
-    " rms_norm std var".split()
+    " rms_norm std var"
 )
+AS_ONE = frozenset(_AS_ONE.split())
 # Where PyTorch's operation is not called as the function is.
 RENAMED = {
     "__iadd__": "add_", "__idiv__": "div_", "__imul__": "mul_", "__ipow__": "pow_",
@@ -48,16 +49,17 @@ RENAMED = {
     "item": "_local_scalar_dense", "pad": "constant_pad_nd",
 }  # fmt: skip
 # Of which even a call without a tensor is seen.
-FACTORIES = frozenset(
+_FACTORIES = (
     "arange empty empty_strided eye full linspace logspace ones rand randint randn randperm"
-    " scalar_tensor zeros".split()
+    " scalar_tensor zeros"
 )
+FACTORIES = frozenset(_FACTORIES.split())
 # That make no tensor, or only say what one is like.
-UNSEEN = frozenset(
+_UNSEEN = (
     "allclose backward data equal grad is_complex is_floating_point is_leaf is_nonzero is_signed"
     " numel requires_grad_ retain_grad set_ size stride storage_offset to tolist type type_as"
-    .split()
 )
+UNSEEN = frozenset(_UNSEEN.split())
 
 
 class DispatchedFunction(Front):
@@ -153,9 +155,7 @@ def own_overload(op: Op) -> OpOverload:
         for name in op.params
     ]
     name = op.name.strip("_")
-    schema = FunctionSchema(
-        f"wengert::{name}", "", (*inputs, *params), (Argument("", "Tensor"),)
-    )
+    schema = FunctionSchema(f"wengert::{name}", "", (*inputs, *params), (Argument("", "Tensor"),))
     return own.packet(name).add(schema, op.function)
 
 
@@ -198,4 +198,3 @@ def end() -> None:
         if not _modes:
             for function in _dispatched():
                 function.disarm()
-

@@ -15,7 +15,12 @@ from wengert.dispatch.custom_ops import CustomOperation, operation_of
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
-TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
+TESTS = (
+    "test_schema",
+    "test_autograd_registration",
+    "test_faketensor",
+    "test_aot_dispatch_dynamic",
+)
 
 
 class OpCheckError(Exception):

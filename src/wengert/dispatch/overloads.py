@@ -195,9 +195,7 @@ def refused(schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any
         elif argument.has_default:
             continue
         else:
-            return (
-                f"{schema.name}() is missing value for argument '{name}'. Declaration: {schema}"
-            )
+            return f"{schema.name}() is missing value for argument '{name}'. Declaration: {schema}"
         if not fits(argument, values[name]):
             return _wrong_type(schema, argument, position, values[name])
     unknown = kwargs.keys() - values.keys()

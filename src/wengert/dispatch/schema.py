@@ -152,7 +152,9 @@ def _split(text: str) -> list[str]:
 def _argument(text: str, schema: str) -> Argument:
     match = _ARGUMENT.match(text)
     if match is None:
-        raise RuntimeError(f"expected an argument such as 'Tensor x', but got {text!r} in: {schema}")
+        raise RuntimeError(
+            f"expected an argument such as 'Tensor x', but got {text!r} in: {schema}"
+        )
     alias = None
     if match["alias"]:
         names = match["alias"].split("->")[0].strip()

@@ -81,9 +81,7 @@ def _contiguous(shape: tuple[int, ...]) -> list[int]:
     return [prod(shape[k + 1 :]) for k in range(len(shape))]
 
 
-def __torch_dispatch__(
-    cls: type[Tensor], func: Any, types: Any, args: Any = (), kwargs: Any = None
-) -> Any:
+def _computed(cls: type[Tensor], func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Compute an operation on the memory of its arguments, whatever their class."""
     call = dispatching.call
     if call is not None and call.has(func, args, kwargs or {}):
@@ -95,11 +93,11 @@ def __torch_dispatch__(
         dispatching.computing = computing
 
 
-_PLAIN = __torch_dispatch__
+_PLAIN = _computed
 
 
 def bind() -> None:
     """Give Tensor what subclasses call."""
     define: Any = Tensor
     define._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
-    define.__torch_dispatch__ = classmethod(__torch_dispatch__)
+    define.__torch_dispatch__ = classmethod(_computed)

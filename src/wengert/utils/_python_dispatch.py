@@ -10,10 +10,12 @@ from wengert.core.signals import contextmanager
 from wengert.core.tensor import Tensor
 from wengert.dispatch.modes import BaseTorchDispatchMode as BaseTorchDispatchMode
 from wengert.dispatch.modes import TorchDispatchMode as TorchDispatchMode
-from wengert.dispatch.modes import current_mode as _get_current_dispatch_mode
-from wengert.dispatch.modes import current_modes as _get_current_dispatch_mode_stack
-from wengert.dispatch.modes import without_modes as _disable_current_modes
+from wengert.dispatch.modes import current_mode, current_modes, without_modes
 from wengert.dispatch.overloads import OpOverload
+
+_get_current_dispatch_mode = current_mode
+_get_current_dispatch_mode_stack = current_modes
+_disable_current_modes = without_modes
 
 
 def _push_mode(mode: TorchDispatchMode) -> None:

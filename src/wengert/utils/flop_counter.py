@@ -77,7 +77,9 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Form
 
 
 @register_flop_formula(aten.mm)
-def mm_flop(a_shape: Shape, b_shape: Shape, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+def mm_flop(
+    a_shape: Shape, b_shape: Shape, *args: Any, out_shape: Any = None, **kwargs: Any
+) -> int:
     """Of a product of matrices.
 
     >>> from wengert.utils.flop_counter import mm_flop
