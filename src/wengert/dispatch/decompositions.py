@@ -96,11 +96,11 @@ def _of_batches(input: Tensor, other: Tensor) -> Any:
     return aten._unsafe_view.default(bmm(a, b), [*shape])
 
 
-def reshape(input: Any, shape: Sequence[int]) -> Any:
+def reshape(input: Any, shape: int | Sequence[int]) -> Any:
     """A view where the memory allows it, or else of a copy."""
     if not isinstance(input, Tensor):
         return NotImplemented
-    sizes = [int(n) for n in shape] if isinstance(shape, list | tuple) else [shape]
+    sizes = [shape] if isinstance(shape, int) else [int(n) for n in shape]
     try:
         viewed = input._array.view()
         viewed.shape = tuple(sizes)
