@@ -46,10 +46,14 @@ class CustomOpDef:
     <CustomOpDef(shown::third)>
     """
 
-    def __init__(self, operation: CustomOperation, fn: Function) -> None:
-        self._operation, self._init_fn = operation, fn
-        self._qualname = operation.qualname
-        self._opoverload: OpOverload = operation.overload
+    def __init__(
+        self, namespace: str, name: str, schema: str, fn: Function, tags: Any = None
+    ) -> None:
+        self._qualname = f"{namespace}::{name}"
+        if self._qualname in operations:
+            remove(operations[self._qualname])  # as PyTorch has it for scripts that run again
+        self._operation, self._init_fn = _define(self._qualname, schema, unaliased=True), fn
+        self._opoverload: OpOverload = self._operation.overload
         functools.update_wrapper(self, fn, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -125,11 +129,10 @@ def custom_op(
         text = schema
         if text is None:
             text = infer_schema(function, mutates_args=mutates_args)
-        if name in operations:
-            remove(operations[name])  # as PyTorch has it for scripts that run again
-        operation = _define(name, text, unaliased=True)
-        _kernels(operation, device_types, function)
-        return CustomOpDef(operation, function)
+        home, _, own = name.partition("::")
+        definition = CustomOpDef(home, own, text, function, tags)
+        definition.register_kernel(device_types, function)
+        return definition
 
     return decorate if fn is None else decorate(fn)
 

@@ -228,6 +228,12 @@ _NAMESPACES = {
 
 
 def published_functions() -> list[PublicFunction]:
+    """All public functions, properties among them, with the names that they have.
+
+    >>> import wengert
+    >>> any(f.name == "torch.tanh" for f in wengert.overrides.published_functions())
+    True
+    """
     for module in (*_NAMESPACES.values(), "wengert.nn._forms"):
         import_module(module)
     return [*public_functions.values()]

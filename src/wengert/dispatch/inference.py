@@ -26,6 +26,7 @@ def infer_schema(
     *,
     mutates_args: str | Iterable[str],
     op_name: str | None = None,
+    tags: Any = (),
 ) -> str:
     """The schema that a function's annotations say, without a name unless there is an `op_name`.
 
