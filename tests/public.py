@@ -35,6 +35,7 @@ INNER = (
     "wengert.data",
     "wengert.dispatch",
     "wengert.kernels",
+    "wengert.meta",
     "wengert.ops",
     "wengert.platform",
     "wengert.tensor",

@@ -134,6 +134,7 @@ class Walk:
     accumulates = False  # whether leaves are visited like other nodes, hooks included
     reaches_all_leaves = True  # and goes nowhere else
     listeners = False
+    lifts = False  # whether rules are given tensors although nothing is recorded
     current_node: Node | None = None  # of a walk with listeners
     nodes = 0
     # With retain_graph="auto": references not held by other tensors, by the node's id.
@@ -354,6 +355,8 @@ class Walk:
         try:
             if self.create_graph:
                 self.call_recording(self._run_general, lift or lift_to_tensor)
+            elif self.lifts:
+                self.call_recording(self._run_general, lift_to_tensor)
             elif dispatching.modes and lift is None and not dispatching.computing:
                 self.call_recording(self._run_seen)
             elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):

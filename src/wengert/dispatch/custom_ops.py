@@ -80,6 +80,8 @@ class CustomOperation:
             return self.composite(*args, **kwargs)
         values = self._values(args, kwargs)
         tensors = tensors_in(values)
+        if any(isinstance(t, Tracer) and t.device.type == "meta" for t in tensors):
+            return self._outline(args, kwargs)
         if self.schema.is_mutable:
             return self._compute_writing(values, tensors)
         recorded = mode.site is not None and any(t._edge is not None for t in tensors)
@@ -118,6 +120,15 @@ class CustomOperation:
         if self.unaliased:
             self._check_aliases(kernel, values, result)
         return result
+
+    def _outline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the results are like, of arguments on the meta device."""
+        if self.fake is None:
+            raise RuntimeError(
+                f"There was no fake impl registered for {self.qualname}, which tensors of the meta"
+                f" device need: register one with torch.library.register_fake({self.qualname!r})"
+            )
+        return self.fake(*args, **kwargs)
 
     def _compute_writing(self, values: list[Any], tensors: list[Tensor]) -> Any:
         if any(isinstance(t, Tracer) for t in tensors):
