@@ -367,3 +367,16 @@ def test_rules_of_what_could_not_be_loaded() -> None:
     ):
         _ = ops.vision.nms
     unloaded.pop("vision")
+
+
+def test_on_the_meta_device_the_fake_is_asked() -> None:
+    sine = _sine("test::outlined")
+    out = sine(wengert.empty(3, 4, device="meta"))
+    assert (out.shape, out.device.type) == ((3, 4), "meta")
+
+    @custom_op("test::unfaked", mutates_args=())
+    def unfaked(x: Tensor) -> Tensor:
+        return x.clone()
+
+    with pytest.raises(RuntimeError, match="There was no fake impl registered for test::unfaked"):
+        unfaked(wengert.empty(2, device="meta"))
