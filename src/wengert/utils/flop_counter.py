@@ -235,8 +235,8 @@ class FlopCounterMode(TorchDispatchMode):
     ...     net(wengert.ones(2, 3)).sum().backward()
     >>> counter.get_total_flops()
     96
-    >>> counter.get_flop_counts()["Linear"]
-    {aten.addmm: 48, aten.mm: 48}
+    >>> {str(op): count for op, count in counter.get_flop_counts()["Linear"].items()}
+    {'aten.addmm': 48, 'aten.mm': 48}
     """
 
     def __init__(
