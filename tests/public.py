@@ -33,6 +33,7 @@ INNER = (
     "wengert.cli",
     "wengert.core",
     "wengert.data",
+    "wengert.dispatch",
     "wengert.kernels",
     "wengert.meta",
     "wengert.ops",

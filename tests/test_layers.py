@@ -22,6 +22,7 @@ LAYERS = {
     "sparse": "sparse",
     "func": "func",
     "graph": "graph",
+    "dispatch": "dispatch library",
     "compile": "compile",
     "nn": "nn",
     "checkpointing": "checkpointing",

@@ -24,8 +24,9 @@ from wengert.compat import torch_names
 
 FILE = Path(torch_names.__file__).with_name("names.txt")
 HEAD = "# The names of PyTorch 2.13, module by module. Written by tools/torch_names.py.\n"
-# They take seconds to import, or need another library: what wengert has there is shown.
-UNLISTED = {"torch._dynamo", "torch._inductor", "torch.utils.tensorboard"}
+# They take seconds to import, need another library, or have the names that programs give them: what
+# wengert has there is shown.
+UNLISTED = {"torch._dynamo", "torch._inductor", "torch.ops", "torch.utils.tensorboard"}
 
 
 def modules(package: str, folder: str) -> Iterator[str]:
@@ -85,7 +86,7 @@ def is_foreign(name: str, value: Any) -> bool:
 def text() -> str:
     """The file as it should be."""
     folder = importlib.import_module("torch").__path__[0]
-    paths = [*torch_names.ROOTS, *modules("torch", folder), "torch.ops"]
+    paths = [*torch_names.ROOTS, *modules("torch", folder)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {path: importlib.import_module(path) for path in sorted({*paths})}

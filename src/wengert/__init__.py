@@ -81,6 +81,7 @@ _LAZY = frozenset(
         "graph",
         "hub",
         "jit",
+        "library",
         "linalg",
         "masked",
         "mps",

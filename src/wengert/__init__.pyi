@@ -50,6 +50,7 @@ from wengert import core as core
 from wengert import cpu as cpu
 from wengert import cuda as cuda
 from wengert import data as data
+from wengert import dispatch as dispatch
 from wengert import distributed as distributed
 from wengert import distributions as distributions
 from wengert import export as export
@@ -60,6 +61,7 @@ from wengert import graph as graph
 from wengert import hub as hub
 from wengert import jit as jit
 from wengert import kernels as kernels
+from wengert import library as library
 from wengert import linalg as linalg
 from wengert import masked as masked
 from wengert import meta as meta

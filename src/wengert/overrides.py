@@ -227,7 +227,13 @@ _NAMESPACES = {
 }
 
 
-def _published() -> list[PublicFunction]:
+def published_functions() -> list[PublicFunction]:
+    """All public functions, properties among them, with the names that they have.
+
+    >>> import wengert
+    >>> any(f.name == "torch.tanh" for f in wengert.overrides.published_functions())
+    True
+    """
     for module in (*_NAMESPACES.values(), "wengert.nn._forms"):
         import_module(module)
     return [*public_functions.values()]
@@ -250,7 +256,7 @@ def get_overridable_functions() -> dict[Any, list[Function]]:
     True
     """
     by_namespace: dict[Any, list[Function]] = {}
-    for public in _published():
+    for public in published_functions():
         if _made_of_no_tensor(public):
             continue
         prefix = public.name.rpartition(".")[0]
@@ -279,7 +285,7 @@ def get_ignored_functions() -> set[Function]:
         "set_printoptions", "set_rng_state",
     )  # fmt: skip
     library = import_module("wengert")
-    ignored = {public.function for public in _published() if _made_of_no_tensor(public)}
+    ignored = {public.function for public in published_functions() if _made_of_no_tensor(public)}
     return ignored | {getattr(library, name) for name in names} | {Tensor.as_subclass, Tensor.new}
 
 
@@ -319,7 +325,7 @@ def get_default_nowrap_functions() -> set[Function]:
 
 @cache
 def _names() -> dict[Function, str]:
-    return {public.func: public.name for public in reversed(_published())}
+    return {public.func: public.name for public in reversed(published_functions())}
 
 
 def resolve_name(f: Function) -> str | None:

@@ -26,6 +26,7 @@ from wengert.autograd._release_errors import AutoCall, Interrupted, graph_releas
 from wengert.autograd.hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
 from wengert.autograd.relay import is_deep, run_in_fresh_thread, this_thread
 from wengert.core import storage
+from wengert.core.dispatching import dispatching
 from wengert.core.forks import cached_property
 from wengert.core.references import ALONE
 from wengert.core.tensor import (
@@ -356,6 +357,8 @@ class Walk:
                 self.call_recording(self._run_general, lift or lift_to_tensor)
             elif self.lifts:
                 self.call_recording(self._run_general, lift_to_tensor)
+            elif dispatching.modes and lift is None and not dispatching.computing:
+                self.call_recording(self._run_seen)
             elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
                 self.call_recording(self._run_general, identity_lift)
             elif lift or not self._is_plain(seeds):
@@ -370,6 +373,17 @@ class Walk:
         self.pending, self.order, self.roots, self.stops = {}, [], (), frozenset()
         for observe in observers:
             observe(self, "after")
+
+    def _run_seen(self) -> None:
+        """On Tensors, without recording: dispatch modes see what the rules compute."""
+        for root, g in self.pending.items():
+            if type(g) is np.ndarray:
+                self.pending[root] = wrap(g)
+        self._run_general(lift_to_constant)
+        for gradients in (self.final, self.retained):
+            for node, g in gradients.items():
+                if type(g) is Tensor:
+                    gradients[node] = g._array
 
     def _seed(self, seeds: Sequence[Any]) -> None:
         """Put the cotangents at the roots."""
@@ -563,6 +577,11 @@ def _is_severed(node: Node) -> bool:
 
 def _is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
+
+
+def lift_to_constant(value: Any, edge: Node | None) -> Any:
+    """Saved values as Tensors without a place in the graph."""
+    return lift_to_tensor(value, None)
 
 
 def lift_to_tensor(value: Any, edge: Node | None) -> Any:

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.autograd.saved.packing import enter_saver, leave_saver, saver_stack
-from wengert.checkpointing._aten import OpOverload, OpOverloadPacket, aten_function
+from wengert.checkpointing._policies import policy_function
 from wengert.checkpointing._recompute import uncomputed_node
 from wengert.core import storage
 from wengert.core.messages import more
 from wengert.core.signals import call_despite_signals, without_entry_signals
 from wengert.core.tensor import Node, mode, tick, wrap
+from wengert.dispatch.overloads import OpOverload, OpOverloadPacket
 from wengert.ops.op import Op
 
 # Operations for which no policy is consulted (functions, as a policy would get them).
@@ -119,7 +120,7 @@ class _Keeping(_Selecting):
         return super().recorded(node)
 
     def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
-        function = aten_function(op, inputs)
+        function = policy_function(op, inputs)
         if self.asking or function in SAC_IGNORED_OPS:
             return None
         self.asking = True
@@ -163,7 +164,7 @@ class _Serving(_Selecting):
         super().__enter__()
 
     def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
-        function = aten_function(op, inputs)
+        function = policy_function(op, inputs)
         if function in SAC_IGNORED_OPS:
             return None
         entries, call = self.store.get(op, ()), self.calls[op]
@@ -237,7 +238,7 @@ def _policy_of(policy_fn_or_list: Any) -> Policy:
         if isinstance(op, OpOverloadPacket):
             raise ValueError(
                 f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}."
-                f" Please update it to a specific OpOverload, {op._only}"
+                f" Please update it to a specific OpOverload, {op}.{op.overloads()[0]}"
             )
         if not callable(op) and not isinstance(op, OpOverload):
             raise ValueError(

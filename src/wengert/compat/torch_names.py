@@ -75,6 +75,10 @@ INNER: dict[str, frozenset[str]] = {
         ),
         "torch.optim.lr_scheduler": "_LRScheduler",
         "torch.jit": "Final",
+        "torch.utils._python_dispatch": (
+            "_disable_current_modes _get_current_dispatch_mode _get_current_dispatch_mode_stack"
+            " _pop_mode _pop_mode_temporarily _push_mode"
+        ),
         "torch.utils._pytree": (
             "_dict_flatten _dict_flatten_with_keys _dict_unflatten _get_node_type _list_flatten"
             " _list_flatten_with_keys _list_unflatten _register_pytree_node"
@@ -96,8 +100,11 @@ ELSEWHERE: dict[str, str] = {
     "torch.cuda.streams": "wengert.cuda",
     "torch.nn.parallel.distributed": "wengert.nn.parallel",
     "torch.storage": "wengert.tensor.storages",
+    "torch.utils._python_dispatch": "wengert.utils._python_dispatch",
     "torch.utils._pytree": "wengert.utils._pytree",
-    "torch.ops": "wengert.checkpointing._aten",
+    "torch._ops": "wengert.dispatch.overloads",
+    "torch._library.custom_ops": "wengert.library",
+    "torch.ops": "wengert.dispatch.ops",
     "torch.functional": "wengert",
     "torch.nn.parameter": "wengert.nn.parameter wengert.nn",
     "torch.torch_version": "wengert.compat._version",
@@ -132,6 +139,7 @@ PRIVATE: dict[str, str] = {
         "torch._C": "c",
         "torch._C._functorch": "c_functorch",
         "torch._C._nn": "c_nn",
+        "torch._custom_ops": "custom_ops",
         "torch._dynamo": "compiled_modules",
         "torch._dynamo._trace_wrapped_higher_order_op": "index_modes",
         "torch._dynamo.eval_frame": "compiled_modules",
@@ -172,9 +180,11 @@ PRIVATE: dict[str, str] = {
         "torch.nn.modules.module": "module_text",
         "torch.nn.parallel.scatter_gather": "scattering",
         "torch.nn.parameter": "uninitialized",
+        "torch.onnx": "symbolics",
+        "torch.onnx.symbolic_helper": "symbolics",
+        "torch.onnx.symbolic_opset11": "symbolics",
         "torch.serialization": "serialized_types",
         "torch.utils._foreach_utils": "grouping",
-        "torch.utils._python_dispatch": "dispatch_queries",
         "torch.utils.weak": "weak_keys",
         "torch.utils.model_zoo": "progress",
         "torch.utils.data._utils.worker": "worker_seeds",

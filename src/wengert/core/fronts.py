@@ -11,7 +11,7 @@ Functions keep their identity, so that `func is torch.add` holds for whoever kee
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -30,42 +30,39 @@ from wengert.core.overriding import (
 Function = Callable[..., Any]
 
 
-class PublicFunction:
-    """A public function: what it is called, and what those who answer for it are given.
+class Front:
+    """A function, and the code that stands in front of it while it is *armed*.
 
     Attributes:
-        function: the function that is armed; of a property, its getter or setter.
-        func: what `__torch_function__` gets: the function itself or, say, `Tensor.shape.__get__`.
-        name: where it stands, such as ``torch.Tensor.add``.
-        operator: whether it returns NotImplemented if all who are asked do.
+        function: the function.
         impl: a function that does what `function` does when it is not armed.
         body: the code that it had when it was armed last.
-        front: the code that `function` has when it is.
+        front: the code that it has when it is.
+        asks: while this is not empty every call is asked about, otherwise those with an argument
+            that may answer.
     """
 
-    __slots__ = ("body", "front", "func", "function", "impl", "name", "operator")
+    __slots__ = ("asks", "body", "front", "function", "impl")
 
-    def __init__(self, function: Any, name: str, func: Any, operator: bool) -> None:
+    def __init__(self, function: Any, asks: Sequence[Any]) -> None:
         self.impl: Any = None
         self.body: CodeType | None = None
         self.front: CodeType | None = None
-        self.function, self.name, self.operator = function, name, operator
-        self.func = function if func is None else func
+        self.function, self.asks = function, asks
 
     @property
-    def generated(self) -> bool:
-        """Whether `ops` wrote the function."""
-        published = self.function.__globals__.get("published")
-        return published is self.function or (published is self.impl is not None)
+    def holder(self) -> Any:
+        """The function whose code gives way."""
+        return self.function
 
     @property
     def armed(self) -> bool:
         """Whether the front is in place."""
-        return self.front is not None and self.function.__code__ is self.front
+        return self.front is not None and self.holder.__code__ is self.front
 
     def arm(self) -> None:
         """Put the front in place."""
-        f = self.function
+        f = self.holder
         if self.armed:
             return
         if self.impl is None or self.front is None:
@@ -82,10 +79,34 @@ class PublicFunction:
         """Take the front away."""
         if not self.armed:
             return
-        f = self.function
+        f = self.holder
         if f.__wrapped__ is self.impl:
             del f.__wrapped__
         _move_body(self.impl, f)
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of a call while the front is in place."""
+        raise NotImplementedError
+
+
+class PublicFunction(Front):
+    """A public function: what it is called, and what those who answer for it are given.
+
+    Attributes:
+        function: the function that is armed; of a property, its getter or setter.
+        func: what `__torch_function__` gets: the function itself or, say, `Tensor.shape.__get__`.
+        name: where it stands, such as ``torch.Tensor.add``.
+        operator: whether it returns NotImplemented if all who are asked do.
+        generated: whether `ops` wrote the function.
+    """
+
+    __slots__ = ("func", "generated", "name", "operator")
+
+    def __init__(self, function: Any, name: str, func: Any, operator: bool) -> None:
+        super().__init__(function, _modes)
+        self.name, self.operator = name, operator
+        self.func = function if func is None else func
+        self.generated: bool = function.__globals__.get("published") is function
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The answer of a mode or of an argument; the function's own where nobody answers."""
@@ -159,12 +180,12 @@ def _front_code(free: tuple[str, ...]) -> CodeType:
     return code
 
 
-def _front(public: PublicFunction) -> CodeType:
-    """Code that runs `public.impl` unless somebody may answer: see `PublicFunction.ask`."""
-    values = (public.ask, public.impl, _modes, silent)
-    code = _front_code(public.function.__code__.co_freevars)
+def _front(front: Front) -> CodeType:
+    """Code that runs `front.impl` unless somebody is to be asked: see `Front.ask`."""
+    values = (front.ask, front.impl, front.asks, silent)
+    code = _front_code(front.function.__code__.co_freevars)
     consts = tuple([values if c == _PLACES else c for c in code.co_consts])
-    return code.replace(co_consts=consts, co_name=public.function.__name__)
+    return code.replace(co_consts=consts, co_name=front.function.__name__)
 
 
 _PLACES = ("ASK", "IMPL", "MODES", "SILENT")

@@ -28,6 +28,7 @@ from wengert.tensor._data import checked
 from wengert.tensor._inplace import check_writable, overwrite, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
 from wengert.tensor.arguments import dtype_and_device, require_tensor
+from wengert.tensor.wrappers import NoData
 
 
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
@@ -50,7 +51,10 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
 
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    return np.array(numpy(self), dtype, copy=copy)
+    memory = numpy(self)
+    if type(memory) is NoData:
+        memory.refuse()
+    return np.array(memory, dtype, copy=copy)
 
 
 def _array_wrap(

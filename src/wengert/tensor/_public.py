@@ -19,8 +19,8 @@ _SETTINGS = frozenset({
 
 # Methods that make a class out of another, or belong to Python.
 _OWN = frozenset({
-    "__dir__", "__init_subclass__", "__new__", "__torch_function__", "_make_subclass",
-    "as_subclass", "new",
+    "__dir__", "__init_subclass__", "__new__", "__torch_dispatch__", "__torch_function__",
+    "_make_subclass", "_make_wrapper_subclass", "as_subclass", "new",
 })  # fmt: skip
 
 # Operators for which `__torch_function__` gets the method.

@@ -38,6 +38,7 @@ from wengert.core.tensor import (
 )
 from wengert.ops.operands import leave_memory, mark_view
 from wengert.ops.shape import view_as
+from wengert.tensor.wrappers import watch
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
@@ -272,6 +273,7 @@ def _instance(cls: type[Tensor], source: Tensor) -> Tensor:
             " possible. Make sure your class inherits from Tensor."
             f" (argument 'cls' is {cls.__name__})"
         )
+    watch(cls)
     instance = new(cls)
     instance._array, instance._edge = source._array, source._edge
     instance._cut = source._cut if source._edge is None else None

@@ -12,8 +12,8 @@ __all__ = ["checkpoint", "data"]
 
 # Loaded when first named.
 _LAZY = frozenset({
-    "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "dlpack", "hooks",
-    "model_zoo", "tensorboard",
+    "_python_dispatch", "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension",
+    "dlpack", "flop_counter", "hooks", "model_zoo", "module_tracker", "tensorboard",
 })  # fmt: skip
 
 
