@@ -103,15 +103,7 @@ def fill(name: str, out: Tensor, result: Tensor, exact: bool = False) -> Tensor:
     check_castable(value.dtype, array.dtype, name)
     if inferences:
         check_written((out,), name)
-    if array.shape != value.shape:
-        if array.size:
-            warn(
-                "An output with one or more elements was resized since it had shape"
-                f" {list(array.shape)}, which does not match the required output shape"
-                f" {list(value.shape)} of {name}(); in PyTorch this is deprecated. An empty"
-                " tensor, as after out.resize_(0), is resized without this warning."
-            )
-        array = out.resize_(value.shape)._array
+    array = _resized(name, out, value.shape)
     if isinstance(array, Outline):  # on the meta device there is nothing to write
         return out
     if isinstance(value, Outline):
@@ -124,6 +116,21 @@ def fill(name: str, out: Tensor, result: Tensor, exact: bool = False) -> Tensor:
     if out._edge is None:
         out._cut = cut_from((result,))
     return out
+
+
+def _resized(name: str, out: Tensor, shape: tuple[int, ...]) -> np.ndarray:
+    """The memory of `out` in the shape of a result, with a warning if it had elements."""
+    array = out._array
+    if array.shape == shape:
+        return array
+    if array.size:
+        warn(
+            "An output with one or more elements was resized since it had shape"
+            f" {list(array.shape)}, which does not match the required output shape {list(shape)}"
+            f" of {name}(); in PyTorch this is deprecated. An empty tensor, as after"
+            " out.resize_(0), is resized without this warning."
+        )
+    return out.resize_(shape)._array
 
 
 def _tensors_of(values: Iterable[Any]) -> Iterator[Tensor]:
