@@ -30,6 +30,8 @@ LAYERS = {
     "serialization": "serialization",
     "utils": "hub jit multiprocessing profiler testing utils",
     "distributed": "distributed",
+    # Programs as graphs: functions have the names that the package gives them.
+    "fx": "fx",
     # The torch alias and the commands use the package whole.
     "compat": "compat",
     "cli": "cli __main__",
@@ -42,7 +44,7 @@ RANK[""] = RANK["distributed"] + 0.5
 BELOW_KERNELS = {"wengert.core.dtypes", "wengert.core.forks", "wengert.core"}
 
 DEPENDENCIES = {"llvmlite", "numpy", "ml_dtypes", "safetensors", "scipy"}
-EXTRAS = {"igraph", "resvg_py", "rich"}  # of the extra `graph`
+EXTRAS = {"igraph", "resvg_py", "rich", "tabulate"}  # of the extras `graph` and `fx`
 
 
 def part_of(module: str) -> str:

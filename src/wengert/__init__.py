@@ -17,6 +17,7 @@ from wengert.autograd import is_grad_enabled as is_grad_enabled
 from wengert.autograd import is_inference_mode_enabled as is_inference_mode_enabled
 from wengert.autograd import no_grad as no_grad
 from wengert.autograd import set_grad_enabled as set_grad_enabled
+from wengert.core.conditions import _assert as _assert
 from wengert.core.dtypes import bfloat16 as bfloat16
 from wengert.core.dtypes import bool_ as bool
 from wengert.core.dtypes import complex64 as cfloat
@@ -68,6 +69,7 @@ _LAZY = frozenset(
         "distributions",
         "fft",
         "func",
+        "fx",
         "graph",
         "hub",
         "jit",

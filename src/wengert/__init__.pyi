@@ -53,6 +53,7 @@ from wengert import distributed as distributed
 from wengert import distributions as distributions
 from wengert import fft as fft
 from wengert import func as func
+from wengert import fx as fx
 from wengert import graph as graph
 from wengert import hub as hub
 from wengert import jit as jit

@@ -13,6 +13,7 @@ from wengert.compat._private.absent_types import (
     SymFloat,
     SymInt,
 )
+from wengert.core.conditions import _assert as _assert
 
 
 def __getattr__(name: str) -> Any:
@@ -21,12 +22,6 @@ def __getattr__(name: str) -> Any:
 
         return Future
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def _assert(condition: Any, message: str) -> None:
-    """AssertionError, unless the condition holds."""
-    if not condition:
-        raise AssertionError(message)
 
 
 def _assert_async(condition: Any, message: str | None = None) -> None:

@@ -129,7 +129,8 @@ def _fresh_state() -> dict[str, Any]:
 
 def _is_operation(function: FunctionType) -> bool:
     """Whether a function is one of wengert's, and not a method of a class."""
-    return function.__module__.startswith("wengert.") and "." not in function.__qualname__
+    home = function.__module__ or ""  # None of what was compiled without a module
+    return home.startswith("wengert.") and "." not in function.__qualname__
 
 
 def _indent(text: str) -> str:
