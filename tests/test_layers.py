@@ -32,6 +32,8 @@ LAYERS = {
     "distributed": "distributed",
     # Programs as graphs: functions have the names that the package gives them.
     "fx": "fx",
+    "export": "export",
+    "onnx": "onnx",
     # The torch alias and the commands use the package whole.
     "compat": "compat",
     "cli": "cli __main__",
@@ -45,6 +47,7 @@ BELOW_KERNELS = {"wengert.core.dtypes", "wengert.core.forks", "wengert.core"}
 
 DEPENDENCIES = {"llvmlite", "numpy", "ml_dtypes", "safetensors", "scipy"}
 EXTRAS = {"igraph", "resvg_py", "rich", "tabulate"}  # of the extras `graph` and `fx`
+EXTRAS |= {"onnx", "onnxruntime"}  # of the extra `onnx`
 
 
 def part_of(module: str) -> str:

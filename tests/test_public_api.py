@@ -200,6 +200,8 @@ DIFFERENT = {
     "nn.functional.rrelu_",
     "nn.functional.fractional_max_pool2d",  # what is found is of the function that it calls
     "nn.functional.fractional_max_pool3d",
+    # What `export` makes.
+    "export.ExportedProgram",
     "backends.cudnn.flags",  # choices among kernels
     # Documented with `indices_or_sections`; each has an overload with either name alone.
     *(f"{of}{f}split" for of in ("", "Tensor.") for f in ("tensor_", "h", "v", "d")),

@@ -51,6 +51,7 @@ from wengert import cuda as cuda
 from wengert import data as data
 from wengert import distributed as distributed
 from wengert import distributions as distributions
+from wengert import export as export
 from wengert import fft as fft
 from wengert import func as func
 from wengert import fx as fx
@@ -62,6 +63,7 @@ from wengert import linalg as linalg
 from wengert import mps as mps
 from wengert import multiprocessing as multiprocessing
 from wengert import nn as nn
+from wengert import onnx as onnx
 from wengert import ops as ops
 from wengert import optim as optim
 from wengert import overrides as overrides

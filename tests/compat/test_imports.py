@@ -104,7 +104,7 @@ FORMS = {
 
 YET = "{0}: wengert has no {0} yet (this process runs wengert in place of PyTorch)"
 INSTEAD = YET + "; instead: {1}"
-ONNX = "save and load of a state_dict; graph.describe shows what was computed"
+STATE = "save and load of a state_dict"
 NEITHER = "{0}: no such name in PyTorch 2.13 either"
 OWN = "{0}: PyTorch has no such name; wengert's own is {1}"
 
@@ -118,9 +118,9 @@ MISSING = {
     "torch.zork": ("AttributeError", NEITHER, "torch.zork"),
     "torch.nn.functional.zork": ("AttributeError", NEITHER, "torch.nn.functional.zork"),
     "torch.lobpcg": ("AttributeError", INSTEAD, "torch.lobpcg", "linalg.eigh"),
-    "torch.onnx": ("AttributeError", INSTEAD, "torch.onnx", ONNX),
+    "torch.package": ("AttributeError", INSTEAD, "torch.package", STATE),
     # Insides of wengert are not names of torch, nor is what it has beyond PyTorch.
-    "import torch.onnx": ("ModuleNotFoundError", INSTEAD, "torch.onnx", ONNX),
+    "import torch.package": ("ModuleNotFoundError", INSTEAD, "torch.package", STATE),
     "import torch._core": ("ModuleNotFoundError", YET, "torch._core"),
     "torch._core": ("AttributeError", YET, "torch._core"),
     "torch.nn.modules.conv._Conv": ("AttributeError", YET, "torch.nn.modules.conv._Conv"),

@@ -22,7 +22,7 @@ def test_a_name_that_pytorch_has() -> None:
         "torch.lobpcg: wengert has no torch.lobpcg yet (this process runs wengert in place of"
         " PyTorch); instead: linalg.eigh"
     )
-    assert missing_names.describe("torch.onnx.utils.export").endswith("shows what was computed")
+    assert missing_names.describe("torch.package.importer").endswith("of a state_dict")
 
 
 def test_a_typo() -> None:

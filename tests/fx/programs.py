@@ -5,8 +5,8 @@ import operator
 from typing import Any
 
 
-def programs(torch: Any) -> dict[str, Any]:  # noqa: C901
-    nn, F = torch.nn, torch.nn.functional  # noqa: N806
+def programs(torch: Any) -> dict[str, Any]:
+    nn = torch.nn
 
     class Layers(nn.Module):
         def __init__(self):
@@ -41,6 +41,10 @@ def programs(torch: Any) -> dict[str, Any]:  # noqa: C901
         def forward(self, first, *others, **named):
             return first + others[0] * named["scale"]
 
+    return {"layers": Layers(), "outer": Outer(), "rest": Rest(), **functions_of(torch)}
+
+
+def functions_of(torch: Any) -> dict[str, Any]:
     def arithmetic(x, y):
         z = (x + y, x - 2, 3 * x, x / y, x // 2, x % 3, x**2, 2**x, x @ y, ~x, +x, abs(x))
         return z, [x == y, x < 1, x >= 2], {"k": x[0, ..., None], "s": slice(1, 2)}
@@ -57,7 +61,7 @@ def programs(torch: Any) -> dict[str, Any]:  # noqa: C901
         return math.sqrt(a) + b, operator.mul(a, b)
 
     def functions(x, w):
-        h = F.linear(x, w)
+        h = torch.nn.functional.linear(x, w)
         return (
             torch.sigmoid(h),
             torch.stack([h, h], dim=1),
@@ -66,6 +70,5 @@ def programs(torch: Any) -> dict[str, Any]:  # noqa: C901
         )
 
     return {
-        "layers": Layers(), "outer": Outer(), "rest": Rest(), "arithmetic": arithmetic,
-        "methods": methods, "unpacked": unpacked, "functions": functions,
+        "arithmetic": arithmetic, "methods": methods, "unpacked": unpacked, "functions": functions,
     }  # fmt: skip

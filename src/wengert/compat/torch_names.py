@@ -142,7 +142,6 @@ PRIVATE: dict[str, str] = {
         "torch.distributed.tensor.experimental": "sharding",
         "torch.distributions.utils": "distribution_sums",
         "torch.futures": "futures",
-        "torch.fx.experimental": "proxy_modes",
         "torch.fx.experimental.proxy_tensor": "proxy_modes",
         "torch.hub": "hub_folders",
         "torch.jit": "jit_internal",

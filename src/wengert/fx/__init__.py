@@ -13,7 +13,9 @@ call_function mul
 output output
 """
 
+from wengert.fx import experimental as experimental
 from wengert.fx import immutable_collections as immutable_collections
+from wengert.fx import passes as passes
 from wengert.fx._symbolic_trace import PH as PH
 from wengert.fx._symbolic_trace import Tracer as Tracer
 from wengert.fx._symbolic_trace import symbolic_trace as symbolic_trace

@@ -59,7 +59,7 @@ class _Globals:
         """An expression for a function or a type."""
         name = qualified_name(function) if not isinstance(function, type) else type_name(function)
         module, _, last = name.rpartition(".")
-        if name.startswith(f"{library_name()}."):
+        if name.startswith(f"{library_name()}.") and _stands_at(name, function):
             return name
         if getattr(builtins, last, None) is function:
             if module == "builtins" and not isinstance(function, type):
@@ -72,6 +72,14 @@ class _Globals:
             free += "_1"
         self.values[free] = function
         return free
+
+
+def _stands_at(name: str, value: Any) -> bool:
+    """Whether a dotted name of the library leads to a value."""
+    place: Any = wengert
+    for step in name.split(".")[1:]:
+        place = getattr(place, step, None)
+    return place is value
 
 
 class CodeGen:

@@ -11,6 +11,7 @@ from wengert.core.tensor import Tensor
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.ops.checks import require_kind, typed_ints
 from wengert.ops.interpolate import area_taps, resample
+from wengert.ops.operands import as_one_call
 from wengert.ops.pool import (
     Ints,
     Windows,
@@ -68,6 +69,9 @@ _OF_NO_CHANNELS = ("adaptive_avg_pool1d", "adaptive_avg_pool2d")
 
 
 def _adaptive_avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
+    if (level := as_one_call(input)) is not None:
+        function = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[n - 1]
+        return level.call(function, (input, output_size), {})
     size = _space_of(name, input, n, output_size)
     out = _out_size(name, output_size, size)
     require_kind(name, input._array, "fc")
@@ -111,6 +115,9 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def _adaptive_max(name: str, n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
+    if (level := as_one_call(input)) is not None:
+        function = (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d)[n - 1]
+        return level.call(function, (input, output_size, return_indices), {})
     size = _space_of(name, input, n, output_size)
     out = _out_size(name, output_size, size)
     require_kind(name, input._array, "f")

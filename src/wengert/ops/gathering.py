@@ -100,13 +100,9 @@ def with_dims(array: np.ndarray) -> np.ndarray:
 
 def elements(name: str, tensor: Tensor) -> np.ndarray:
     """The array of a tensor whose elements decide about the shape of a result."""
-    array = tensor._array
+    array: Any = tensor._array
     if type(array) is not np.ndarray:
-        raise RuntimeError(
-            "vmap: We do not support batching operators that can output dynamic shape. Attempted"
-            f" to vmap over {name}(): the shape of its result depends on elements that differ"
-            " between samples"
-        )
+        array.refuse_shape(name)
     return array
 
 

@@ -312,14 +312,11 @@ def index_put(
 
 def index_item(index: Tensor) -> Any:
     """An index of a key: a private array, or the tensor itself where it differs between samples."""
-    array = index._array
+    array: Any = index._array
     if type(array) is np.ndarray:
         return index_array(array)
     if array.dtype in (np.bool_, np.uint8):
-        raise RuntimeError(
-            "vmap: We do not support batching operators that can support dynamic shape. Attempting"
-            " to batch over indexing with a boolean mask: use torch.where(mask, new, old)"
-        )
+        array.refuse_shape("indexing with a boolean mask (use torch.where): __getitem__")
     _check_index_dtype(array.dtype)
     return index
 

@@ -21,6 +21,7 @@ from wengert.ops import formats
 from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear
+from wengert.ops.operands import as_one_call
 from wengert.ops.shape import clone, contiguous
 from wengert.ops.variadic import require_tensor
 
@@ -167,6 +168,10 @@ def interpolate(
     tensor([[[0.0000, 0.5000, 1.0000, 1.5000, 2.0000]]])
     """
     require_tensor("interpolate", "input", input)
+    if (level := as_one_call(input)) is not None:
+        options = {"align_corners": align_corners, "antialias": antialias}
+        options |= {"recompute_scale_factor": recompute_scale_factor}
+        return level.call(interpolate, (input, size, scale_factor, mode), options)
     space = tuple(input.shape[2:])
     _check_mode(mode, len(space), align_corners, antialias)
     out, factors = _out_size(space, size, scale_factor, recompute_scale_factor)

@@ -205,6 +205,15 @@ def innermost(values: Iterable[Any]) -> Any:
     return level
 
 
+def as_one_call(input: Any) -> Any:
+    """The level of a tracer, if it takes calls of whole functions: a recording does.
+
+    For functions whose operations have parameters that say little, and change with sizes, where
+    their own arguments do not: ``level.call(function, args, kwargs)`` is their result then.
+    """
+    return input.level if isinstance(input, Tracer) and input.level.composite else None
+
+
 def operands(op: Op, *inputs: Any) -> list[Any]:
     """The inputs converted to their common dtype; conversions of Tensors are recorded."""
     shapes = []

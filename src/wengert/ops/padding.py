@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from wengert.ops.batching import leading
 from wengert.ops.declare import Value, primitive
 from wengert.ops.interpolate import resample
 from wengert.ops.masking import number_of
+from wengert.ops.operands import as_one_call
 from wengert.ops.shape import contiguous
 from wengert.ops.variadic import require_tensor
 
@@ -73,6 +74,8 @@ def pad(
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
     require_tensor("pad", "input", input)
+    if mode != "constant" and (level := as_one_call(input)) is not None:
+        return _pad_in_one_call(level, input, pad, mode, value)
     pads = _checked(input, pad, mode, value)
     if mode == "constant" and not any(pads):
         return input.clone()
@@ -88,6 +91,10 @@ def pad(
     if mode == "circular":
         input = contiguous(input)
     return resample(input, tuple(taps)) if taps else input.clone()
+
+
+def _pad_in_one_call(level: Any, *args: Any) -> Any:
+    return level.call(pad, args, {})
 
 
 def _checked(

@@ -23,6 +23,7 @@ from wengert.ops.batching import leading
 from wengert.ops.checks import typed_ints
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.masking import where
+from wengert.ops.operands import as_one_call
 from wengert.ops.shape import contiguous, dtype_of
 from wengert.ops.variadic import require_tensor
 from wengert.ops.zeros import drop
@@ -299,6 +300,10 @@ def _max_pool(
     name: str, n: int, input: Tensor, kernel_size: Ints, stride: Any, padding: Ints,
     dilation: Ints, ceil_mode: bool, return_indices: bool,
 ) -> Any:  # fmt: skip
+    if (level := as_one_call(input)) is not None:
+        function = (max_pool1d, max_pool2d, max_pool3d)[n - 1]
+        args = (input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+        return level.call(function, args, {})
     sizes = _given(name, n, kernel_size, stride, padding, dilation)
     size = space_of(name, input, n, range(-n - 1, 0))
     windows = _windows(name, size, sizes, bool(ceil_mode))
@@ -434,6 +439,11 @@ def _avg_pool(
     name: str, n: int, input: Tensor, kernel_size: Ints, stride: Any, padding: Ints,
     ceil_mode: bool, count_include_pad: bool, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
+    if (level := as_one_call(input)) is not None:
+        function = (avg_pool1d, avg_pool2d, avg_pool3d)[n - 1]
+        options = {} if divisor_override is None else {"divisor_override": divisor_override}
+        args = (input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+        return level.call(function, args, options)
     sizes = _given(name, n, kernel_size, stride, padding)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero, got divisor_override=0")

@@ -26,6 +26,7 @@ from wengert.ops.dropout import dropout as drop
 from wengert.ops.gathering import index_select
 from wengert.ops.joining import cat, stack
 from wengert.ops.linear import linear
+from wengert.ops.operands import as_one_call
 from wengert.ops.splitting import select
 from wengert.ops.variadic import require_tensor
 
@@ -183,6 +184,9 @@ def over_time(
     num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool,
 ) -> tuple[Tensor, list[Tensor]]:  # fmt: skip
     """`stacked`, for sequences of one length beside each other."""
+    if (level := as_one_call(input)) is not None:
+        args = (mode, input, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+        return level.call(over_time, (*args, batch_first), {})
     x = input.transpose(0, 1) if batch_first else input
     sizes = sizes_of(x)
     out, finals = stacked(

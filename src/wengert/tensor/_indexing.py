@@ -25,7 +25,7 @@ from wengert.ops.expansion import flip
 from wengert.ops.gathering import elements
 from wengert.ops.index_writes import check_put_dtype, index_array, index_item, written
 from wengert.ops.numbers import Number
-from wengert.ops.operands import traced
+from wengert.ops.operands import innermost, traced
 from wengert.ops.splitting import select, unbind
 from wengert.ops.subscript import basic, index, index_written, write_at
 from wengert.tensor import _shape
@@ -122,6 +122,9 @@ def _set_recorded(self: Tensor, view: Items | None, picks: Items | None, value: 
 
 def _set_traced(self: Tensor, view: Items | None, picks: Items | None, value: Tensor) -> None:
     """A write in which a transform takes part."""
+    level = innermost((self, value, *(picks or ())))
+    if level.composite and not level.owns(self):
+        level.take(self)
     region = self if view is None else basic(self, view)
     check_writable(region, "__setitem__")
     if picks is None:

@@ -40,6 +40,12 @@ class Outline:
     """
 
     __slots__ = ("dtype", "shape", "strides", "writeable")
+    refusal = (
+        "vmap: the elements of a tensor are not known while a function is being vectorized:"
+        " they differ between samples. It looks like you're calling .item(), bool(), a print"
+        " or NumPy on a tensor inside of vmap; compute with operations instead"
+        " (torch.where for a condition)"
+    )
 
     def __init__(self, batch: np.ndarray, lead: int) -> None:
         self.shape, self.dtype = batch.shape[lead:], batch.dtype
@@ -75,13 +81,16 @@ class Outline:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def _refuse(self, *args: Any, **options: Any) -> Any:
+    def refuse_shape(self, name: str) -> None:
+        """Raise RuntimeError for a result whose shape depends on elements."""
         raise RuntimeError(
-            "vmap: the elements of a tensor are not known while a function is being vectorized:"
-            " they differ between samples. It looks like you're calling .item(), bool(), a print"
-            " or NumPy on a tensor inside of vmap; compute with operations instead"
-            " (torch.where for a condition)"
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted"
+            f" to vmap over {name}(): the shape of its result depends on elements that differ"
+            " between samples"
         )
+
+    def _refuse(self, *args: Any, **options: Any) -> Any:
+        raise RuntimeError(self.refusal)
 
     __array__ = __array_ufunc__ = __array_function__ = __getitem__ = __iter__ = _refuse
     __bool__ = __int__ = __float__ = __index__ = __complex__ = _refuse
@@ -100,6 +109,15 @@ def _dense(lengths: Shape, steps: Shape, step: int) -> bool:
     return True
 
 
+def outline_of(tracer: Tracer, kind: type[Outline]) -> Outline:
+    """The outline of what a tracer stands for."""
+    lead, whole = 0, tracer
+    while isinstance(whole, Tracer):
+        lead += whole.lead
+        whole = whole.value  # type: ignore[assignment]
+    return kind(whole._array, lead)
+
+
 class Batched(Tracer):
     """One sample of a batch, any of them."""
 
@@ -108,11 +126,7 @@ class Batched(Tracer):
 
     @property
     def _array(self) -> Any:
-        lead, whole = 0, self
-        while isinstance(whole, Tracer):
-            lead += whole.lead
-            whole = whole.value  # type: ignore[assignment]
-        return Outline(whole._array, lead)
+        return outline_of(self, Outline)
 
     @_array.setter
     def _array(self, value: Any) -> None:

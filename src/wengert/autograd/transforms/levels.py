@@ -47,6 +47,7 @@ class Level:
     what = "transform"
     kind: type[Tracer]
     depth = 0  # 1 for the outermost; 0 when it has ended
+    composite = False  # whether it takes some functions as one call: see `ops.operands.as_one_call`
     eager = False  # whether it follows code as it stands: Functions need no `setup_context` then
 
     def __enter__(self) -> Any:
@@ -114,6 +115,10 @@ class Level:
     def beside(self, value: Any, make: Callable[[Shape], Any], lead: Shape) -> Any:
         """See `beside`, for a tracer of this level."""
         return beside(value.value, make, lead)
+
+    def drawn(self, draw: Callable[[Shape], Any], shape: Shape, numbers: Any) -> Any:
+        """Random numbers that ``draw(shape)`` gave, for a level that is `composite`."""
+        raise NotImplementedError
 
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
         """Put `result` where `target` is; one of them at least is a tracer of this level.

@@ -34,9 +34,13 @@ def _draw_by_level(
     for level in reversed(levels):
         _check(level, dependencies, target)
     own = [level for level in levels if level.randomness == "different"]
-    numbers = wrap(draw((*[level.size for level in own], *shape)))
-    for level in own:
-        numbers = level.tracer(numbers)
+    shape = (*[level.size for level in own], *shape)
+    numbers = wrap(draw(shape))
+    for level in transform_stack.levels:
+        if level in own:
+            numbers, shape = level.tracer(numbers), shape[1:]
+        elif level.composite:
+            numbers = level.drawn(draw, shape, numbers)
     return numbers
 
 

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.core.dtypes import of_numpy
-from wengert.core.tensor import Tensor, memory_of
+from wengert.core.tensor import Tensor
 from wengert.nn import init
 from wengert.nn.module import Module
 from wengert.nn.modules._common import full_tensor, parameter
 from wengert.nn.parameter import Parameter
 from wengert.nn.utils.rnn import PackedSequence
 from wengert.ops import gru_cell, index_select, lstm_cell, rnn_relu_cell, rnn_tanh_cell
+from wengert.ops.gathering import elements
 from wengert.ops.recurrent import GATES, over_time, stacked
 
 
@@ -142,7 +143,7 @@ class RNNBase(Module):
     def _run_packed(
         self, input: PackedSequence, hx: Sequence[Tensor] | None
     ) -> tuple[PackedSequence, list[Tensor]]:
-        sizes = memory_of(input.batch_sizes).tolist()
+        sizes = elements("pack_padded_sequence", input.batch_sizes).tolist()
         weights = self._flat_weights
         self._check_input(input.data, weights[0], packed=True)
         self._check_states(hx, sizes[0])

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from wengert.core.dtypes import of_numpy
-from wengert.core.tensor import Tensor, memory_of, wrap
+from wengert.core.tensor import Tensor, wrap
 from wengert.ops import cat, index_copy, index_select, unbind
+from wengert.ops.gathering import elements
 from wengert.tensor import full, tensor
 
 
@@ -121,14 +122,18 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     >>> wengert.nn.utils.rnn.invert_permutation(wengert.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
-    return None if permutation is None else wrap(np.argsort(memory_of(permutation)))
+    return (
+        None
+        if permutation is None
+        else wrap(np.argsort(elements("invert_permutation", permutation)))
+    )
 
 
 def _lengths(lengths: Any, batch: int) -> np.ndarray:
     """Checked lengths of a batch."""
     if not isinstance(lengths, Tensor):
         lengths = tensor([int(n) for n in lengths])
-    array = memory_of(lengths)
+    array = elements("pack_padded_sequence", lengths)
     if array.ndim != 1:
         raise RuntimeError(
             "'lengths' argument should be a 1D CPU int64 tensor, but got"
@@ -214,7 +219,7 @@ def pad_packed_sequence(
     (tensor([[1, 2, 3],
             [4, 0, 0]]), tensor([3, 1]))
     """
-    sizes = memory_of(sequence.batch_sizes)
+    sizes = elements("pad_packed_sequence", sequence.batch_sizes)
     time = len(sizes)
     if total_length is not None:
         if total_length < time:
@@ -227,7 +232,7 @@ def pad_packed_sequence(
     lengths = (sizes > np.arange(batch)[:, None]).sum(1)
     steps, column = _in_layout(sizes)
     if sequence.sorted_indices is not None:
-        order = memory_of(sequence.sorted_indices)
+        order = elements("pad_packed_sequence", sequence.sorted_indices)
         column = order[column]
         lengths = lengths[np.argsort(order)]
     rows = column * time + steps if batch_first else steps * batch + column
@@ -309,7 +314,7 @@ def unpad_sequence(
     [tensor([1, 2, 3]), tensor([4])]
     """
     each = unbind(padded_sequences, 0 if batch_first else 1)
-    counts = memory_of(lengths).tolist()
+    counts = elements("unpad_sequence", lengths).tolist()
     return [s[:n] for s, n in zip(each, counts, strict=True)]
 
 
