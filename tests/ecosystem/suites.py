@@ -25,7 +25,7 @@ from tests.ecosystem.report import ENVIRONMENT, HERE, PYTHON, ROOT, install, rep
 
 SDISTS = ROOT / "build" / "sdists"
 BEGIN, END = "<!-- suites: begin -->", "<!-- suites: end -->"
-SECONDS = 300  # for one suite, on each of the two
+SECONDS = 120  # for one suite, on each of the two
 CAUSES = 2  # of failures, in the table
 
 
