@@ -30,7 +30,7 @@ def test_a_view_that_was_made_later() -> None:
     text = unused((w * 2).sum(), w[0])
     assert "unused:    inputs[0], shape [], select (" in text
     assert "made of:   a leaf (" in text
-    assert "computed from what it was made of, and not from itself" in text
+    assert "computed from what it was made of, not from it" in text
 
 
 def test_a_copy_in_its_place() -> None:

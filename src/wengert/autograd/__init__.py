@@ -1,7 +1,7 @@
-"""Automatic differentiation: `backward`, `grad`, grad modes, hooks, functions of the user's own.
+"""Automatic differentiation: `backward`, `grad`, grad modes, hooks, custom functions.
 
-Tensors with a recorded graph go in, gradients come out. Read `engine` first; `README.md` tells how
-a backward call proceeds. `custom`: `Function`. `saved`: what nodes save. `transforms`: `vmap` and
+Tensors with a recorded graph go in, gradients come out. Read `engine` first; `README.md` says
+how a backward call proceeds. `custom`: `Function`. `saved`: saved values. `transforms`: `vmap` and
 derivatives of functions. `_checks`: `gradcheck`. `profiling`: events of the profiler.
 """
 
@@ -31,7 +31,7 @@ from wengert.autograd.gradcheck import gradgradcheck as gradgradcheck
 from wengert.autograd.variable import Variable as Variable
 from wengert.autograd.variable import variable as variable
 
-# Loaded when first named.
+# Loaded on first access.
 _LAZY_MODULES = frozenset({
     "anomaly_mode", "forward_ad", "function", "functional", "graph", "profiler",
 })  # fmt: skip

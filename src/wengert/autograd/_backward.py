@@ -1,4 +1,4 @@
-"""`backward` and `grad`: arguments in, one walk, results committed."""
+"""`backward` and `grad`: check arguments, run one walk, commit the results."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def backward(
 
     Args:
         tensors: the roots: tensors, or edges (see `graph.get_gradient_edge`).
-        grad_tensors: a cotangent for each root; None stands for 1 where it has one element.
+        grad_tensors: a cotangent for each root; None means 1 for a one-element root.
         retain_graph: keep the graph for another backward. ``"auto"`` keeps what other live
             tensors can still reach. None means the value of `create_graph`.
         create_graph: record the derivative, so that it can be differentiated.
         grad_variables: the old name of `grad_tensors`, deprecated.
-        inputs: the tensors to accumulate into; None means every leaf. One that is no leaf
+        inputs: the tensors to accumulate into; None means every leaf. A non-leaf
             retains its gradient from now on.
 
     >>> import wengert
@@ -82,7 +82,7 @@ def backward(
     except BaseException:
         walk.interrupted()
         raise
-    if post_hook_calls:  # all gradients are in place, should one of these raise
+    if post_hook_calls:  # all gradients are in place even if one of these raises
         walk.call_recording(_run_all, post_hook_calls)
 
 
@@ -97,18 +97,18 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of `outputs` with respect to `inputs`, as ``torch.autograd.grad``.
+    """Return the gradients of `outputs` with respect to `inputs`, as ``torch.autograd.grad``.
 
     Args:
         outputs: the roots: tensors, or edges (see `graph.get_gradient_edge`).
         inputs: what to differentiate with respect to, tensors or edges.
-        grad_outputs: a cotangent for each root; None stands for 1 where it has one element.
+        grad_outputs: a cotangent for each root; None means 1 for a one-element root.
         retain_graph: as for `backward`.
         create_graph: record the derivative.
         only_inputs: deprecated; always True.
         allow_unused: return None for an input that the outputs do not depend on.
-        is_grads_batched: each cotangent is a batch of them in dimension 0, and so are the
-            results; one walk, as under `vmap`.
+        is_grads_batched: dimension 0 of each cotangent, and of each result, is a batch
+            dimension; one walk, as under `vmap`.
         materialize_grads: return zeros for such an input.
 
     >>> import wengert
@@ -178,7 +178,7 @@ def _batched(once: Callable[..., Any], cotangents: list[Any]) -> tuple[Tensor | 
 def _check_reached(
     walk: Walk, input_places: list[Place], edges: list[Node], unused: bool | None, materialize: bool
 ) -> None:
-    """Raise if an input that must be reached is not."""
+    """Raise if a required input is not reached."""
     for i, (x, e) in enumerate(zip(input_places, edges, strict=True)):
         if e in walk.pending:
             continue
@@ -196,7 +196,7 @@ def _zeros(source: Place, walk: Walk) -> Tensor:
             "materialize_grads cannot be used when the given input is a GradientEdge"
         )
     zeros = wrap(layout.zeros_like(source._array))
-    if walk.create_graph:  # what is computed from it can be differentiated again
+    if walk.create_graph:  # results computed from it can be differentiated again
         zeros._edge = leaf_of(zeros)
     return zeros
 
@@ -215,7 +215,7 @@ def _walk(what: str, retain_graph: bool | str | None, create_graph: bool) -> Wal
 
 
 def _places(value: Any, name: str) -> list[Place]:
-    """Tensors and edges, given as one or as a sequence."""
+    """Normalise one tensor or edge, or a sequence of them, to a sequence."""
     if isinstance(value, Tensor | GradientEdge):
         return [value]
     items = list(value)
@@ -242,7 +242,7 @@ def _cotangents(value: Any, count: int) -> list[Any]:
 def _start(
     walk: Walk, roots: list[Place], cotangents: list[Any]
 ) -> tuple[tuple[Node, ...], list[Any]]:
-    """The node of each root, and the gradient that the walk begins with there."""
+    """The node of each root and its initial cotangent."""
     nodes: list[Node] = []
     seeds = []
     if walk.retain == "auto":
@@ -277,7 +277,7 @@ def _one(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
             "grad can be implicitly created only for real scalar outputs but got"
             f" {of_numpy[dtype]}",
             remedies=[
-                "make a real number of it first: z.abs(), z.real or (z * z.conj()).real",
+                "make it real first: z.abs(), z.real or (z * z.conj()).real",
                 "give the cotangent: .backward(gradient=torch.ones_like(z))",
             ],
         ))  # fmt: skip
@@ -295,8 +295,8 @@ def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...], node: Node) -> Ex
         f" output[{i}] has a shape of {Size(shape)}.",
         [("this call", naming.describe_call(walk.call)), ("made by", naming.origin(node))],
         [
-            "give a gradient of the shape of the output: torch.ones_like(y), or weights for it",
-            "reduce the output to one number first: (y * weights).sum().backward()",
+            "pass a gradient of the output's shape: torch.ones_like(y), or weights",
+            "reduce the output to a scalar first: (y * weights).sum().backward()",
         ],
     ))  # fmt: skip
 
@@ -315,7 +315,7 @@ def _targets(input_places: list[Place], nodes: tuple[Node, ...], walk: Walk) -> 
 
 
 def _retaining(inputs: list[Place], nodes: tuple[Node, ...], walk: Walk) -> set[Node]:
-    """The nodes of the inputs of `backward`; as in PyTorch, those of no leaf retain gradients."""
+    """The nodes of the inputs of `backward`; as in PyTorch, non-leaves retain gradients."""
     targets = _targets(inputs, nodes, walk)
     for x, node in zip(inputs, targets, strict=True):
         if isinstance(x, Tensor) and type(node) is not Leaf:
@@ -324,7 +324,7 @@ def _retaining(inputs: list[Place], nodes: tuple[Node, ...], walk: Walk) -> set[
 
 
 def _post_hooks(walk: Walk) -> list[Callable[[], Any]]:
-    """What the hooks of leaves do once gradients are in place, in the order of the walk."""
+    """The post-accumulate hooks of leaves, in the order of the walk."""
     calls: list[Callable[[], Any]] = []
     for node, g in walk.final.items():
         state = node.state
@@ -338,7 +338,7 @@ def _post_hooks(walk: Walk) -> list[Callable[[], Any]]:
 
 
 def _commit(walk: Walk, gradients: dict[Node, Any]) -> None:
-    if walk.create_graph:  # the sums with what is in `.grad` are recorded, too
+    if walk.create_graph:  # the additions to `.grad` are recorded, too
         walk.call_recording(commit, gradients)
     else:
         commit(gradients)
@@ -381,7 +381,7 @@ def _results(
             results.append(g)
         else:
             array = None if isinstance(x, GradientEdge) else x._array
-            # As its tensor lies, if it was computed so; contiguous otherwise.
+            # In its tensor's layout if it was computed that way; contiguous otherwise.
             like = array if array is not None and array.strides == g.strides else None
             results.append(wrap(own_array(g, g.dtype if array is None else array.dtype, like)))
     return tuple(results)

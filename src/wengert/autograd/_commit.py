@@ -1,8 +1,8 @@
-"""Adding gradients to `.grad`: all of a walk's, or none.
+"""Adding gradients to `.grad`: all gradients of a walk, or none.
 
-First everything is computed that takes memory or may raise; then one call of C code adds and
-assigns. Python handles signals between bytecodes, so no `KeyboardInterrupt` comes in between,
-and a lock keeps other threads away that add to the same tensors.
+Everything that allocates or may raise is computed first; then one call into C adds and
+assigns. Python handles signals between bytecodes, so no `KeyboardInterrupt` can interrupt it,
+and a lock keeps out other threads that add to the same tensors.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ _set_grad = Tensor.__dict__["_grad"].__set__
 
 
 class Committing:
-    """One commit at a time, and the context that it works in."""
+    """The lock that allows one commit at a time, and the context it runs in."""
 
     def __init__(self) -> None:
         self.lock = RLock()
-        # NumPy does not warn in it: an overflow is not to raise between two additions.
+        # NumPy warnings are off: an overflow must not raise between two additions.
         self.quiet = copy_context()
         self.quiet.run(np.seterr, all="ignore")
 
 
 _committing = Committing()
-if hasattr(os, "register_at_fork"):  # both may be in use by a thread that the child lacks
+if hasattr(os, "register_at_fork"):  # a thread missing in the child may hold them
     os.register_at_fork(after_in_child=_committing.__init__)  # type: ignore[misc]
 
 
 def commit(gradients: dict[Node, Any]) -> None:
-    """Add what arrived at nodes to the `.grad` of their tensors, and empty the table."""
+    """Add the gradients that arrived at nodes to the `.grad` of their tensors; empty the table."""
     with _committing.lock:
         adds: list[tuple[np.ndarray, Any, np.ndarray]] = []
         new_gradients: dict[int, tuple[Tensor, Tensor]] = {}
-        replaced: list[Tensor] = []  # kept: what a finalizer does is not to come in between
+        replaced: list[Tensor] = []  # keep the old values alive: no finalizer may run in between
         for node in list(gradients):
             g = gradients.pop(node)
             tensor = _holder(node)
@@ -82,13 +82,13 @@ def commit(gradients: dict[Node, Any]) -> None:
 
 
 def _takes_sums(array: np.ndarray) -> bool:
-    """Whether each element may be added to: none is repeated."""
+    """Whether each element can be added to, that is, none is repeated by expansion."""
     flags = array.flags
     return flags.writeable and (flags.c_contiguous or not repeats(array))
 
 
 def _holder(node: Node) -> Tensor | None:
-    """Whose gradient arrived at a node: a leaf, or a tensor that asked with `retain_grad()`."""
+    """The tensor whose gradient arrived at a node: a leaf, or one that called `retain_grad()`."""
     if isinstance(node, Leaf):
         return node.tensor()
     retain = node.state.retain if node.state is not None else None
@@ -96,10 +96,10 @@ def _holder(node: Node) -> Tensor | None:
 
 
 def own_array(g: Any, dtype: np.dtype[Any], like: np.ndarray | None = None) -> Any:
-    """`g` as an array of a dtype that nothing but the caller's variable refers to.
+    """Return `g` in a dtype, as an array that only the caller's variable refers to.
 
-    It lies in memory as `like` does, if that is an array without gaps, or else in C order. To be
-    called by whoever holds the last reference, and not through another function.
+    Its layout is that of `like` if that is a dense array, otherwise C order. Call it directly where
+    the last reference is held, not through another function: it counts references.
     """
     plain = type(g) is np.ndarray and g.base is None and g.dtype == dtype
     if like is None or like.flags.c_contiguous:

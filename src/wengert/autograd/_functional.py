@@ -1,4 +1,4 @@
-"""What the functions of `functional` share: structures in and out, and strict mode."""
+"""Helpers shared by the functions of `functional`: nested arguments and results, strict mode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Matrix = tuple[tuple[Tensor, ...], ...]  # of blocks: one row for each output
 OUTPUTS = "outputs of the user-provided function"
 _STRICT = " This is not allowed in strict mode"
 
-# What strict mode says of something that does not depend on what it should depend on.
+# Strict mode's messages for values that do not depend on what they should depend on.
 _CONSTANT = {
     "outputs": (
         "Output {i} of the user-provided function does not require gradients. The outputs must be"
@@ -58,7 +58,7 @@ _UNUSED = {
 
 
 def scalar_output(several: bool, outputs: tuple[Tensor, ...], name: str) -> Tensor:
-    """The one output, which must be a tensor of one element."""
+    """The single output, which must be a tensor of one element."""
     if several:
         raise RuntimeError(
             f"The function given to {name} should return a single Tensor, not a tuple of"
@@ -98,7 +98,7 @@ def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]
 def fresh_inputs(
     inputs: tuple[Tensor, ...], create_graph: bool, require: bool = True
 ) -> tuple[Tensor, ...]:
-    """Tensors of their own, so that what the function captured counts as constant."""
+    """Fresh tensors, so that tensors the function captured count as constants."""
     copies = [x.view_as(x) if create_graph and x.requires_grad else x.detach() for x in inputs]
     return tuple([x.requires_grad_() if require and not x.requires_grad else x for x in copies])
 
@@ -141,7 +141,7 @@ def zeros_in_dtype(like: Tensor, shape: tuple[int, ...] | None = None) -> Tensor
 
 
 def zero_leaf(like: Tensor) -> Tensor:
-    """Zeros in the shape and dtype of a tensor, that require grad."""
+    """A leaf of zeros, in the shape and dtype of a tensor."""
     leaf = zeros_in_dtype(like)
     leaf._edge = leaf_of(leaf)
     return leaf
@@ -155,7 +155,7 @@ def grads_of(
     retain_graph: bool | None = None,
     batched: bool = False,
 ) -> Grads:
-    """As `grad`, for outputs of which some may be None or constant."""
+    """Like `grad`, but some outputs may be None or constant."""
     pairs = [
         (out, g)
         for out, g in zip(outputs, cotangents, strict=True)
@@ -189,7 +189,7 @@ def check_dependent(values: Grads, what: str, strict: bool) -> None:
 def fill_missing(
     grads: Grads, refs: tuple[Tensor, ...], strict: bool, create_graph: bool, stage: str
 ) -> tuple[Tensor, ...]:
-    """Zeros in the place of what is None; in strict mode an error."""
+    """Replace None by zeros; in strict mode raise."""
     complete = []
     for i, (g, ref) in enumerate(zip(grads, refs, strict=True)):
         if g is None and strict:
@@ -216,12 +216,12 @@ def independent_output(output: int, i: int) -> RuntimeError:
 
 
 def result(values: tuple[Tensor, ...], several: bool, create_graph: bool) -> Any:
-    """What the caller gets, in the structure that it asked for."""
+    """The result, in the structure the caller asked for."""
     values_out = values if create_graph else tuple([x.detach() for x in values])
     return values_out if several else values_out[0]
 
 
 def in_blocks(matrix: Matrix, several_out: bool, several: bool, create_graph: bool) -> Any:
-    """The same of a Jacobian: a row for each output."""
+    """As `result`, for a Jacobian: a row for each output."""
     rows = tuple([result(row, several, create_graph) for row in matrix])
     return rows if several_out else rows[0]

@@ -1,7 +1,7 @@
-"""`jac`: the gradients of several losses apart, in one walk.
+"""`jac`: separate gradients of several losses, in one walk.
 
-Where only one loss's cotangent passes, in its head, the walk is the usual one. Where several
-meet, in the trunk, they go on together as a batch, so that each node of the trunk is visited
+Where only one loss's cotangent passes (its head) the walk is the usual one. Where several
+meet (the trunk) they continue as a batch, so that each node of the trunk is visited
 once and a matrix product is one product for all losses.
 """
 
@@ -27,14 +27,14 @@ from wengert.ops.variadic import Partial
 
 @dataclass(frozen=True, slots=True)
 class JacReport:
-    """What a call of `jac` came to.
+    """Statistics of a call of `jac`.
 
     Attributes:
-        losses: how many there were.
-        nodes: how many nodes the walk went through, leaves apart.
-        shared: nodes of them that several losses reached: the trunk.
-        cotangent_bytes: the most that cotangents on their way held at one time.
-        gradient_bytes: what the results hold.
+        losses: the number of losses.
+        nodes: the number of nodes visited, not counting leaves.
+        shared: how many of those several losses reached: the trunk.
+        cotangent_bytes: peak memory of the cotangents in flight.
+        gradient_bytes: the memory of the results.
     """
 
     losses: int
@@ -50,7 +50,7 @@ class Lanes:
     __slots__ = ("lanes", "value")
 
     def __init__(self, lanes: tuple[int, ...], value: Any) -> None:
-        self.lanes, self.value = lanes, value  # the value's first dimension is that of the lanes
+        self.lanes, self.value = lanes, value  # the value's first dimension runs over the lanes
 
     def __add__(self, other: Lanes) -> Lanes:
         if self.lanes == other.lanes:
@@ -59,7 +59,7 @@ class Lanes:
         return Lanes(union, self.over(union) + other.over(union))
 
     def over(self, lanes: tuple[int, ...]) -> Any:
-        """The value with zeros for the lanes that it lacks."""
+        """The value, with zeros for the lanes it lacks."""
         if lanes == self.lanes:
             return self.value
         positions = [lanes.index(k) for k in self.lanes]
@@ -78,7 +78,7 @@ class Lanes:
 
 
 def map_outputs(function: Callable[[Any], Any], value: Any) -> Any:
-    """A function of an array, of all parts of several outputs."""
+    """Apply a function to an array, or to each part of several outputs."""
     if type(value) is not Partial:
         return function(value)
     partial = Partial(0, None)
@@ -87,7 +87,7 @@ def map_outputs(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 class LossesWalk(Walk):
-    """A walk that carries the cotangents of several losses apart."""
+    """A walk that carries the cotangents of several losses separately."""
 
     reaches_all_leaves = False
     shared = passed = 0
@@ -117,7 +117,7 @@ class LossesWalk(Walk):
         return True
 
     def _joint(self, node: Node, g: Lanes) -> bool:
-        # A user's backward may do what it likes with its gradients; it sees one loss at a time.
+        # A user's backward may do anything with its gradients, so it sees one loss at a time.
         return len(g.lanes) > 1 and not (node.state is not None and node.state.user)
 
     def _together(self, node: Node, g: Lanes, lift: Lift) -> list[Lanes | None]:
@@ -154,7 +154,7 @@ def jac(
     retain_graph: bool | str = False,
     return_report: bool = False,
 ) -> Any:
-    """The gradient of each loss with respect to each parameter, in one walk over the graph.
+    """Return the gradient of each loss with respect to each parameter, in one walk.
 
     Args:
         losses: tensors of one element each, or a vector of them.
@@ -192,7 +192,7 @@ def jac(
 
 
 def _seeds(losses: list[Tensor], walk: LossesWalk) -> tuple[tuple[Node, ...], list[Lanes]]:
-    """The nodes of the losses, and the cotangents that the walk begins with there."""
+    """The nodes of the losses and their initial cotangents."""
     if walk.retain == "auto":
         walk.own_references = references_of(losses)
     seeds: dict[Node, Lanes] = {}
@@ -231,7 +231,7 @@ def _rows(lanes: Lanes | None, param: Tensor, count: int) -> Tensor:
 
 
 def _alone(rows: np.ndarray) -> bool:
-    """Whether only the caller and its lanes can see the memory of an array."""
+    """Whether only the caller and its lanes refer to the memory of an array."""
     if not rows.flags.writeable or getrefcount(rows) > ALONE + 1:
         return False
     base = rows.base

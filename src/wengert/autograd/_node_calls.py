@@ -1,4 +1,4 @@
-"""Calling a node: what its derivative makes of gradients, apart from any walk."""
+"""Calling a node: applying its derivative to gradients, outside any walk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wengert.ops.variadic import Partial
 
 
 def _derivative(self: Node, *grad_outputs: Tensor | None) -> Any:
-    """What a call of a node returns."""
+    """The result of calling a node."""
     node = self.output()[0]
     _, shapes = kind_of_outputs(node)
     if len(grad_outputs) != len(shapes):

@@ -1,4 +1,4 @@
-"""The error of a second backward: what released the graph, and what connects both calls."""
+"""The error for a second backward: which call released the graph, and how the two calls relate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RELEASED = (
 
 
 class Interrupted(Call):
-    """A call that something ended before the gradients that it computed had arrived."""
+    """A call that was interrupted before its gradients were committed."""
 
     __slots__ = ()
 
@@ -41,7 +41,7 @@ def _line(place_of: Call | Node | None) -> str:
 
 
 def graph_released(call: Call, node: Node, roots: Sequence[Node]) -> GraphReleasedError:
-    """The error of a second backward that comes to `node`, one of the nodes below its roots."""
+    """The error for a second backward that reaches `node`, a node below its roots."""
     assert node.state is not None
     root = next((r for r in roots if r.state is not None and r.state.released), None)
     if root is not None:
@@ -78,16 +78,16 @@ def _releasing(call: Call | None) -> str:
 
 
 def _retaining(call: Call, earlier: Call) -> str:
-    """The remedy that is always there."""
+    """The remedy that always applies."""
     at = "in this call" if _same_place(call, earlier) else f"at {_line(earlier)}"
     auto = "" if isinstance(earlier, AutoCall) else ', or "auto",'
     return f"keep the graph (and its memory): retain_graph=True{auto} {at}"
 
 
 def _same_root(root: Node, call: Call, earlier: Call) -> tuple[str, list[str]]:
-    """What is wrong where a loss is differentiated that was differentiated before."""
+    """The diagnosis when a loss is differentiated twice."""
     name = _variable(root, call.code, call.lasti) or "the same tensor"
-    # Its own tensor is no other that "auto" would keep the graph for.
+    # "auto" keeps the graph for other tensors only, not for the root's own.
     keep = f"keep the graph (and its memory): retain_graph=True at {_line(earlier)}"
     if not _same_place(call, earlier):
         again = f"compute it again before this call ({_line(root)})"
@@ -103,7 +103,7 @@ def _same_root(root: Node, call: Call, earlier: Call) -> tuple[str, list[str]]:
 def _shared_value(
     node: Node, call: Call, earlier: Call, order: Sequence[Node]
 ) -> tuple[str, list[str], list[tuple[str, str]]]:
-    """What is wrong where two losses share a value, what to do about it, and who uses it."""
+    """The diagnosis when two losses share a value, the remedies, and the value's user."""
     consumer = next(n for n in order if node in n.edges)
     name = _variable(node, consumer.code, consumer.lasti)
     joined = ("joined by", describe_node(consumer))
@@ -125,12 +125,12 @@ def _shared_value(
 
 
 def _same_place(a: Call | Node, b: Call | Node) -> bool:
-    """Whether both come from one call in the program's text, of which a line may have several."""
+    """Whether both come from the same call site; a line may have several."""
     return a.code is b.code and a.lasti == b.lasti
 
 
 def _in_a_loop(name: str, node: Node, consumer: Node, anew: bool) -> tuple[str, list[str]]:
-    """What is wrong where one line calls backward again; `anew`: each turn makes the value."""
+    """The diagnosis when one line calls backward repeatedly; `anew`: each turn makes the value."""
     cut = f"{name}.detach() for {name}" if name else "value.detach()"
     joint = (
         "gradients are to pass through all turns: sum the losses, and call backward once, after"
@@ -154,7 +154,7 @@ def _in_a_loop(name: str, node: Node, consumer: Node, anew: bool) -> tuple[str, 
 
 
 def _ways_apart(name: str) -> tuple[str, list[str]]:
-    """What is wrong where two losses share a value, and what to do about it."""
+    """The diagnosis when two losses share a value, and the remedies."""
     cut = f"{name}.detach() for {name}" if name else "value.detach()"
     used = f"{name}, of the graph" if name else "a value of the graph"
     return f"The last line uses {used} that the earlier call released.", [
@@ -169,7 +169,7 @@ _ASSIGNMENT = re.compile(r"(?P<name>(?:self\.)?[^\W\d]\w*)(?:: [^=]+)? ?(?P<sign
 
 
 def _variable(node: Node, code: CodeType, lasti: int) -> str:
-    """What the result of `node` is called in a line that uses it, where lines are that plain."""
+    """The variable name of `node`'s result in a line that uses it, if the line is simple enough."""
     assigned = _ASSIGNMENT.match(source_text(node.code, node.lasti))
     if assigned is None or node.code is not code:
         return ""
@@ -181,10 +181,10 @@ def _variable(node: Node, code: CodeType, lasti: int) -> str:
 
 
 def _other_use(node: Node) -> Node | None:
-    """Who used a released node in the graph it was released with, where that is still known.
+    """The consumer of a released node in the graph it was released with, if still known.
 
-    Under the torch alias released nodes keep their edges. Nothing leads from a node to those
-    that used it, so the garbage collector is asked.
+    Under the torch alias released nodes keep their edges. Nodes have no references to their
+    consumers, so this asks the garbage collector.
     """
     assert node.state is not None
     earlier = node.state.released
@@ -198,7 +198,7 @@ def _other_use(node: Node) -> Node | None:
 
 
 def saved_value_released(node: Node, value_name: str) -> GraphReleasedError:
-    """The error of reading a saved value that a backward has let go of."""
+    """The error for reading a saved value that a backward has released."""
     assert node.state is not None
     facts = [
         ("wanted", f"{value_name} of {describe_node(node)}"),
@@ -215,7 +215,7 @@ _warned: set[tuple[str, int]] = set()
 
 
 def warn_released(call: Call, node: Node) -> None:
-    """Under the torch alias: PyTorch would have passed here, so we do, and say so once a line."""
+    """Under the torch alias: pass where PyTorch passes, but warn once per line."""
     key = call.code.co_filename, line_of(call.code, call.lasti)
     if key in _warned:
         return

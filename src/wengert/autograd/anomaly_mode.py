@@ -1,7 +1,7 @@
-"""Anomaly detection: which operation's derivative made the first nan, and foreign writes.
+"""Anomaly detection: which operation's derivative produced the first nan, and foreign writes.
 
-Nodes know their line and module in any case, so the mode only looks at gradients while they
-are computed, and keeps the graph until the walk is through: after the error it is whole.
+Nodes record their line and module anyway, so the mode only inspects gradients as they are
+computed, and keeps the graph until the walk is done: after an error it is intact.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True, check_writes: boo
 
 
 class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
-    """Anomaly detection on or off, by a flag; takes effect when called, and may be a context.
+    """Turn anomaly detection on or off by a flag; works as a call or as a context.
 
     >>> import wengert
     >>> with wengert.autograd.set_detect_anomaly(False):
@@ -82,17 +82,17 @@ class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
 
 
 class detect_anomaly:  # noqa: N801
-    """A context in which a backward raises RuntimeError where a derivative comes out as nan.
+    """A context in which a backward raises RuntimeError where a derivative is nan.
 
-    The error names the operation, its line and module, the first such element, what arrived
-    there and what had been saved. No gradient is added, and the graph stays whole.
+    The error names the operation, its line and module, the first nan element, the gradient that
+    arrived and the saved values. No gradient is added, and the graph stays intact.
 
     Args:
         check_nan: look for nan.
-        check_writes: also remember a digest of all that this thread's operations save here, and
-            have a backward raise SavedTensorOverwrittenError before it begins if NumPy, or
-            other code that shares the memory, has written to it since. Costs a reading of
-            every saved value when it is saved and when it is used.
+        check_writes: also store a digest of everything this thread's operations save, and
+            raise SavedTensorOverwrittenError before a backward begins if NumPy, or other
+            code that shares the memory, has written to it since. Costs one pass over
+            every saved value when it is saved and one when it is used.
 
     >>> import wengert
     >>> x = wengert.tensor([4.0, 0.0], requires_grad=True)
@@ -121,7 +121,7 @@ class detect_anomaly:  # noqa: N801
 
 
 def _check(walk: Walk, node: Node, g: Any, grads: Grads) -> None:
-    """Raise if a derivative holds a nan; with no derivatives, if what arrived does."""
+    """Raise if a derivative holds a nan; with no derivatives, if the arriving gradient does."""
     last = None
     for k, value in enumerate(grads):
         if value is None or value is last:
@@ -134,7 +134,7 @@ def _check(walk: Walk, node: Node, g: Any, grads: Grads) -> None:
 
 
 def _has_nan(g: Any) -> bool:
-    """Whether a gradient holds a nan. Exact: a sum of infinities, or a square, is not looked at."""
+    """Whether a gradient holds a nan. Exact: sums, where inf - inf gives nan, are not relied on."""
     if type(g) is not np.ndarray:
         g = _array(g)
         if g is None:
@@ -155,18 +155,18 @@ def _array(g: Any) -> Any:
         return memory_of(g)
     if isinstance(g, Deferred):
         return g.dense()
-    # What is on its way to an operation of several outputs has been looked at.
+    # Gradients on their way to an operation with several outputs have been checked already.
     return None if type(g) is Partial else np.asarray(g)
 
 
 def _distinct(g: np.ndarray) -> np.ndarray:
-    """The elements of an array in the order of memory, without those that expansion repeats."""
+    """The elements of an array in memory order, without those repeated by expansion."""
     repeated = tuple([slice(1) if step == 0 else slice(None) for step in g.strides])
     return g[repeated].ravel("K")
 
 
 def _nan_error(walk: Walk, node: Node, g: Any, grads: Grads, k: int) -> Exception:
-    """The error: where, which element, and what went into it."""
+    """The error: where, which element, and the inputs of the derivative."""
     bad = _array(grads[k] if grads else g)
     nans = np.isnan(bad)
     index = tuple(int(i) for i in np.unravel_index(int(nans.argmax()), bad.shape))
@@ -192,7 +192,7 @@ def _cause(
     node: Node, arrived: Any, index: tuple[int, ...], shape: tuple[int, ...],
     facts: list[tuple[str, str]],
 ) -> str:  # fmt: skip
-    """What made a derivative nan; what went into it is added to the facts."""
+    """The cause of a nan derivative; adds its inputs to the facts."""
     if arrived is not None:
         facts.append(("arrived", _describe_array(arrived, index, shape)))
     blame = ""
@@ -213,7 +213,7 @@ def _cause(
 
 
 def _blame_saved_value(node: Node, name: str, owner: int | None) -> str:
-    """What is to be said of a saved value that is nan."""
+    """The message for a saved value that is nan."""
     source = None if owner is None or owner < 0 else node.edges[owner]
     if source is None or type(source) is Leaf:
         where = f"in {naming.describe_node(node)}"
@@ -223,7 +223,7 @@ def _blame_saved_value(node: Node, name: str, owner: int | None) -> str:
 
 
 def _describe_array(value: np.ndarray, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    """The element of `value` that met the bad one, where that can be told, and what else it has."""
+    """The element of `value` matching the bad one, if that can be told, and its flaws."""
     flaws = [what for what, has in (("nan", np.isnan), ("inf", np.isinf)) if bool(has(value).any())]
     summary = f"shape {list(value.shape)}, {' and '.join(flaws) or 'all finite'}"
     try:

@@ -1,4 +1,4 @@
-"""Why outputs do not depend on an input, or on nothing at all: asked when it is an error."""
+"""Why outputs do not depend on an input, or on nothing at all; computed only for errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LATEST = 3
 
 
 def of_unused(node: Node, roots: Sequence[Node]) -> Reason:
-    """The lines of code that tell why no way leads from roots to an input, and a sentence."""
+    """The lines of code that show why no path leads from the roots to an input, and a sentence."""
     planned = nodes_below(roots)
     tensors, nodes = live_tensors_and_nodes(gc.get_objects())
     return (
@@ -31,14 +31,14 @@ def of_unused(node: Node, roots: Sequence[Node]) -> Reason:
 
 
 def _made_of(node: Node, planned: list[Node]) -> Reason | None:
-    """The input was computed from something that the outputs were computed from as well."""
+    """Diagnose an input computed from something the outputs were computed from as well."""
     planned_set = set(planned)
     common = [n for n in nodes_below([node]) if n in planned_set]
     if not common:
         return None
     latest = max(common, key=lambda n: (type(n) is not Leaf, n.seq))
     return [("made of", naming.origin(latest))], (
-        "The outputs were computed from what it was made of, and not from itself."
+        "The outputs were computed from what it was made of, not from it."
     )
 
 
@@ -51,13 +51,13 @@ _USED = "Its values were used without its graph there, perhaps for the outputs."
 
 
 def on_purpose(cut: Cut) -> bool:
-    """Whether a call cut what is gone by now off, and no operation without a derivative."""
+    """Whether a call, not an operation without a derivative, cut off values that are now gone."""
     collected = cut.node is not None and cut.node() is None
     return collected and cut.what.endswith(("()", ".data"))
 
 
 def describe_cuts(cuts: Iterable[Cut]) -> Facts:
-    """The latest of some lines that cut off values."""
+    """Describe the latest of the lines that cut off values."""
     return [("cut off by", text) for text in dict.fromkeys(map(naming.describe_call, cuts))][
         -_LATEST:
     ]
@@ -70,13 +70,13 @@ def _unknown(tensors: Sequence[Tensor]) -> Reason:
 
 
 def _comes_from(cut: Cut, node: Node) -> bool:
-    """Whether what was cut off was computed from a node, as far as the graph is still there."""
+    """Whether a cut value was computed from a node, as far as its graph still exists."""
     source = None if cut.node is None else cut.node()
     return source is not None and any(n is node for n in nodes_below([source]))
 
 
 def _copied(node: Node, planned: list[Node]) -> Reason | None:
-    """The outputs were computed from a leaf that has the same values."""
+    """Diagnose outputs computed from another leaf with the same values."""
     own = node.tensor() if type(node) is Leaf else None
     if own is None:
         return None
@@ -91,7 +91,7 @@ def _copied(node: Node, planned: list[Node]) -> Reason | None:
 
 
 def _alike(a: Tensor, b: Tensor) -> bool:
-    """Whether tensors show the same memory, or the same values, which are not all one number."""
+    """Whether tensors share memory, or have the same values (not all one number)."""
     x, y = a._array, b._array
     if x.shape != y.shape:
         return False
@@ -109,12 +109,12 @@ def _used_elsewhere(node: Node, nodes: Sequence[Node]) -> Reason | None:
 
 
 def describe_uses(uses: Sequence[Node]) -> Facts:
-    """The latest of the operations that used something."""
+    """Describe the latest of the operations that used a value."""
     return [("used by", naming.describe_node(use)) for use in uses[-_LATEST:]]
 
 
 def escape_of(tensor: Tensor) -> tuple[str, Facts, str] | None:
-    """A sentence, the line and a remedy, if a tensor has the values of one that left a graph."""
+    """A sentence, the line and a remedy, if a tensor's values left a graph."""
     array = memory_of(tensor)
     for escape in reversed(escapes):
         if not _is_of(array, escape):
@@ -130,7 +130,7 @@ def escape_of(tensor: Tensor) -> tuple[str, Facts, str] | None:
 
 
 def _is_of(array: np.ndarray, escape: Escape) -> bool:
-    """Whether an array has values that left a graph; none that many have, as zeros."""
+    """Whether an array has values that left a graph; common ones, such as zeros, do not count."""
     memory = escape.memory()
     if memory is not None and memory.size and np.may_share_memory(memory, array):
         return True
@@ -143,7 +143,7 @@ def _is_of(array: np.ndarray, escape: Escape) -> bool:
 
 
 def latest_escape() -> Facts:
-    """The latest line at which several values left a graph; what came of them is not known."""
+    """The latest line at which several values left a graph; their later use is unknown."""
     for escape in reversed(escapes):
         if escape.size > 1:
             return [("perhaps cut by", naming.describe_call(Cut(*escape.cut)))]

@@ -1,4 +1,4 @@
-"""Places in a graph that have no tensor: where gradients are asked for, or start from."""
+"""Places in a graph without a tensor, where gradients are requested or start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wengert.ops.variadic import Output, SeveralNode, output_of
 
 
 class GradientEdge(NamedTuple):
-    """A place in the graph: an output of a node. `backward` and `grad` take it for a tensor.
+    """A place in the graph: an output of a node. `backward` and `grad` accept it as a tensor.
 
     >>> import wengert
     >>> from wengert.autograd.graph import get_gradient_edge
@@ -36,22 +36,22 @@ class GradientEdge(NamedTuple):
 
 
 def edge_of_node(node: Node) -> GradientEdge:
-    """The place that a tensor's node is."""
+    """The place of a tensor's node."""
     operation, index = node.output()
     return GradientEdge(operation, index, None if operation is node else node)
 
 
 def references_of(roots: Iterable[Tensor | GradientEdge]) -> Counter[int]:
-    """How often the roots of a walk refer to a node themselves, by the node's id."""
+    """How many references the roots of a walk themselves hold to a node, by the node's id."""
     distinct = {id(root): root for root in roots}.values()
     held = [r if isinstance(r, GradientEdge) else (r._edge,) for r in distinct]
     return Counter(id(node) for nodes in held for node in nodes if isinstance(node, Node))
 
 
 def node_at(edge: GradientEdge, roots: list[Node]) -> Node:
-    """The node of an edge, as the walk knows it: an output of several has a node of its own.
+    """The node of an edge as the walk sees it: each of several outputs has its own node.
 
-    It is looked for below the roots; where it is not, it gets a new one.
+    It is searched for below the roots and created if absent.
     """
     node, index, token = edge
     if not isinstance(node, Node):
@@ -70,7 +70,7 @@ def node_at(edge: GradientEdge, roots: list[Node]) -> Node:
 
 
 def kind_of_outputs(node: Node) -> tuple[type[Output] | None, list[tuple[int, ...]]]:
-    """The class of the nodes of the outputs, if they have some of their own, and their shapes."""
+    """The class of the outputs' own nodes, if they have any, and the outputs' shapes."""
     if isinstance(node, SeveralNode):
         return node.part, node.shapes
     if isinstance(node, FunctionNode) and len(node.shapes) > 1:
@@ -84,7 +84,7 @@ def _find(node: Node, index: int, roots: list[Node]) -> Node | None:
     return next((n for n in outputs if n.output() == (node, index)), None)
 
 
-_OUTPUT = -1  # whose value a slot has, in `Node.saved`
+_OUTPUT = -1  # whose value is in a slot, in `Node.saved`
 # Operations whose result is real where their input may be complex, and the other way round.
 _REAL = frozenset({
     "_angle", "_eigvalsh", "_imag", "_nonzero_norm", "_real", "_split", "_svdvals", "_var", "abs",
@@ -94,9 +94,9 @@ _COMPLEX = frozenset({"_complex", "_join", "_r2c", "real_to_half"})
 
 
 def node_dtype(node: Node) -> np.dtype[Any]:
-    """The dtype of what a node stands for: no node keeps it, what it saved and what is below tell.
+    """The dtype of a node's result. Nodes do not store it; saved values and edges determine it.
 
-    A gradient that starts there without a tensor has to have it, for compiled rules read memory.
+    A gradient that starts there without a tensor must have it: compiled rules read raw memory.
     """
     visited, todo = {node}, [(node, "")]
     while todo:
@@ -112,13 +112,13 @@ def node_dtype(node: Node) -> np.dtype[Any]:
 
 
 def _kind_of(node: Node) -> str:
-    """The kind of a node's result, "f" or "c", if it may be another than that of its input."""
+    """The kind of a node's result, "f" or "c", if it may differ from that of its input."""
     name = getattr(getattr(node, "op", None), "name", "")
     return "f" if name in _REAL else "c" if name in _COMPLEX else ""
 
 
 def _dtype_from_node(node: Node) -> np.dtype[Any] | None:
-    """The dtype that a node's memory has, as far as the node itself tells."""
+    """The dtype of a node's memory, as far as the node itself knows it."""
     if isinstance(node, Leaf):
         return None if node.variable is None else node.variable._array.dtype
     operation, index = node.output()

@@ -1,12 +1,12 @@
 """The backward walk: plan, check, walk, release.
 
-A walk plans first: it collects the nodes that it will visit, refuses what cannot succeed
-(released nodes, saved values written since), and changes nothing before that is known.
+A walk plans first: it collects the nodes it will visit and raises if it cannot succeed
+(released nodes, saved values overwritten since), before it changes anything.
 Then it goes from the newest node to the oldest. Gradients of leaves are collected in
-`final`; the caller commits them when the walk is over.
+`final`; the caller commits them when the walk is done.
 
 Walks of several threads, and walks that a hook starts within a walk, run concurrently.
-They may share leaves, and other nodes only if none of them releases those.
+They may share leaves, but other nodes only if none of them releases those.
 """
 
 from __future__ import annotations
@@ -51,9 +51,8 @@ from wengert.ops.subscript import deferred
 Lift = Callable[[Any, "Node | None"], Any]
 Grads = tuple[Any, ...]
 
-# Called with each walk before it starts and when it has ended, with "before", and "after" or
-# "raised"; with "refused" alone for one that its plan or its check forbids. `wengert run`
-# reports from here.
+# Called for each walk with "before" when it starts and "after" or "raised" when it ends, or only
+# with "refused" if its plan or check forbids it. `wengert run` builds its report from here.
 observers: list[Callable[[Walk, str], None]] = []
 
 
@@ -72,7 +71,7 @@ class Anomaly:
     enabled = False
     check_nan = True
     check_writes = False
-    # Given a walk, a node, what arrived there and what its rules made of it.
+    # Called with a walk, a node, the gradient that arrived there and the results of its rules.
     check: Callable[[Walk, Node, Any, Grads], None] | None = None
 
 
@@ -83,23 +82,23 @@ _RECENT = 4096
 
 
 class WalkRecord(NamedTuple):
-    """What is remembered of a walk: when it began, and what it was like.
+    """A record of a walk: when it began, and with which options.
 
-    Plain values only: nothing of the graph is kept alive.
+    Plain values only, so that it keeps no part of the graph alive.
     """
 
     when: int
     call: Call
-    oldest: int  # the number of the first operation that it passes
+    oldest: int  # the number of the first operation it visits
     releases: bool
-    step: bool  # False for a derivative that a larger computation goes on with
+    step: bool  # False for a derivative used inside a larger computation
 
 
 class RunningWalks:
     """The walks in progress, and the lock that lets one plan at a time.
 
-    A plan looks at nodes that another thread may be releasing. It compares itself with the
-    walks that were there when it began; those that begin later compare themselves with it.
+    A plan reads nodes that another thread may be releasing. It compares itself with the
+    walks that were running when it began; later ones compare themselves with it.
     """
 
     def __init__(self) -> None:
@@ -109,12 +108,12 @@ class RunningWalks:
 
 
 running_walks = RunningWalks()
-if hasattr(os, "register_at_fork"):  # the lock may be held by a thread that the child lacks
+if hasattr(os, "register_at_fork"):  # a thread missing in the child may hold the lock
     os.register_at_fork(after_in_child=running_walks.__init__)  # type: ignore[misc]
 
 
 class InnermostWalk(threading.local):
-    """The innermost walk that runs hooks on this thread."""
+    """The innermost walk running hooks on this thread."""
 
     walk: Walk | None = None
 
@@ -127,16 +126,16 @@ class Walk:
     """One backward call: its line of code, its plan and its results."""
 
     call: Call
-    # Defaults that most walks keep are class attributes, which cost them nothing.
+    # Defaults that most walks never change are class attributes, which cost nothing per walk.
     roots: tuple[Node, ...] = ()
     targets: set[Node] | None = None  # None: the leaves
-    stops: set[Node] | frozenset[Node] = frozenset()  # targets below which there is no other
-    accumulates = False  # whether leaves are passed as nodes are, hooks and all
+    stops: set[Node] | frozenset[Node] = frozenset()  # targets with no other target below them
+    accumulates = False  # whether leaves are visited like other nodes, hooks included
     reaches_all_leaves = True  # and goes nowhere else
     listeners = False
     current_node: Node | None = None  # of a walk with listeners
     nodes = 0
-    # With retain_graph="auto": references that are not another tensor's, by the node's id.
+    # With retain_graph="auto": references not held by other tensors, by the node's id.
     own_references: Counter[int]
 
     def __init__(self, what: str, retain: bool | str, create_graph: bool) -> None:
@@ -145,17 +144,17 @@ class Walk:
             self.call, self.own_references = AutoCall(what, *caller(getframe(1))), Counter()
         else:
             self.call = Call(what, *caller(getframe(1)))
-        self.mark = NodeState(self.call, shared=True)  # of the nodes that it releases
+        self.mark = NodeState(self.call, shared=True)  # of the nodes it releases
         self.thread = this_thread()
         self.order: list[Node] = []  # oldest first; the walk goes from its end
-        self.pending: dict[Any, Any] = {}  # gradients on their way; its keys are the plan
+        self.pending: dict[Any, Any] = {}  # gradients in flight; the keys are the plan
         self.stateful_nodes: list[Node] = []  # nodes of the plan with a state: hooks, releases
         self.final: dict[Node, Any] = {}
-        self.retained: dict[Node, Any] = {}  # for tensors that asked with `retain_grad()`
+        self.retained: dict[Node, Any] = {}  # for tensors with `retain_grad()`
 
     @cached_property
     def notes(self) -> dict[Any, Any]:
-        """What hooks want to remember until the walk is through."""
+        """Storage for hooks that lasts until the walk is done."""
         return {}
 
     def go(
@@ -189,7 +188,7 @@ class Walk:
         targets: set[Node] | None,
         accept: Callable[[], None] | None,
     ) -> None:
-        """Plan, check, and be among the walks that have begun."""
+        """Plan, check, and join the running walks."""
         others = self._others() if running_walks.walks else ()
         self.plan(roots)
         if targets is not None:
@@ -211,12 +210,12 @@ class Walk:
         return WalkRecord(tick(), self.call, oldest, not retains, step)
 
     def _is_inner(self, retains: bool) -> bool:
-        """Whether it differentiates for some tensors of a graph that goes on, or for no leaf."""
+        """Whether it differentiates for some tensors of a graph still in use, or for no leaf."""
         targets = self.targets
         return targets is not None and (retains or not any(type(t) is Leaf for t in targets))
 
     def _others(self) -> list[tuple[Walk, dict[Any, Any], Any]]:
-        """The walks that have begun and what they plan, which they forget when they end."""
+        """The running walks and their plans, which they drop when they end."""
         return [(w, w.pending, w.stops) for w in list(running_walks.walks)]
 
     def plan(self, roots: tuple[Node, ...]) -> None:
@@ -240,7 +239,7 @@ class Walk:
             self._plan_listeners()
 
     def _plan_listeners(self) -> None:
-        """A leaf that somebody listens to comes right after its last consumer, not at the end."""
+        """Place a leaf with listeners right after its last consumer, not at the end."""
         states = [n.state for n in self.stateful_nodes if n.state is not None]
         self.listeners = any(
             s.hooks or s.node_prehooks or s.node_hooks or s.post_hooks or s.user for s in states
@@ -254,7 +253,7 @@ class Walk:
             self.order.sort(key=lambda node: ready.get(node, (node.seq, 0)))
 
     def restrict(self, targets: set[Node]) -> None:
-        """Keep only what lies between the roots and the targets that they reach."""
+        """Restrict the plan to nodes between the roots and the targets they reach."""
         useful: set[Node] = set()
         stops = self.stops = set()
         for node in self.order:  # oldest first: inputs before consumers
@@ -273,8 +272,8 @@ class Walk:
         self.targets = targets & useful
 
     def check(self) -> None:
-        """Raise if the walk cannot succeed: a released node, or a saved value written since."""
-        passed = []  # said of a walk that succeeds
+        """Raise if the walk cannot succeed: a released node, or a saved value overwritten since."""
+        passed = []  # a warning about a walk that succeeds
         for node in self.stateful_nodes:
             if node not in self.pending or node in self.stops or node.state is None:
                 continue
@@ -294,12 +293,11 @@ class Walk:
             warn_released(self.call, node)
 
     def _check_hidden(self, targets: set[Node]) -> None:
-        """Raise if a released node may hide a way to a target: part of a gradient would be lost.
+        """Raise if a released node may hide a path to a target: part of a gradient would be lost.
 
-        A released node lets go of its edges. Which leaves the call that released it had below
-        it is known; an inner target that it had below it was released with it. Under the torch
-        alias released nodes keep their edges and hide nothing, unless `retain_graph="auto"`
-        released them.
+        A released node has dropped its edges. The leaves below the call that released it are
+        on record; an inner target below it was released with it. Under the torch alias released
+        nodes keep their edges and hide nothing, unless `retain_graph="auto"` released them.
         """
         for node in self.stateful_nodes:
             state = node.state
@@ -324,8 +322,8 @@ class Walk:
                         raise errors.saved_tensor_overwritten(self.call, node, slot, value, write)
 
     def _disturbs(self, other: Walk, pending: dict[Any, Any], stops: Any) -> bool:
-        """Whether this walk and one that has begun share a node that one of them releases."""
-        inside = other.thread == self.thread  # then the other waits until this one is through
+        """Whether this walk and a running one share a node that one of them releases."""
+        inside = other.thread == self.thread  # then the other waits until this one is done
         if self.retain is not False if inside else self.retain is True is other.retain:
             return False
         if pending.keys().isdisjoint(self.order):
@@ -343,9 +341,9 @@ class Walk:
         )
 
     def run(self, seeds: Sequence[Any], lift: Lift | None = None) -> None:
-        """Walk from the roots with their cotangents; the results are in `final`.
+        """Walk from the roots with their cotangents; the results go to `final`.
 
-        `lift` makes of saved values what the rules are to see; without it those are arrays,
+        `lift` turns saved values into what the rules operate on; by default those are arrays,
         or Tensors with `create_graph`.
         """
         for observe in observers:
@@ -378,15 +376,15 @@ class Walk:
                 self.pending[root] = g if earlier is None else earlier + g
 
     def _is_plain(self, seeds: Sequence[Any]) -> bool:
-        """Whether arrays go to all leaves and nobody listens."""
+        """Whether the walk carries arrays to all leaves, without listeners."""
         if self.listeners or not self.reaches_all_leaves or anomaly.check:
             return False
         return self.targets is None or not any(map(_is_tensor, seeds))
 
     def call_recording(self, function: Callable[..., Any], *args: Any) -> None:
-        """Call a function, which may call hooks, with grad mode on only under `create_graph`.
+        """Call a function that may call hooks, with grad mode on only under `create_graph`.
 
-        Not a `with`: a signal may come before the first line of an `__exit__`.
+        Not a `with`: a signal may arrive before the first line of an `__exit__`.
         """
         before = mode.site, mode.off
         try:
@@ -401,7 +399,7 @@ class Walk:
             mode.site, mode.off = before
 
     def interrupted(self) -> None:
-        """Mark what this call has released as released by an interrupted call."""
+        """Mark the nodes this call has released as released by an interrupted call."""
         call = self.mark.released = Interrupted(*self.call)
         for node in self.order:
             if node.state is not None and node.state.released is self.call:
@@ -413,6 +411,7 @@ class Walk:
         releasing = self.retain is False and not compatibility.lenient
         try:
             for node in reversed(self.order):
+                # The key stays, as part of the plan; the gradient is freed with its node's turn.
                 g = pending[node]
                 pending[node] = None
                 if g is None:
@@ -426,7 +425,7 @@ class Walk:
                     continue
                 node.send(g, pending)
                 if releasing and node.state is None:
-                    node.state = mark  # first: an interrupted release is one
+                    node.state = mark  # set first, so that an interrupted release counts as one
                     node.release()
                 elif self.retain is not True:
                     self._release(node, 2)
@@ -438,8 +437,8 @@ class Walk:
     def _run_general(self, lift: Lift) -> None:
         """Chosen targets, listeners, or a recorded derivative.
 
-        Listeners are user code and may raise, and so may anomaly detection: then nothing is
-        released before all of them ran.
+        Listeners are user code and may raise, as may anomaly detection, so nothing is
+        released until all of them have run.
         """
         pending = self.pending
         waiting = self.listeners or anomaly.check is not None
@@ -473,12 +472,13 @@ class Walk:
             self._release(node, 2)
 
     def _pass(self, node: Node, g: Any, lift: Lift) -> bool:
-        """Take what arrived at a node and send it on; False where the walk ends."""
+        """Process the gradient at a node and send it on; False if the walk ends here."""
         state = node.state
         if type(g) in deferred:
             g = g.at_leaf() if type(node) is Leaf else g.dense()
         if state is not None and (state.hooks or state.retain is not None or self.accumulates):
             g = self._arrive(node, state, g)
+        # Results are the gradients of leaves or, with `inputs`, of the chosen targets.
         if g is not None and (not node.edges if self.targets is None else node in self.targets):
             self.final[node] = g
         if not node.edges or node in self.stops:
@@ -500,7 +500,7 @@ class Walk:
         return True
 
     def _arrive(self, node: Node, state: NodeState, g: Any) -> Any:
-        """Run the hooks on what arrived at a node; what they made of it."""
+        """Run the hooks on the gradient that arrived at a node; return their result."""
         if state.hooks:
             g = run_tensor_hooks(state, g)
         self._retain(state, node, g)
@@ -509,7 +509,7 @@ class Walk:
         return g
 
     def _derive(self, node: Node, state: NodeState, g: Any, lift: Lift) -> Grads | None:
-        """The gradients of a node's inputs, as its hooks have them; None where none arrived."""
+        """The gradients of a node's inputs after its hooks; None if none arrived."""
         if state.node_prehooks:
             g = run_prehooks(node, state, g)
         grads = None if g is None else node.pullback_to(g, self.pending, lift)
@@ -520,16 +520,16 @@ class Walk:
         return None if grads is None else hooked
 
     def _retain(self, state: NodeState, node: Node, g: Any) -> None:
-        """Keep the gradient of a tensor that asked with `retain_grad()`."""
+        """Store the gradient of a tensor with `retain_grad()`."""
         if state.retain is not None and g is not None:
             self.retained[node] = g
 
     def _release(self, node: Node, own_references: int) -> None:
-        """Release what a node saved and its edges.
+        """Release a node's saved values and edges.
 
-        With `retain_graph="auto"` only if nothing else refers to it: its consumers in this
-        walk, if released, no longer do, and a root's own tensor does not count.
-        `own_references` counts the walk's own.
+        With `retain_graph="auto"` only if nothing else refers to it: consumers released in this
+        walk no longer do, and a root's own tensor does not count. `own_references` is the
+        number of references the walk itself holds.
         """
         auto = self.retain == "auto"
         if auto and getrefcount(node) > ALONE + own_references + self.own_references[id(node)]:
@@ -554,7 +554,7 @@ def _by_rule(node: Node) -> Sequence[Node | None]:
 
 
 def _is_severed(node: Node) -> bool:
-    """Whether a released node has let go of what was below it."""
+    """Whether a released node has dropped its edges."""
     return all(e is None for e in node.edges)
 
 
@@ -563,7 +563,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def lift_to_tensor(value: Any, edge: Node | None) -> Any:
-    """Saved values as Tensors with their place in the graph."""
+    """Return saved values as Tensors with their place in the graph."""
     if type(value) is np.ndarray:
         return wrap(value, edge)
     if type(value) is list:

@@ -1,4 +1,4 @@
-"""Errors of a graph's lifetime: what happened, where, and which line to change."""
+"""Errors about the graph: what happened, where, and which line to change."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from wengert.core.tensor import Call, Cut, Leaf, Node, RawCut, Tensor
 
 
 class GraphError(RuntimeError):
-    """Anything wrong with the life of a graph."""
+    """Base class of errors about a graph's lifetime."""
 
-    __module__ = "wengert.autograd"  # as tracebacks show it, and where users find it
+    __module__ = "wengert.autograd"  # as tracebacks show it, and where users import it from
 
 
 class GraphReleasedError(GraphError):
-    """Backward came to a node whose saved values an earlier backward released."""
+    """Backward reached a node whose saved values an earlier backward released."""
 
     __module__ = "wengert.autograd"
 
 
 class SavedTensorOverwrittenError(GraphError):
-    """A value that backward needs was written in place after it was saved."""
+    """A value that backward needs was modified in place after it was saved."""
 
     __module__ = "wengert.autograd"
 
 
 class GraphInUseError(GraphError):
-    """Two walks at once want nodes that one of them releases."""
+    """Two concurrent walks need nodes that one of them releases."""
 
     __module__ = "wengert.autograd"
 
 
 class NanGradientError(GraphError):
-    """Under anomaly detection: a derivative came out as nan."""
+    """Under anomaly detection, a derivative is nan."""
 
     __module__ = "wengert.autograd"
 
 
 class NoGraphError(GraphError):
-    """Backward on a tensor that nothing recorded."""
+    """Backward on a tensor that has no graph."""
 
     __module__ = "wengert.autograd"
 
@@ -55,7 +55,7 @@ class NonScalarRootError(GraphError):
 
 
 class GradcheckError(RuntimeError):
-    """What `gradcheck` and `gradgradcheck` raise for a derivative that is wrong."""
+    """Raised by `gradcheck` and `gradgradcheck` for a wrong derivative."""
 
     __module__ = "wengert.autograd.gradcheck"
 
@@ -63,7 +63,7 @@ class GradcheckError(RuntimeError):
 def saved_tensor_overwritten(
     call: Call, node: Node, slot: str, value: np.ndarray, write: Write
 ) -> GraphError:
-    """The error of an in-place write to a saved value: who saved it, which line wrote."""
+    """The error for an in-place write to a saved value: what saved it, which line wrote."""
     writer = f"{write.by}  at {quoted_location(write.code, write.lasti)}"
     facts = [("written by", writer)]
     owner = dict(node.saved).get(slot)
@@ -94,7 +94,7 @@ _SIGNS = {"__iadd__": "+", "__isub__": "-", "__imul__": "*", "__itruediv__": "/"
 
 
 def _out_of_place(name: str) -> str:
-    """How to have what an in-place operation computes without it."""
+    """The out-of-place alternative to an in-place operation."""
     sign, plain = _SIGNS.get(name), name.removesuffix("_")
     if sign is not None:
         return f"write y = y {sign} ... for y {sign}= ... in the writing line"
@@ -104,17 +104,17 @@ def _out_of_place(name: str) -> str:
 
 
 def _owner(source: Node) -> str:
-    """Whose value a node saved: that of a parameter, by name, or of another operation."""
+    """The source of a saved value: a parameter, by name, or another operation."""
     return _named(source) if type(source) is Leaf else f"the result of {describe_node(source)}"
 
 
 def _named(node: Node) -> str:
-    """Where a tensor comes from, and if it is a parameter, what its modules call it."""
+    """Where a tensor comes from, with its name in its module if it is a parameter."""
     return _parameter(node) or origin(node)
 
 
 def _parameter(node: Node) -> str:
-    """A parameter by the name that its modules have for it, and its line; nothing for others."""
+    """A parameter's name in its module, and its line; empty for other tensors."""
     from wengert.autograd.gc_queries import parameter_name
 
     name = parameter_name(node.tensor()) if type(node) is Leaf else ""
@@ -125,7 +125,7 @@ def saved_tensor_overwritten_by(
     call: Call, node: Node, slot: str, value: np.ndarray,
     writer: list[tuple[str, str]], remedies: list[str],
 ) -> GraphError:  # fmt: skip
-    """The error of a saved value that has changed; `writer` says what is known of that."""
+    """The error for a saved value that has changed; `writer` is what is known about the write."""
     head = (
         "one of the variables needed for gradient computation has been modified by an inplace"
         f" operation: {slot.removeprefix('s_')!r} of {op_name(node)}, {value.dtype.name}"
@@ -136,7 +136,7 @@ def saved_tensor_overwritten_by(
 
 
 def no_graph(index: int, tensor: Tensor, call: Call) -> NoGraphError:
-    """The error of a root that does not require grad: which operation cut it off, and where."""
+    """The error for a root that does not require grad: which operation cut it off, and where."""
     head = (
         f"element {index} of tensors does not require grad and does not have a grad_fn: nothing"
         f" recorded this tensor of shape {list(tensor._array.shape)} and dtype"
@@ -178,7 +178,7 @@ _FORWARD = ".forward()"
 
 
 def cut_by(raw: RawCut) -> tuple[str, list[tuple[str, str]], list[str]]:
-    """Where a graph was lost: a sentence, the lines of code, and remedies."""
+    """Where the graph was lost: a sentence, the lines of code, and remedies."""
     cut = Cut(*raw)
     source = cut.node() if cut.node is not None else None
     by = f"{cut.what}  at {quoted_location(cut.code, cut.lasti)}"
@@ -203,7 +203,7 @@ def cut_by(raw: RawCut) -> tuple[str, list[tuple[str, str]], list[str]]:
 
 
 def inside_transform(call: Call) -> GraphError:
-    """The error of a backward inside a function that is being transformed."""
+    """The error for a backward inside a function being transformed."""
     head = (
         "You are attempting to call Tensor.backward() (or perhaps using some torch.autograd.* APIs)"
         " inside of a function being transformed by vmap or grad. This is unsupported."
@@ -226,7 +226,7 @@ def inside_transform(call: Call) -> GraphError:
 
 
 def leaf_inside_transform(what: str) -> GraphError:
-    """The error of a tensor that is to be a leaf inside a function that is being transformed."""
+    """The error for making a tensor a leaf inside a function being transformed."""
     return GraphError(message(
         "inside-transform",
         f"You are attempting to call Tensor.{what} (or perhaps using torch.autograd.functional.*"
@@ -242,7 +242,7 @@ def leaf_inside_transform(what: str) -> GraphError:
 
 
 def non_scalar(shape: tuple[int, ...], node: Node, call: Call) -> NonScalarRootError:
-    """The error of a root with several elements and no `gradient=`."""
+    """The error for a root with several elements and no `gradient=`."""
     return NonScalarRootError(message(
         "non-scalar-root",
         "grad can be implicitly created only for scalar outputs, and this one has shape"
@@ -256,7 +256,7 @@ def non_scalar(shape: tuple[int, ...], node: Node, call: Call) -> NonScalarRootE
 
 
 def graph_in_use(call: Call, other: Call, inside: bool) -> GraphInUseError:
-    """The error of a walk over nodes that another uses, if one of them releases.
+    """The error for a walk over nodes that another walk uses, if one of them releases.
 
     `inside` says that the other one waits for this one.
     """
@@ -280,14 +280,14 @@ def graph_in_use(call: Call, other: Call, inside: bool) -> GraphInUseError:
 
 
 def add_graph_note(call: Call, node: Node, error: Exception) -> None:
-    """Note on an exception where in the graph it came up."""
+    """Add a note to an exception about where in the graph it was raised."""
     if isinstance(error, NanGradientError):
         return  # says so itself
     error.add_note(f"in the derivative of {describe_node(node)}\n  of {describe_call(call)}")
 
 
 class UnusedInputError(GraphError):
-    """An input of `grad` that the outputs do not depend on."""
+    """The outputs do not depend on an input of `grad`."""
 
     __module__ = "wengert.autograd"
 
@@ -295,7 +295,7 @@ class UnusedInputError(GraphError):
 def unused_input(
     index: int, node: Node, call: Call, lines: Sequence[tuple[str, str]], cause: str
 ) -> UnusedInputError:
-    """The error of an input that no gradient came to; `lines` and `cause` say why."""
+    """The error for an input that no gradient reached; `lines` and `cause` say why."""
     return UnusedInputError(message(
         "unused-input",
         f"The differentiated Tensor at index {index} appears to not have been used in the graph."
@@ -315,7 +315,7 @@ def unused_input(
 
 
 def input_without_grad(what: str, tensor: Tensor, call: Call) -> RuntimeError:
-    """The error of an input of `grad` that requires no gradient."""
+    """The error for an input of `grad` that does not require grad."""
     from wengert.autograd.gc_queries import parameter_name
 
     head = f"One of the differentiated Tensors does not require grad: {what}"
@@ -341,7 +341,7 @@ def input_without_grad(what: str, tensor: Tensor, call: Call) -> RuntimeError:
 
 
 def leaf_written(leaf: Node, name: str, view: bool = False, verb: str = "is being") -> RuntimeError:
-    """The error of an in-place operation on a leaf that requires grad, or on a view of one."""
+    """The error for an in-place operation on a leaf that requires grad, or on a view of one."""
     what = "a view of a leaf" if view else "a leaf"
     where = quoted_location(leaf.code, leaf.lasti)
     return RuntimeError(message(
@@ -357,7 +357,7 @@ def leaf_written(leaf: Node, name: str, view: bool = False, verb: str = "is bein
 
 
 def lost_view_written(edge: Node, name: str) -> RuntimeError:
-    """The error of a write through a view that does not know what its memory depends on."""
+    """The error for a write through a view made in no_grad mode, which lost its base's history."""
     return RuntimeError(message(
         "view-made-in-no-grad",
         "A view was created in no_grad mode and is being modified inplace with grad mode enabled."
@@ -374,7 +374,7 @@ def lost_view_written(edge: Node, name: str) -> RuntimeError:
 
 
 def numpy_of_graph(head: str, edge: Node, call: str) -> str:
-    """What is said to code that wants the memory of a tensor with a graph."""
+    """The error for accessing the memory of a tensor that requires grad."""
     return message(
         "numpy-of-graph",
         head,
@@ -388,7 +388,7 @@ def numpy_of_graph(head: str, edge: Node, call: str) -> str:
 
 
 def integer_requires_grad(head: str, dtype: object, call: str) -> str:
-    """What is said where integers are to require grad."""
+    """The error for requiring grad of integers."""
     return message(
         "integer-requires-grad",
         f"{head} {dtype}",
@@ -401,7 +401,7 @@ def integer_requires_grad(head: str, dtype: object, call: str) -> str:
 
 
 def grad_of_non_leaf(edge: Node) -> str:
-    """The warning that nothing will be in the `.grad` that is being read."""
+    """The warning for reading the `.grad` of a non-leaf, which is never filled."""
     return message(
         "grad-of-non-leaf",
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad"
@@ -417,7 +417,7 @@ def grad_of_non_leaf(edge: Node) -> str:
 
 
 def hook_without_graph(call: str) -> RuntimeError:
-    """The error of a hook on a tensor that no gradient will come to."""
+    """The error for a hook on a tensor that no gradient will reach."""
     return RuntimeError(message(
         "hook-without-graph",
         "cannot register a hook on a tensor that doesn't require gradient",

@@ -34,13 +34,13 @@ class UnpackedDualTensor(NamedTuple):
 
 
 class _EagerLevel(DualLevel):
-    """The level of a `dual_level`. When it has ended its duals are their values, as in PyTorch."""
+    """The level of a `dual_level`. Once it ends, its duals are plain values, as in PyTorch."""
 
     what = "dual level"
     eager = True
 
     def apply(self, op: Any, inputs: Any, params: Any) -> Any:
-        """As in any forward mode; on values alone once this one has ended."""
+        """As in any forward mode; on plain values once this one has ended."""
         if not self.depth:
             return op([self.lower(x) for x in inputs], params)
         return super().apply(op, inputs, params)
@@ -63,7 +63,7 @@ def _current() -> _EagerLevel | None:
 
 
 def enter_dual_level() -> int:
-    """Enter a forward-mode level; returns its number, 0. There is one at most.
+    """Enter a forward-mode level and return its number, 0. Levels do not nest.
 
     >>> import wengert
     >>> from wengert.autograd import forward_ad
@@ -85,7 +85,7 @@ def _fresh_level() -> _EagerLevel:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Leave the forward-mode level; what was dual is its value from then on.
+    """Leave the forward-mode level; duals are plain values from then on.
 
     >>> import wengert
     >>> from wengert.autograd import forward_ad
@@ -125,11 +125,11 @@ class dual_level:  # noqa: N801 (PyTorch's name)
         if self._level.depth:
             self._level.__exit__()
         else:
-            exit_dual_level()  # says that the block has left its level already
+            exit_dual_level()  # raised if the block has already left its level
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """`tensor` with a tangent, of the same shape and dtype.
+    """Return `tensor` with a tangent of the same shape and dtype.
 
     RuntimeError outside a dual level and for another shape, ValueError for integers.
 
@@ -163,7 +163,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value and the tangent of a tensor; None for one that does not depend on a dual.
+    """Return the value and the tangent of a tensor; None if it does not depend on a dual.
 
     >>> import wengert
     >>> from wengert.autograd import forward_ad

@@ -1,4 +1,4 @@
-"""``torch.autograd.function``: functions whose derivative the user writes."""
+"""``torch.autograd.function``: functions with custom derivatives."""
 
 from wengert.autograd.custom.function import Function as Function
 from wengert.autograd.custom.function import FunctionCtx as FunctionCtx

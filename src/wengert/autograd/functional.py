@@ -1,8 +1,8 @@
 """Derivatives of functions of tensors: Jacobians, Hessians, and their products with vectors.
 
-Each takes a function and a point, and differentiates with respect to fresh tensors that show
-the memory of the point: a function that also reads the same tensors from outside has those
-for constants. Functions that are to be differentiated again take `create_graph=True`.
+Each takes a function and a point, and differentiates with respect to fresh tensors that share
+the memory of the point: if the function also reads the original tensors from outside, those
+count as constants. To differentiate a result again, pass `create_graph=True`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def vjp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Tensors, Tensors]:
-    """The outputs of `func`, and the product of `v` with its Jacobian.
+    """Return the outputs of `func`, and the product of `v` with its Jacobian.
 
     `v` has the shapes of the outputs, and may be left out for a single output of one element.
     The product has the shapes of the inputs. With `strict`, RuntimeError for an input that the
@@ -80,7 +80,7 @@ def jvp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Tensors, Tensors]:
-    """The outputs of `func`, and the product of its Jacobian with `v`.
+    """Return the outputs of `func`, and the product of its Jacobian with `v`.
 
     `v` has the shapes of the inputs, and may be left out for a single input of one element.
     The product has the shapes of the outputs. It takes two backward passes: the vjp is linear
@@ -112,7 +112,7 @@ def vhp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Tensor, Tensors]:
-    """The value of `func`, and the product of `v` with its Hessian.
+    """Return the value of `func`, and the product of `v` with its Hessian.
 
     `func` returns a tensor of one element. `v` has the shapes of the inputs, and may be left
     out for a single input of one element.
@@ -139,7 +139,7 @@ def hvp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Tensor, Tensors]:
-    """The value of `func`, and the product of its Hessian with `v`.
+    """Return the value of `func`, and the product of its Hessian with `v`.
 
     The Hessian of a function that is twice continuously differentiable is symmetric: then
     `vhp` gives the same at less cost (this takes one more backward pass).
@@ -169,7 +169,7 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The Jacobian of `func`: the shape of an output, followed by the shape of an input.
+    """Return the Jacobian of `func`, of shape ``(*output.shape, *input.shape)``.
 
     A tuple over the outputs where `func` returns a tuple, of tuples over the inputs where
     `inputs` is one.
@@ -181,7 +181,7 @@ def jacobian(
         strict: RuntimeError for an output that does not depend on an input, instead of zeros.
         vectorize: compute all rows (columns, in forward mode) in one batched pass.
         strategy: ``"reverse-mode"``, a row at a time, or ``"forward-mode"``, a column at a
-            time, which needs `vectorize` and is the better one for more outputs than inputs.
+            time, which needs `vectorize` and is faster if there are more outputs than inputs.
 
     >>> import wengert
     >>> x = wengert.tensor([1.0, 2.0, 3.0])
@@ -223,9 +223,9 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The Hessian of `func`, which returns a tensor of one element: the input's shape, twice.
+    """Return the Hessian of a one-element `func`, of shape ``(*input.shape, *input.shape)``.
 
-    Where `inputs` is a tuple it is a tuple of tuples of blocks: ``[i][j]`` has the shape of
+    If `inputs` is a tuple the result is a tuple of tuples of blocks: ``[i][j]`` has the shape of
     input i followed by that of input j. It is the Jacobian of the gradient: the options are those
     of `jacobian`, and `outer_jacobian_strategy` is its `strategy`.
 
@@ -316,7 +316,7 @@ def _rows(
 def _batched_rows(
     outputs: tuple[Tensor, ...], point: tuple[Tensor, ...], create_graph: bool
 ) -> Matrix:
-    """All blocks by one backward pass with a batch of cotangents, one for each element."""
+    """All blocks, from one backward pass with a batch of cotangents, one per element."""
     sizes = [out.numel() for out in outputs]
     gradients = grads_of(outputs, point, _basis(outputs), create_graph, batched=True)
     columns = []
@@ -332,7 +332,7 @@ def _batched_rows(
 
 
 def _columns(func: Function, inputs: Tensors) -> Any:
-    """The Jacobian by forward mode, with a batch of tangents, one for each element."""
+    """The Jacobian in forward mode, with a batch of tangents, one per element."""
     from wengert.autograd import forward_ad
     from wengert.autograd.transforms.vmap import vmap
 
@@ -364,7 +364,7 @@ def _columns(func: Function, inputs: Tensors) -> Any:
 
 
 def _basis(like: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """A batch of unit vectors of the space of all elements: to each tensor, its part of them."""
+    """A batch of unit vectors over all elements, split into the part for each tensor."""
     sizes = [x.numel() for x in like]
     starts = accumulate(sizes, initial=0)
     units = []

@@ -1,4 +1,4 @@
-"""Live tensors, nodes and modules, as the garbage collector knows them."""
+"""Live tensors, nodes and modules, as found by the garbage collector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wengert.core.tensor import Cut, Leaf, Node, RawCut, Tensor, by_seq
 
 
 def live_tensors_and_nodes(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:
-    """The tensors and the operations, oldest first, among objects; none is asked for its class."""
+    """The tensors and the operations among objects, oldest first; never reads `__class__`."""
     kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, (Tensor, Node))}
     candidates = [candidate for candidate in objects if type(candidate) in kinds]
     tensors = [candidate for candidate in candidates if issubclass(type(candidate), Tensor)]
@@ -22,7 +22,7 @@ def live_tensors_and_nodes(objects: Sequence[Any]) -> tuple[list[Tensor], list[N
 
 
 def complete_nodes(nodes: Iterable[Node]) -> list[Node]:
-    """Nodes without those that another thread is just making: these are in no graph yet."""
+    """Drop nodes that another thread is still constructing: these are in no graph yet."""
     return list(filter(_is_whole, nodes) if threading.active_count() > 1 else nodes)
 
 
@@ -32,7 +32,7 @@ def _is_whole(node: Node) -> bool:
 
 
 def cuts_of(tensors: Iterable[Tensor], more: Iterable[RawCut] = ()) -> list[Cut]:
-    """Where tensors lost their graph, past whatever their classes do, in the order of lines."""
+    """Where tensors lost their graph, ordered by line, bypassing any class overrides."""
     cuts = [Cut(*raw) for raw in more]
     for tensor in tensors:
         with suppress(AttributeError):  # it has a graph, or is a tracer
@@ -46,12 +46,12 @@ _CUT = Tensor.__dict__["_cut"]
 
 
 def parameter_name(tensor: Tensor | None) -> str:
-    """What the modules that are alive call a tensor: ``Net.encoder.0.weight``, or nothing.
+    """A tensor's name in the live modules, ``Net.encoder.0.weight``, or an empty string.
 
-    No method of theirs is called. Of several names it is the shortest.
+    Calls none of their methods. Of several names it is the shortest.
     """
     if tensor is None or type(tensor) is Tensor:
-        return ""  # parameters are of a class of their own
+        return ""  # parameters have their own class
     modules = _modules(gc.get_objects())
     inner = {id(child) for module in modules for _, child in _entries_of(module, "_modules")}
     roots = [module for module in modules if id(module) not in inner]
@@ -77,7 +77,7 @@ def _is_of_modules(kind: type) -> bool:
 
 
 def _entries_of(module: Any, name: str) -> list[tuple[str, Any]]:
-    """What a module has in one of its dicts."""
+    """The entries of one of a module's dicts."""
     table: Any = (namespace_of(module) or {}).get(name)
     return list(dict.items(table)) if is_a(table, dict) else []
 

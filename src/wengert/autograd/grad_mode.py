@@ -27,7 +27,7 @@ class _GradMode:
     """A context that is also a decorator; around a generator it covers each of its steps."""
 
     enabled: bool
-    what: str  # as the program wrote it
+    what: str  # as written in the program
 
     def __enter__(self) -> None:
         line, before = caller(getframe(1)), is_grad_enabled()
@@ -38,7 +38,7 @@ class _GradMode:
         elif self.enabled:
             mode.site = mode.where
         else:
-            mode.off = self.what, *line, None  # for whoever asks later why there is no graph
+            mode.off = self.what, *line, None  # lets errors explain why there is no graph
             mode.site = None
 
     @without_entry_signals
@@ -49,7 +49,7 @@ class _GradMode:
             mode.site = mode.where
         else:
             mode.site = None
-            mode.off = self._off  # the block around this one has turned recording off
+            mode.off = self._off  # the enclosing block has turned recording off
 
     def _fresh(self) -> _GradMode:
         return type(self)()
@@ -99,7 +99,7 @@ def _around_generator(context: _GradMode, function: Callable[..., Any]) -> Calla
 
 
 class no_grad(_GradMode):  # noqa: N801 (PyTorch's name)
-    """Record nothing: outputs need no gradient, whatever the inputs.
+    """Disable recording: outputs do not require grad, whatever the inputs.
 
     >>> import wengert
     >>> x = wengert.ones(2, requires_grad=True)
@@ -121,7 +121,7 @@ class no_grad(_GradMode):  # noqa: N801 (PyTorch's name)
 
 
 class enable_grad(no_grad):  # noqa: N801
-    """Record again, inside a `no_grad`.
+    """Enable recording inside a `no_grad`.
 
     >>> import wengert
     >>> x = wengert.ones(2, requires_grad=True)
@@ -136,7 +136,7 @@ class enable_grad(no_grad):  # noqa: N801
 
 
 class set_grad_enabled(_GradMode):  # noqa: N801
-    """Record or not, by a flag; takes effect when called and may be used as a context.
+    """Turn recording on or off by a flag; works as a call or as a context.
 
     >>> import wengert
     >>> with wengert.set_grad_enabled(False):
@@ -164,7 +164,7 @@ class set_grad_enabled(_GradMode):  # noqa: N801
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether the program is in an `inference_mode` on this thread.
+    """Whether `inference_mode` is on in this thread.
 
     >>> import wengert
     >>> with wengert.inference_mode():
@@ -175,10 +175,10 @@ def is_inference_mode_enabled() -> bool:
 
 
 class inference_mode(_GradMode):  # noqa: N801
-    """As `no_grad`; what is made inside is no part of any graph later on, either.
+    """Like `no_grad`, but tensors made inside can never be part of a graph later on.
 
-    Outside, such a tensor is not saved for backward, not written in place, and cannot require
-    grad: RuntimeError. A `clone()` of it is an ordinary tensor. With `mode=False` operations are
+    Outside, saving such a tensor for backward, writing to it in place or making it require
+    grad raises RuntimeError. Its `clone()` is an ordinary tensor. With `mode=False` operations are
     recorded again, and tensors are ordinary ones.
 
     >>> import wengert
@@ -218,7 +218,7 @@ class inference_mode(_GradMode):  # noqa: N801
     @without_entry_signals
     def __exit__(self, *exception: object) -> None:
         inference.block = self._outside
-        _GradMode.__exit__(self)  # not by super(), which is a call of C
+        _GradMode.__exit__(self)  # not through super(), which is a call into C
 
     def _fresh(self) -> _GradMode:
         return inference_mode(self._wanted)

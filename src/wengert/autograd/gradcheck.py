@@ -1,7 +1,7 @@
 """Checks of derivatives against finite differences.
 
 Both a module and, in `wengert.autograd`, the function of that name. The checks themselves are
-in `_gradcheck` and load with the first call.
+in `_checks` and are loaded on first use.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether the derivatives of `func` agree with central differences.
+    """Check the derivatives of `func` against central differences; return whether they agree.
 
-    GradcheckError, unless `raise_exception` is False, if they do not; if the backward is not
-    linear in its cotangent; or if running it twice gives different values.
+    Unless `raise_exception` is False, raises GradcheckError if they do not, if the backward is
+    not linear in its cotangent, or if running it twice gives different values.
 
     Args:
         func: takes `inputs` and returns a tensor or a tuple of tensors. Complex outputs are
             checked by their imaginary and real parts.
         inputs: a tensor or a tuple. Those that require grad are checked; they should be float64
-            or complex128, and are perturbed in place and put back.
+            or complex128; they are perturbed in place and restored.
         eps: the step of the differences.
-        atol, rtol: allowed is a difference of atol + rtol * |numerical|.
+        atol, rtol: the tolerance is atol + rtol * |numerical|.
         nondet_tol: by how much two backward passes may differ.
-        check_undefined_grad: check that outputs without a cotangent count as if it were zero.
+        check_undefined_grad: check that a missing cotangent is treated as zero.
         check_grad_dtypes: check that gradients have the dtypes of the inputs.
         check_batched_grad: check a batch of cotangents against one at a time.
-        check_batched_forward_grad: the same of tangents, in forward mode.
+        check_batched_forward_grad: the same for tangents, in forward mode.
         check_forward_ad: check forward mode as well.
         check_backward_ad: check reverse mode.
         fast_mode: compare along one random direction instead of all entries of the Jacobian.
@@ -91,16 +91,16 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Whether the second derivatives of `func` agree with central differences of the first.
+    """Check the second derivatives of `func` against central differences of the first.
 
-    It is `gradcheck` of the function from inputs and cotangents to gradients, and other
-    arguments are as there.
+    Runs `gradcheck` on the function that maps inputs and cotangents to gradients; the other
+    arguments are those of `gradcheck`.
 
     Args:
         func: takes `inputs` and returns a tensor or a tuple of tensors.
         inputs: a tensor or a tuple.
-        grad_outputs: the cotangents; None stands for random ones, uniform in [-1, 1).
-        gen_non_contig_grad_outputs: make random cotangents that are not contiguous.
+        grad_outputs: the cotangents; None means random ones, uniform in [-1, 1).
+        gen_non_contig_grad_outputs: make the random cotangents non-contiguous.
         check_fwd_over_rev: check forward mode through the gradient.
         check_rev_over_rev: check reverse mode through the gradient.
 

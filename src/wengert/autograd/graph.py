@@ -1,4 +1,4 @@
-"""Looking at the graph and acting on it: nodes, edges, hooks, saved tensors."""
+"""Inspecting the graph and hooking into it: nodes, edges, hooks, saved tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from wengert.core.tensor import Tensor, caller, getframe
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The place in the graph where the gradient of a tensor is computed.
+    """Return the place in the graph where the gradient of a tensor is computed.
 
     The edge keeps the graph alive, not the tensor. RuntimeError if the tensor does not require
     grad.
@@ -58,9 +58,9 @@ def _node(tensor: Tensor) -> Node:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Note that the memory of tensors was written where the library could not see it.
+    """Tell the library that the memory of tensors was written behind its back.
 
-    A backward that needs the old values then raises, and names the line of this call.
+    A backward that needs the old values then raises an error that names the line of this call.
 
     >>> import wengert
     >>> x = wengert.zeros(2)
@@ -96,7 +96,7 @@ class _Handles(RemovableHandle):
 
 
 class _Arrived:
-    """What one walk brought to a hook on several tensors, up to now."""
+    """The gradients of one walk that have reached a hook on several tensors so far."""
 
     def __init__(self, walk: Walk, nodes: list[weakref.ref[Node]]) -> None:
         self.grads: list[Any] = [None] * len(nodes)
@@ -109,9 +109,9 @@ def register_multi_grad_hook(
     *,
     mode: str = "all",
 ) -> RemovableHandle:
-    """Call `fn` once a backward when the gradients of several tensors are computed.
+    """Call `fn` once per backward when the gradients of several tensors have been computed.
 
-    With ``mode="all"`` it gets a list of them when the last has come, None for tensors that
+    With ``mode="all"`` it gets a list of them when the last has arrived, None for tensors that
     this backward does not reach. With ``mode="any"`` it gets the first one.
 
     >>> import wengert
@@ -124,7 +124,7 @@ def register_multi_grad_hook(
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     listened = [t for t in tensors if mode == "all" or t.requires_grad]
-    # Weak, for the nodes hold the hook.
+    # Weak, since the nodes hold the hook.
     nodes = [weakref.ref(_node(t)) for t in listened]
     key = object()
 

@@ -1,4 +1,4 @@
-"""The history of memory that was written in place: of a tensor, its root and their views."""
+"""The history of memory written in place: of a tensor, its root and their views."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wengert.ops.strided import window_history, written_window
 
 
 def rebase_history(target: Tensor, edge: Node | None) -> None:
-    """Give `target` the history `edge`, and its root and all their views what follows from it."""
+    """Give `target` the history `edge`, and update its root and all views accordingly."""
     root = getattr(target, "_root", target)
     if root is target:
         set_edge(target, edge)
@@ -20,10 +20,10 @@ def rebase_history(target: Tensor, edge: Node | None) -> None:
         return
     else:
         set_edge(root, written_window(root, target, edge))
-    views = [r() for r in getattr(root, "_views", ())]  # a new window of the root joins the list
+    views = [r() for r in getattr(root, "_views", ())]  # a new view of the root joins the list
     for view in views:
         if view is None or (root._edge is None and type(view._edge) is Leaf):
-            continue  # a leaf keeps its place where nothing else is recorded
+            continue  # a leaf keeps its place if nothing else is recorded
         before = view._edge
         if view is not target and before is not None and getattr(before, "of_function", False):
             view._edge = refusal_node(before, (before,), functools.partial(_overridden, before))
@@ -32,7 +32,7 @@ def rebase_history(target: Tensor, edge: Node | None) -> None:
 
 
 def set_edge(tensor: Tensor, edge: Node | None) -> None:
-    """A new history; who asked for the tensor's gradient gets that of its new value."""
+    """Set a new history; `retain_grad()` and hooks now refer to the gradient of the new value."""
     before = tensor._edge
     tensor._edge = edge
     if edge is None and before is not None:
@@ -45,7 +45,7 @@ def set_edge(tensor: Tensor, edge: Node | None) -> None:
 
 
 def _overridden(before: Node) -> Exception:
-    """A window of the memory's new history has no place for the derivative of a Function."""
+    """The error for a view whose new history would bypass the derivative of a Function."""
     operation, index = before.output()
     return errors.GraphError(
         f"Output {index} of {operation.name().removesuffix('Backward')} is a view and its base or"

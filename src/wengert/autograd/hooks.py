@@ -1,4 +1,4 @@
-"""Hooks: their handles, those of nodes, and what a hook may answer."""
+"""Hooks: their handles, node hooks, and checks of what hooks return."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _ids = itertools.count()
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away again.
+    """The handle returned when a hook is registered; `remove()` unregisters the hook.
 
-    Also a context manager that removes the hook on exit. It does not keep the hook alive, nor
-    what the hook is registered with: a hook may hold its own handle.
+    Also a context manager that removes the hook on exit. It keeps alive neither the hook nor
+    the object it is registered with: a hook may hold its own handle.
 
     >>> import wengert
     >>> x = wengert.ones(2, requires_grad=True)
@@ -37,12 +37,12 @@ class RemovableHandle:
     """
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
-        self.id = next(_ids)  # the key for whoever puts a hook into the dictionaries
+        self.id = next(_ids)  # the hook's key in the dictionaries
         more = extra_dict if isinstance(extra_dict, list) else [extra_dict]
         self._tables = [ref(table) for table in (hooks_dict, *more) if table is not None]
 
     def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
+        """Remove the hook; a second call does nothing."""
         for table in self._living():
             table.pop(self.id, None)
 
@@ -68,13 +68,13 @@ class RemovableHandle:
 def add_hook(
     hooks: Hooks, hook: Any, prepend: bool = False, options: Sequence[Flags] = ()
 ) -> RemovableHandle:
-    """Put a hook into a table, at its end or at its front; the handle.
+    """Add a hook to a table, at its end or at its front; return the handle.
 
-    `options` are the tables that have the ids of hooks which are called otherwise than others;
-    its id goes with the hook.
+    `options` are the tables of ids of hooks with a different calling convention; the hook's
+    id is removed from them with the hook.
     """
     handle = RemovableHandle(hooks, extra_dict=list(options))
-    while handle.id in hooks:  # a hook of a module that was unpickled
+    while handle.id in hooks:  # a hook of an unpickled module
         handle.id = next(_ids)
     for table in options:
         table[handle.id] = True
@@ -87,7 +87,7 @@ def add_hook(
 def register_prehook(self: Node, fn: Callable[[Grads], Grads | None]) -> RemovableHandle:
     """Call `fn(grad_outputs)` before the derivative of this node is computed.
 
-    A tuple that it returns stands for the gradients of the outputs from there on.
+    It may return a tuple that replaces the gradients of the outputs.
 
     >>> import wengert
     >>> x = wengert.ones(2, requires_grad=True)
@@ -104,9 +104,9 @@ def register_prehook(self: Node, fn: Callable[[Grads], Grads | None]) -> Removab
 
 
 def register_hook(self: Node, fn: Callable[[Grads, Grads], Grads | None]) -> RemovableHandle:
-    """Call `fn(grad_inputs, grad_outputs)` after the derivative of this node was computed.
+    """Call `fn(grad_inputs, grad_outputs)` after the derivative of this node is computed.
 
-    A tuple that it returns stands for the gradients of the inputs from there on.
+    It may return a tuple that replaces the gradients of the inputs.
 
     >>> import wengert
     >>> x = wengert.ones(2, requires_grad=True)
@@ -127,21 +127,21 @@ Node.register_hook = register_hook
 
 
 def as_hook_argument(g: Any) -> Any:
-    """A gradient as hooks see it: a Tensor, or None where nothing arrived."""
+    """A gradient as passed to hooks: a Tensor, or None if none arrived."""
     if isinstance(g, Deferred):
         g = g.dense()
     return g if g is None or isinstance(g, Tensor) else wrap(writable(g))
 
 
 def _as_carried(value: Any, before: Any) -> Any:
-    """A hook's Tensor as the walk carries gradients: arrays, unless they were Tensors before."""
+    """A hook's Tensor in the walk's form: an array, unless the walk carries Tensors."""
     if type(value) in concrete and not isinstance(before, Tensor):
         return value._array
     return value
 
 
 def run_tensor_hooks(state: NodeState, g: Any) -> Any:
-    """What the hooks of a tensor make of the gradient that arrived."""
+    """Run the hooks of a tensor on its gradient; return the result."""
     value = as_hook_argument(g)
     for hook in list(state.hooks.values() if state.hooks else ()):
         answer = hook(value)
@@ -151,7 +151,7 @@ def run_tensor_hooks(state: NodeState, g: Any) -> Any:
 
 
 def run_prehooks(node: Node, state: NodeState, g: Any) -> Any:
-    """What the prehooks of a node make of what arrived at its outputs."""
+    """Run the prehooks of a node on the gradients of its outputs; return the result."""
     before = outputs_of(node, g)
     values = tuple([as_hook_argument(v) for v in before])
     for hook in list(state.node_prehooks.values() if state.node_prehooks else ()):
@@ -168,7 +168,7 @@ def run_prehooks(node: Node, state: NodeState, g: Any) -> Any:
 
 
 def run_posthooks(state: NodeState, grads: Grads, outputs: Grads) -> Grads:
-    """What the hooks of a node make of the gradients of its inputs."""
+    """Run the hooks of a node on the gradients of its inputs; return the result."""
     values = tuple([as_hook_argument(g) for g in grads])
     outputs = tuple([as_hook_argument(g) for g in outputs])
     for hook in list(state.node_hooks.values() if state.node_hooks else ()):
@@ -177,16 +177,16 @@ def run_posthooks(state: NodeState, grads: Grads, outputs: Grads) -> Grads:
 
 
 def outputs_of(node: Node, g: Any) -> Grads:
-    """The gradient of each output of a node, None for one that got none."""
+    """The gradient of each output of a node, None where none arrived."""
     if type(g) is not Partial:
-        # Only an operation with several outputs knows their shapes.
+        # Only operations with several outputs store their shapes.
         return (g,) if g is not None else (None,) * len(getattr(node, "shapes", (0,)))
     count = len(getattr(node, "shapes", ())) or max(g.parts) + 1
     return tuple([g.parts.get(k) for k in range(count)])
 
 
 def _checked_gradients(hook: Any, answer: Any, values: Grads) -> Grads:
-    """The tuple that a node's hook returned, if it may stand for `values`."""
+    """The tuple that a node's hook returned, checked as a replacement for `values`."""
     if answer is None:
         return values
     if not isinstance(answer, tuple):
@@ -208,7 +208,7 @@ def _checked_gradients(hook: Any, answer: Any, values: Grads) -> Grads:
 
 
 def _checked_gradient(answer: Any, before: Any, hook: Any) -> Any:
-    """A Tensor that a hook returned, if it may stand for the gradient that the hook got."""
+    """The Tensor that a hook returned, checked as a replacement for the gradient it got."""
     if not isinstance(answer, Tensor):
         raise TypeError(
             f"expected Variable, but hook returned '{type(answer).__name__}': {_name(hook)} must"

@@ -1,4 +1,4 @@
-"""What errors and reports call a node, a call, the source of a tensor: the op and its line."""
+"""Names of nodes, calls and tensor sources in errors and reports: the op and its line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from wengert.core.tensor import Call, Cut, Leaf, Node
 
 
 def describe_node(node: Node) -> str:
-    """The op of a node, its module if it has one, and its line."""
+    """Describe a node: its op, module (if any) and line."""
     path = node.site.path()
     inside = f" in {path}" if path else ""
     return f"{op_name(node)}{inside} ({quoted_location(node.code, node.lasti)})"
@@ -26,12 +26,12 @@ def op_name(node: Node) -> str:
 
 
 def op_name_of_class(kind: type[Node]) -> str:
-    """The name of the operation whose nodes are of a class; of a Function that of its class."""
+    """The name of the operation of a node class; for a Function, its class name."""
     named = getattr(kind, "op", None) or kind
     return getattr(named, "public_name", "") or kind.__name__.removesuffix("Backward")
 
 
-# Operations for any number of dimensions, which is a part of their public names.
+# Operations for any number of dimensions; their public names include the number.
 OF_IMAGES = frozenset(
     ("adaptive_max_pool", "avg_pool", "conv", "conv_transpose", "max_pool", "max_unpool")
 )

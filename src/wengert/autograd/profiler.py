@@ -1,4 +1,4 @@
-"""``torch.autograd.profiler``: what operations take, by name."""
+"""``torch.autograd.profiler``: the time and memory of operations, by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wengert.core.signals import call_despite_signals, without_entry_signals
 
 
 class record_function:  # noqa: N801 (PyTorch's name)
-    """A block, or a decorated function, that profilers list under a name.
+    """A context or decorator whose code profilers list under a name.
 
     >>> import wengert
     >>> from wengert.autograd import profiler
@@ -50,14 +50,14 @@ class record_function:  # noqa: N801 (PyTorch's name)
 
 
 class profile:  # noqa: N801
-    """Lists the operations of a ``with`` block, in this thread.
+    """Profile the operations of a ``with`` block, in this thread.
 
     Args:
-        enabled: False makes a block that lists nothing.
+        enabled: False records nothing.
         use_cuda, use_device, use_kineto, use_cpu, with_flops, with_modules: without effect.
-        record_shapes: note the shapes of inputs.
-        profile_memory: note the bytes of results.
-        with_stack: note lines of code.
+        record_shapes: record the shapes of inputs.
+        profile_memory: record the bytes of results.
+        with_stack: record lines of code.
         experimental_config, acc_events, custom_trace_id_callback: without effect.
 
     >>> import wengert
@@ -118,7 +118,7 @@ class profile:  # noqa: N801
         return "<unfinished torch.autograd.profile>" if events is None else events.table()
 
     def table(self, *args: Any, **options: Any) -> str:
-        """The events as `EventList.table` lists them."""
+        """Format the events with `EventList.table`."""
         return self._events().table(*args, **options)
 
     def key_averages(
@@ -127,13 +127,13 @@ class profile:  # noqa: N801
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """The events, added up by name."""
+        """The events, summed by name."""
         return self._events().key_averages(
             group_by_input_shape, group_by_stack_n, group_by_overload_name
         )
 
     def total_average(self) -> FunctionEventAvg:
-        """The events, added up."""
+        """The events, summed."""
         return self._events().total_average()
 
     @property
@@ -146,12 +146,12 @@ class profile:  # noqa: N801
         self._events().export_chrome_trace(path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write lines of code and times for a flame graph; needs `with_stack`."""
+        """Write stacks and times for a flame graph; needs `with_stack`."""
         self._events().export_stacks(path, metric)
 
 
 class emit_nvtx:  # noqa: N801
-    """Marks for NVIDIA's tools: as in a CPU build, only a disabled one can be entered.
+    """Marks for NVIDIA's tools; as in a CPU build, only a disabled one can be entered.
 
     >>> import wengert
     >>> with wengert.autograd.profiler.emit_nvtx(enabled=False):

@@ -1,4 +1,4 @@
-"""Nodes that refuse any walk: what is below them was not recorded, or is gone."""
+"""Nodes that refuse any walk: the graph below them was not recorded, or is gone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from wengert.core.tensor import Node, NodeState, new
 
 
 class Refused(Node):
-    """Stands for a dependency that is not known: a walk that comes here is refused."""
+    """Marks an unknown dependency: a walk that reaches it is refused."""
 
     __slots__ = ()
 

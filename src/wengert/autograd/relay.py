@@ -1,9 +1,9 @@
-"""Backward calls inside of backward calls, as deep as they come.
+"""Nested backward calls, to any depth.
 
-A hook or a Function that goes backward nests a walk in a walk. Each takes a dozen frames of a
-stack that Python ends after a thousand. Where half of it is used, the inner walk goes on in a
-fresh thread while this one waits. To the program both are one thread: grad mode and other state
-goes along and comes back, and so do exceptions and Ctrl-C.
+A hook or a Function that calls backward nests a walk in a walk. Each takes a dozen stack frames,
+and Python allows a thousand. Once half of them are used, the inner walk continues in a fresh
+thread while this one waits. To the program both are one thread: grad mode and other state is
+carried over and back, and so are exceptions and Ctrl-C.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST = 500  # threads, each waiting for the next
 
 
 class Relay(local):
-    """What a thread takes over from the one that waits for it."""
+    """The state that a thread takes over from the one waiting for it."""
 
     thread: int | None = None  # the first one: that of the program
     leg: Leg | None = None
@@ -34,12 +34,12 @@ thread_states.append(relay)
 
 
 def this_thread() -> int:
-    """The program's thread that runs here, wherever its backward goes on."""
+    """The program's thread that runs here, on whichever thread its backward continues."""
     return relay.thread or get_ident()
 
 
 def is_deep() -> bool:
-    """Whether half of the stack that Python allows is in use."""
+    """Whether half of Python's stack limit is in use."""
     frame, left = getframe(1), getrecursionlimit() // 2
     while frame.f_back is not None and left:
         frame, left = frame.f_back, left - 1
@@ -47,7 +47,7 @@ def is_deep() -> bool:
 
 
 class Leg:
-    """Work that goes on in a thread of its own."""
+    """Work that continues in a separate thread."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self.work = work
@@ -62,7 +62,7 @@ class Leg:
         self.done.acquire()
 
     def run(self) -> None:
-        """Work with the state of the thread that waits, and leave for it what has changed."""
+        """Work with the state of the waiting thread, and hand back what has changed."""
         try:
             self.ident = get_ident()
             _set_states(self.states)
@@ -83,7 +83,7 @@ class Leg:
         self.done.release()
 
     def interrupt(self, kind: type[BaseException]) -> None:
-        """Raise an exception where the work is."""
+        """Raise an exception in the thread doing the work."""
         leg = self
         while leg.inner is not None:
             leg = leg.inner
@@ -104,10 +104,10 @@ def _set_states(states: list[tuple[local, dict[str, Any]]]) -> None:
 
 
 def run_in_fresh_thread(work: Callable[[], None]) -> None:
-    """Run `work` with a stack of its own, as if it ran here."""
+    """Run `work` on a fresh stack, as if it ran here."""
     outer, thread = relay.leg, relay.thread
     if outer is not None and outer.number == _MOST:
-        raise RecursionError("maximum depth of backward calls inside of backward calls exceeded")
+        raise RecursionError("maximum depth of nested backward calls exceeded")
     leg = Leg(work)
     if outer is not None:
         outer.inner = leg
@@ -123,7 +123,7 @@ def run_in_fresh_thread(work: Callable[[], None]) -> None:
 
 
 def _run(leg: Leg) -> None:
-    """Start a leg and wait for its end; signals that come meanwhile are for the work."""
+    """Start a leg and wait for it to end; signals that arrive meanwhile go to the work."""
     # Signals are handled between bytecodes: `extend` calls and notes down that it has in one.
     started: list[int] = []
     ended: list[bool] = []

@@ -1,4 +1,4 @@
-"""``torch.autograd.Variable``: what a tensor in the graph was called before 0.4."""
+"""``torch.autograd.Variable``: the pre-0.4 name of a tensor in the graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """The old name of a tensor: a call gives one of the same memory, outside any graph.
+    """The old name of a tensor; calling it returns one with the same memory, outside any graph.
 
     >>> import wengert
     >>> from wengert.autograd import Variable
@@ -26,7 +26,7 @@ class Variable(metaclass=_VariableMeta):
     def __new__(
         cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None
     ) -> Any:
-        """A tensor that shows the memory of `data`."""
+        """A tensor that shares the memory of `data`."""
         if volatile is not None:
             _check_volatile(volatile, requires_grad)
         if data is None:
@@ -47,7 +47,7 @@ def _check_volatile(volatile: bool, requires_grad: bool) -> None:
 
 
 def variable(*args: Any, **kwargs: Any) -> Any:
-    """RuntimeError: `wengert.tensor` makes tensors.
+    """Raise RuntimeError: use `wengert.tensor` to create tensors.
 
     >>> import wengert
     >>> try:

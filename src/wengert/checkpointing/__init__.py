@@ -1,7 +1,7 @@
-"""Trading computing for memory: parts of a model that are computed again in backward.
+"""Trading compute for memory: parts of a model that are recomputed in backward.
 
-What a checkpointed function would save for backward is dropped, its arguments are kept, and
-the function runs once more when backward comes to it. Compare ``torch.utils.checkpoint``.
+The values a checkpointed function would save for backward are dropped, its arguments are kept,
+and the function runs once more when backward reaches it. Compare ``torch.utils.checkpoint``.
 """
 
 from wengert.checkpointing._api import GraphExecGroup as GraphExecGroup

@@ -21,7 +21,7 @@ _CHECKS = ("default", "none")
 
 
 class _Settings:
-    """What the context managers below set for all checkpoints; None leaves it to the call."""
+    """Settings of the context managers below, for all checkpoints; None defers to the call."""
 
     debug: bool | None = None
     early_stop: bool | None = None
@@ -29,7 +29,7 @@ class _Settings:
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Inside, errors of checkpoints print all operations, or do not; None leaves it to `debug`.
+    """A context that sets whether checkpoint errors print all operations; None defers to `debug`.
 
     >>> from wengert.utils.checkpoint import set_checkpoint_debug_enabled
     >>> with set_checkpoint_debug_enabled(True):
@@ -44,9 +44,9 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Inside, whether recomputations of checkpoints end with the last value that is needed.
+    """A context that sets whether recomputations stop after the last value needed.
 
-    What counts is the setting when the forward runs.
+    The setting during the forward applies.
 
     >>> import wengert
     >>> from wengert.utils.checkpoint import checkpoint, set_checkpoint_early_stop
@@ -63,7 +63,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 
 def noop_context_fn() -> Contexts:
-    """Two contexts that do nothing: the default of `context_fn`.
+    """Return two contexts that do nothing: the default of `context_fn`.
 
     >>> from wengert.utils.checkpoint import noop_context_fn
     >>> len(noop_context_fn())
@@ -73,9 +73,9 @@ def noop_context_fn() -> Contexts:
 
 
 class GraphExecGroup:
-    """Backward calls inside recompute a checkpoint once at most, together.
+    """A context in which backward calls together recompute each checkpoint at most once.
 
-    What a walk recomputed and did not pass stays for the next one anyway; inside of this
+    Values that a walk recomputed but did not visit are kept for the next one anyway; inside this
     context a walk that would need a second recomputation raises `CheckpointError`.
 
     >>> from wengert.utils.checkpoint import GraphExecGroup
@@ -106,18 +106,18 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call `function`, keep its arguments instead of what it saves, and run it again in backward.
+    """Call `function`, keep its arguments instead of its saved values, and rerun it in backward.
 
     Args:
-        function: what to run; it must do the same both times.
+        function: the function to run; it must do the same both times.
         args: its arguments.
-        use_reentrant: True runs a backward inside of the backward: gradients for `.backward()`
+        use_reentrant: True runs a backward inside the backward: gradients for `.backward()`
             without `inputs` and for positional tensors only. False has no such limits.
             None warns and means True.
         context_fn: returns the contexts of the forward and of the recomputation.
-        determinism_check: "none" does not compare the two runs, and trusts what comes.
+        determinism_check: "none" does not compare the two runs.
         debug: print every operation of both runs in a `CheckpointError`.
-        early_stop: end a recomputation with the last value that is needed.
+        early_stop: stop a recomputation after the last value needed.
         kwargs: further arguments of `function`, and ``preserve_rng_state``: whether the second
             run draws the random numbers of the first (default True).
 
@@ -196,11 +196,11 @@ def checkpoint_sequential(
     use_reentrant: bool | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Run functions in a row, in segments of equal length, all but the last one checkpointed.
+    """Run functions in sequence, in equal segments, all but the last one checkpointed.
 
     Args:
         functions: a `nn.Sequential`, or a list of modules and functions of one argument.
-        segments: how many; the last takes what is left over.
+        segments: the number of segments; the last takes the remainder.
         input: the argument of the first function.
         use_reentrant: as for `checkpoint`.
         kwargs: ``preserve_rng_state``, as for `checkpoint`; ValueError for any other.
@@ -237,7 +237,7 @@ def checkpoint_sequential(
 
 
 class _Segment:
-    """Some functions, one after the other."""
+    """Some functions, called in sequence."""
 
     def __init__(self, functions: Any) -> None:
         self.functions = functions

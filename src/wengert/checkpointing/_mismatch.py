@@ -1,4 +1,4 @@
-"""What a recomputation that differs from the forward looks like, line by line."""
+"""Reports on a recomputation that differs from the forward, line by line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_LINES = 40
 class CheckpointError(RuntimeError):
     """The recomputation of a checkpointed function differs from its forward."""
 
-    __module__ = "wengert.utils.checkpoint"  # as tracebacks show it, and where users find it
+    __module__ = "wengert.utils.checkpoint"  # as tracebacks show it, and where users import it from
 
 
 # Shape and dtype of a saved array.
@@ -31,7 +31,7 @@ Outline = tuple[tuple[int, ...], np.dtype[Any]]
 
 
 class RecordedOp(NamedTuple):
-    """One recorded operation of a run: all that a report says of it."""
+    """One recorded operation of a run, as described in a report."""
 
     kind: type[Node]
     code: CodeType
@@ -51,7 +51,7 @@ def saved_tensors(steps: Sequence[RecordedOp]) -> list[tuple[RecordedOp, Outline
 
 
 def agree(forward: Sequence[RecordedOp], again: Sequence[RecordedOp], check: bool) -> bool:
-    """Whether a second run saved what the first one did; without `check`, as much as that."""
+    """Whether a second run saved the same as the first; without `check`, as many values."""
     a, b = saved_tensors(forward), saved_tensors(again)
     if len(a) != len(b):
         return False
@@ -61,7 +61,7 @@ def agree(forward: Sequence[RecordedOp], again: Sequence[RecordedOp], check: boo
 def _other_operations(forward: Sequence[RecordedOp], again: Sequence[RecordedOp]) -> bool:
     """Whether other operations saved tensors, those included that nobody has to bring: inputs."""
     saving = [[step for step in steps if step.kind.saved] for steps in (forward, again)]
-    # The second run may end as soon as it has brought everything.
+    # The second run may stop as soon as it has recomputed everything.
     return not all(_same_kind(a, b) for a, b in zip(*saving, strict=False))
 
 
@@ -70,7 +70,7 @@ def _differ(a: tuple[RecordedOp, Outline], b: tuple[RecordedOp, Outline]) -> boo
 
 
 def _same_kind(a: RecordedOp, b: RecordedOp) -> bool:
-    """Whether two steps are of one operation, or of a Function that each run has defined anew."""
+    """Whether two steps are of one operation, or of a Function redefined by each run."""
     if a.kind is b.kind:
         return True
     one, other = (getattr(step.kind, "_forward_cls", None) for step in (a, b))

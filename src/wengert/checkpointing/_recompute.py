@@ -1,12 +1,12 @@
-"""Checkpoints that need no backward inside of a backward: saved values that come back.
+"""Non-reentrant checkpoints: saved values that are recomputed on demand.
 
-The forward records as always, but what its nodes would save goes to a `Frame`, which drops
-it; nodes have a `Packed` value in its place, as with hooks on saved tensors. When a walk asks
-for the first of these values, the frame runs the function again and collects what the nodes
-of that second graph save, in the same order; each value goes as soon as it was given out.
+The forward records as usual, but the values its nodes would save go to a `Frame`, which drops
+them; nodes store a `Packed` value instead, as with saved-tensor hooks. When a walk requests
+the first of these values, the frame reruns the function and collects the values saved by the
+nodes of that second graph, in the same order; each is dropped as soon as it is handed out.
 
-References run one way here too: nodes hold the frame, the frame holds the function and its
-arguments, and knows by weak references which values are still wanted.
+References go one way here too: nodes hold the frame, the frame holds the function and its
+arguments, and tracks by weak references which values are still needed.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _step(node: Node, arrays: list[Any]) -> RecordedOp:
 
 
 class RecomputedArray(Absent):
-    """Stands for an array that a frame can bring; alive as long as a node may ask for it."""
+    """Placeholder for an array that a frame can recompute; alive while a node may request it."""
 
     __slots__ = ("__weakref__", "frame", "index")
 
@@ -102,7 +102,7 @@ class RecomputedArray(Absent):
         self.frame, self.index = frame, index
 
     def present(self) -> np.ndarray | None:
-        """The array, after the function ran again and before a walk uses it."""
+        """The array, after recomputation and before a walk uses it."""
         value = self.frame.recomputed.get(self.index)
         return None if isinstance(value, Exception) else value
 
@@ -122,7 +122,7 @@ def _pack(handle: RecomputedArray, array: np.ndarray) -> Packed:
 
 
 class Inputs(Node):
-    """The tensors that a checkpointed function was given, saved like those of an operation."""
+    """The tensor arguments of a checkpointed function, saved like an operation's inputs."""
 
     __slots__ = ("inner", "s_tensors")
 
@@ -140,7 +140,7 @@ class Inputs(Node):
         ]
 
     def arrays(self) -> list[np.ndarray]:
-        """The tensors' arrays, brought back by whoever has them."""
+        """The tensors' arrays, unpacked if necessary."""
         return [a.restored(self, "s_tensors") if type(a) is Packed else a for a in self.s_tensors]
 
 
@@ -150,8 +150,8 @@ Inputs.__name__ = Inputs.__qualname__ = "Checkpoint"
 class Arguments:
     """The arguments of a call, the tensors among them kept as arrays and edges.
 
-    A tensor that still lives, unchanged, is given out itself. To hold it would close a cycle
-    where the function's result is written into it.
+    A tensor that is still alive and unchanged is passed itself. Holding it would create a cycle
+    if the function's result is written into it.
     """
 
     def __init__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -170,7 +170,7 @@ class Arguments:
             site.recorded(self.node)
 
     def restore(self) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments again. SavedTensorOverwrittenError if one was written to since."""
+        """Restore the arguments. SavedTensorOverwrittenError if one was written to since."""
         values, node = list(self.values), self.node
         saved = zip(self.at, node.arrays(), node.inner, self.refs, strict=True)
         for k, (i, array, edge, ref) in enumerate(saved):
@@ -205,7 +205,7 @@ thread_states.append(group)
 
 
 class Frame:
-    """One call of a checkpointed function: how to run it again, and what is wanted of that."""
+    """One call of a checkpointed function: how to rerun it, and which values are needed."""
 
     def __init__(
         self,
@@ -226,7 +226,7 @@ class Frame:
         self.complete = False
         self.steps: list[RecordedOp] = []
         self.handles: list[weakref.ref[RecomputedArray]] = []
-        self.recomputed: dict[int, Any] = {}  # from the latest run: arrays, or why there is none
+        self.recomputed: dict[int, Any] = {}  # from the latest run: arrays, or an error
         self.group: Any = None
 
     def recorded(self, node: Node) -> Node:
@@ -246,7 +246,7 @@ class Frame:
         """Operations of the first run are computed."""
 
     def array(self, index: int) -> np.ndarray:
-        """A value that a node saved; given out once, so that it goes as the walk goes on."""
+        """A value that a node saved; handed out once, so that it is freed as the walk proceeds."""
         if index not in self.recomputed:
             self._enter_group()
             self._run_again()
@@ -267,7 +267,7 @@ class Frame:
         self.group = group.current
 
     def _run_again(self) -> None:
-        """Run the function again, up to the last value that is wanted, and collect."""
+        """Rerun the function up to the last value needed, and collect the values."""
         args, kwargs = self.arguments.restore()
         alive = [i for i, handle in enumerate(self.handles) if handle() is not None]
         most = alive[-1] + 1 if self.early_stop else None
@@ -306,7 +306,7 @@ class Frame:
 
 
 def _steps_until(steps: list[RecordedOp], count: int) -> int:
-    """How many steps there are up to the one that saved the last of `count` values."""
+    """The number of steps up to the one that saved the last of `count` values."""
     for k, step in enumerate(steps):
         count -= len(step.saved)
         if count <= 0 and step.saved:
@@ -322,7 +322,7 @@ def uncomputed_node(
     aux: Mapping[str, Any],
     shape: tuple[int, ...],
 ) -> Node:
-    """The node of an operation that is not computed: its result is known, or not wanted."""
+    """The node of an operation that is not computed: its result is known, or not needed."""
     edges = {
         i: x._edge for i, x in zip(op.inputs, inputs, strict=True)
         if type(x) in concrete and op.rules[i] is not None and x._edge is not None
@@ -338,7 +338,7 @@ def uncomputed_node(
 
 
 class EnoughError(BaseException):
-    """Ends a second run that has all that is wanted; no `except Exception` stops it."""
+    """Ends a second run that has everything needed; not caught by `except Exception`."""
 
     def __init__(self, run: SecondRun) -> None:
         self.run = run
@@ -348,14 +348,14 @@ class SecondRun:
     """Collects what nodes save while a function runs again."""
 
     def __init__(self, steps: Sequence[RecordedOp], most: int | None) -> None:
-        self.most = most  # how many values are wanted; None for all there are
+        self.most = most  # the number of values needed; None for all
         self.last = steps[-1] if most is not None else None  # what saved the last of them
         self.before = len(steps) - 1  # how many operations come before that one
         self.steps: list[RecordedOp] = []
         self.saved: list[tuple[Node, SavedSlot]] = []
 
     def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
-        """End here if nothing is wanted of an operation but its inputs; None: compute it."""
+        """End here if only an operation's inputs are needed; None: compute it."""
         last = self.last
         if last is None or len(self.steps) != self.before or op.node is not last.kind:
             return None
@@ -405,7 +405,7 @@ def first_run(
     kwargs: Mapping[str, Any],
     context: AbstractContextManager[Any],
 ) -> Any:
-    """Call a checkpointed function, which leaves what it saves to the frame."""
+    """Call a checkpointed function, whose saved values go to the frame."""
     with _saver(frame), context:
         result = frame.function(*args, **kwargs)
         frame.complete = True

@@ -1,4 +1,4 @@
-"""Checkpoints as an operation whose backward runs the function again, and a backward of that."""
+"""Reentrant checkpoints: an operation whose backward reruns the function and backpropagates."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 class CheckpointFunction(Function):
-    """``checkpoint(..., use_reentrant=True)`` as a function with a derivative of its own.
+    """``checkpoint(..., use_reentrant=True)`` as a function with a custom derivative.
 
     >>> import wengert
     >>> from wengert.utils.checkpoint import CheckpointFunction
@@ -111,7 +111,7 @@ def _detached_inputs(ctx: FunctionCtx) -> tuple[Any, ...]:
 
 
 class _OfWholeWalks(FunctionNode):
-    """Refuses walks that are to reach chosen inputs only: the one inside reaches all leaves."""
+    """Refuses walks restricted to given inputs: the inner one reaches all leaves."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
-"""Selective checkpoints: a policy says, operation by operation, whose results are kept.
+"""Selective checkpoints: a policy decides per operation whether its results are kept.
 
 In the first run each result of an operation that the policy wants to save goes to a store;
-in the second run the operation is not computed again, its node is made of that result.
+in the second run the operation is not recomputed, but its node is made from that result.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from wengert.core.signals import call_despite_signals, without_entry_signals
 from wengert.core.tensor import Node, mode, tick, wrap
 from wengert.ops.op import Op
 
-# Operations whose policy is not asked for (functions, as a policy would get them).
+# Operations for which no policy is consulted (functions, as a policy would get them).
 SAC_IGNORED_OPS: set[Any] = set()
 
 
 class CheckpointPolicy(enum.Enum):
-    """What becomes of an operation's result in a selective checkpoint.
+    """What to do with an operation's result in a selective checkpoint.
 
-    The results of `MUST_SAVE` and `PREFER_SAVE` are kept, all others are computed again.
+    Results with `MUST_SAVE` or `PREFER_SAVE` are kept, all others are recomputed.
 
     >>> from wengert.utils.checkpoint import CheckpointPolicy
     >>> CheckpointPolicy.MUST_SAVE
@@ -52,7 +52,7 @@ Policy = Callable[..., CheckpointPolicy | bool]
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told beside the operation and its arguments.
+    """Passed to a policy along with the operation and its arguments.
 
     Attributes:
         is_recompute: False; policies are asked in the first run only.
@@ -80,7 +80,7 @@ Store = dict[Op, list[_Entry | None]]
 
 
 class _Selecting:
-    """A context that is asked before operations run, and leaves nodes to the saver around it."""
+    """A context consulted before operations run, which leaves nodes to the enclosing saver."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -105,7 +105,7 @@ class _Selecting:
 
 
 class _Keeping(_Selecting):
-    """The first run: asks the policy, and keeps what it wants to save."""
+    """The first run: consults the policy, and keeps results accordingly."""
 
     def __init__(self, policy: Policy, store: Store) -> None:
         super().__init__(store)
@@ -130,7 +130,7 @@ class _Keeping(_Selecting):
             saves = self._ask(op, function, inputs, params, wrap(result._array))
         finally:
             self.asking, mode.site = False, site
-        # A view costs nothing to make again, and would keep the whole of its memory.
+        # A view costs nothing to recreate, and would keep all of its memory alive.
         entry = _Entry(result._array, self.aux, tick()) if saves and not op.view else None
         self.store[op].append(entry)
         return result
@@ -151,7 +151,7 @@ class _Keeping(_Selecting):
 
 
 class _Serving(_Selecting):
-    """The second run: gives out what was kept."""
+    """The second run: hands out the kept results."""
 
     def __init__(self, store: Store, allow_mutation: bool) -> None:
         super().__init__(store)
@@ -202,7 +202,7 @@ def _check_unwritten(entry: _Entry, op: Op) -> None:
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Policy | list[Any], allow_cache_entry_mutation: bool = False
 ) -> tuple[Any, Any]:
-    """The two contexts of a checkpoint that keeps some results: for `context_fn`.
+    """Return the contexts of a checkpoint that keeps some results, for `context_fn`.
 
     Args:
         policy_fn_or_list: called as ``policy(ctx, op, *args, **kwargs)`` after each operation

@@ -1,4 +1,4 @@
-"""Random states around a recomputation, and what PyTorch has for those of other devices."""
+"""Random states around a recomputation, and PyTorch's functions for other devices."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def set_device_states(
 
 @contextmanager
 def random_state(state: Tensor | None) -> Iterator[None]:
-    """Run with an earlier state of the default generator; afterwards it goes on where it was."""
+    """Run with an earlier state of the default generator, restoring the current one afterwards."""
     if state is None:
         yield
         return

@@ -145,7 +145,7 @@ class TensorMethods:
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
         """In-place form of `addbmm`."""
     def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: complex = 1) -> Tensor:
-        """``input + value * tensor1 / tensor2``, with broadcasting; for floating-point tensors."""
+        """``input + value * tensor1 / tensor2``, with broadcasting; floating-point only."""
     def addcdiv_(self, tensor1: Operand, tensor2: Operand, *, value: complex = 1) -> Tensor:
         """In-place form of `addcdiv`."""
     def addcmul(self, tensor1: Operand, tensor2: Operand, *, value: complex = 1) -> Tensor:
@@ -181,7 +181,7 @@ class TensorMethods:
     def any(self, dim: Dims | None = None, keepdim: _bool = False) -> Tensor:
         """Whether any element over `dim` is non-zero: bool, or uint8 for uint8."""
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
-        """Replace each element by what the function makes of it; slow."""
+        """Replace each element by a function of it; slow."""
     def arccos(self) -> Tensor:
         """Inverse of `cos`; NaN outside [-1, 1]."""
     def arccos_(self) -> Tensor:
@@ -221,9 +221,9 @@ class TensorMethods:
     def as_strided(self, size: tuple[_int, ...], stride: tuple[_int, ...], storage_offset: _int | None = None) -> Tensor:
         """A view of the input's memory with the given shape, strides and offset, in elements."""
     def as_strided_scatter(self, src: Tensor, size: tuple[_int, ...], stride: tuple[_int, ...], storage_offset: _int | None = None) -> Tensor:
-        """A copy of the input with `src` in the place of what `as_strided` would show."""
+        """A copy of the input with the elements `as_strided` would select replaced by `src`."""
     def as_subclass(self, cls: _type[Tensor]) -> Tensor:
-        """This tensor as an instance of a subclass of Tensor: the same memory, the same graph."""
+        """Return this tensor as an instance of a Tensor subclass, with the same memory and graph."""
     def asin(self) -> Tensor:
         """Inverse of `sin`; NaN outside [-1, 1]."""
     def asin_(self) -> Tensor:
@@ -245,29 +245,29 @@ class TensorMethods:
     def atanh_(self) -> Tensor:
         """In-place form of `atanh`."""
     def backward(self, gradient: Tensor | None = None, retain_graph: _bool | str | None = None, create_graph: _bool = False, inputs: Any = None, retain_variables: _bool | None = None) -> None:
-        """Add the gradient of this tensor to the `.grad` of the leaves that it was computed from."""
+        """Add the gradient of this tensor to the `.grad` of the leaves it was computed from."""
     def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
         """beta * input + alpha * bmm(batch1, batch2); `input` broadcasts, beta=0 leaves it out."""
     def baddbmm_(self, batch1: Operand, batch2: Operand, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
         """In-place form of `baddbmm`."""
     def bernoulli(self, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-        """0 or 1: 1 with the probability that stands in `input`, or else `p` everywhere."""
+        """0 or 1: 1 with the probability in `input`, or `p` everywhere."""
     def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
         """Fill with 1 where a draw succeeds, with probability `p`, and 0 elsewhere."""
     def bfloat16(self, memory_format: Any = ...) -> Tensor:
         """This tensor as torch.bfloat16; itself where it already is."""
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
-        """How often each number from 0 on occurs in a 1-D tensor of integers, or the sum of weights."""
+        """The count (or sum of weights) of each number from 0 in a 1-D tensor of integers."""
     def bitwise_and(self, other: Operand) -> Tensor:
         """Bits that are set in both; the operator ``&``."""
     def bitwise_and_(self, other: Operand) -> Tensor:
         """In-place form of `bitwise_and`."""
     def bitwise_left_shift(self, other: Operand) -> Tensor:
-        """Bits moved up; 0 where the shift is negative or not below the width. The operator ``<<``."""
+        """Bits shifted left; 0 where the shift is negative or not below the width. The operator ``<<``."""
     def bitwise_left_shift_(self, other: Operand) -> Tensor:
         """In-place form of `bitwise_left_shift`."""
     def bitwise_not(self) -> Tensor:
-        """Every bit turned over, or the negation of booleans; the operator ``~``."""
+        """Every bit inverted, or the negation of booleans; the operator ``~``."""
     def bitwise_not_(self) -> Tensor:
         """In-place form of `bitwise_not`."""
     def bitwise_or(self, other: Operand) -> Tensor:
@@ -275,11 +275,11 @@ class TensorMethods:
     def bitwise_or_(self, other: Operand) -> Tensor:
         """In-place form of `bitwise_or`."""
     def bitwise_right_shift(self, other: Operand) -> Tensor:
-        """Bits moved down, keeping the sign; shifts out of range shift everything out."""
+        """Bits shifted right, keeping the sign; shifts out of range shift everything out."""
     def bitwise_right_shift_(self, other: Operand) -> Tensor:
         """In-place form of `bitwise_right_shift`."""
     def bitwise_xor(self, other: Operand) -> Tensor:
-        """Bits that are set in one of the two; the operator ``^``."""
+        """Bits that are set in exactly one; the operator ``^``."""
     def bitwise_xor_(self, other: Operand) -> Tensor:
         """In-place form of `bitwise_xor`."""
     def bmm(self, mat2: Operand) -> Tensor:
@@ -311,17 +311,17 @@ class TensorMethods:
     def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor:
         """X of A @ X = input, for A given by its Cholesky factor `input2` (L, or U with `upper`)."""
     def chunk(self, chunks: _int, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
-        """At most `chunks` parts of one size along a dimension; the last may be smaller."""
+        """Split along a dimension into at most `chunks` equal parts; the last may be smaller."""
     def clamp(self, min: Any = None, max: Any = None) -> Tensor:
         """Elements limited to [min, max]; the bounds are both numbers or both tensors, or None."""
     def clamp_(self, min: Any = None, max: Any = None) -> Tensor:
         """In-place form of `clamp`."""
     def clamp_max(self, max: Any) -> Tensor:
-        """Elements that are at most `max`, a number or a tensor."""
+        """Elements limited from above by `max`, a number or a tensor."""
     def clamp_max_(self, max: Any) -> Tensor:
         """In-place form of `clamp_max`."""
     def clamp_min(self, min: Any) -> Tensor:
-        """Elements that are at least `min`, a number or a tensor."""
+        """Elements limited from below by `min`, a number or a tensor."""
     def clamp_min_(self, min: Any) -> Tensor:
         """In-place form of `clamp_min`."""
     def clip(self, min: Any = None, max: Any = None) -> Tensor:
@@ -337,15 +337,15 @@ class TensorMethods:
     def conj(self) -> Tensor:
         """Complex conjugate of each element; a real tensor is returned as it is."""
     def conj_physical(self) -> Tensor:
-        """The same as `conj`: conjugates are always computed at once here."""
+        """As `conj`: conjugates are always computed eagerly here."""
     def conj_physical_(self) -> Tensor:
         """In-place form of `conj_physical`."""
     def contiguous(self, memory_format: Any = None) -> Tensor:
-        """The input itself where its memory is in the order of its shape, else such a copy."""
+        """The input itself if it is contiguous, otherwise a contiguous copy."""
     def copy_(self, other: Any, non_blocking: _bool = False) -> Tensor:
         """Copy the elements of `other`, broadcast and converted, into this tensor."""
     def copysign(self, other: Operand) -> Tensor:
-        """The size of `input` with the sign of `other`; signed zeros count."""
+        """The magnitude of `input` with the sign of `other`; signed zeros count."""
     def copysign_(self, other: Operand) -> Tensor:
         """In-place form of `copysign`."""
     def corrcoef(self) -> Tensor:
@@ -369,11 +369,11 @@ class TensorMethods:
     def crow_indices(self) -> Tensor:
         """Where each row (of blocks) of a tensor in CSR or BSR begins among the column indices."""
     def cuda(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> Tensor:
-        """AssertionError, as in a PyTorch without CUDA."""
+        """Raise AssertionError, as in a PyTorch without CUDA."""
     def cummax(self, dim: _int = ..., *, axis: _int | None = None) -> ValuesIndices:
-        """Running maximum along `dim`, and where it was last met."""
+        """Running maximum along `dim`, and the index of its latest occurrence."""
     def cummin(self, dim: _int = ..., *, axis: _int | None = None) -> ValuesIndices:
-        """Running minimum along `dim`, and where it was last met."""
+        """Running minimum along `dim`, and the index of its latest occurrence."""
     def cumprod(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None) -> Tensor:
         """Running product along `dim`; integers and booleans give int64."""
     def cumprod_(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None) -> Tensor:
@@ -395,9 +395,9 @@ class TensorMethods:
     def dense_dim(self) -> _int:
         """How many dimensions, the last ones, are dense."""
     def det(self) -> Tensor:
-        """The determinant of each square matrix. Its gradient is right where it is zero as well."""
+        """The determinant of each square matrix. Its gradient is correct for singular matrices, too."""
     def detach(self) -> Tensor:
-        """The same memory, cut off from the graph."""
+        """Return a tensor with the same memory, cut off from the graph."""
     def detach_(self) -> Tensor:
         """Cut this tensor off from the graph, in place. RuntimeError for a view."""
     @property
@@ -405,15 +405,15 @@ class TensorMethods:
     def diag(self, diagonal: _int = 0) -> Tensor:
         """The diagonal of a matrix as a vector, or a matrix with a vector as its diagonal."""
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-        """Square matrices of zeros with the input's last dimension as their diagonals."""
+        """Matrices with the input's last dimension on their diagonals, zero elsewhere."""
     def diagflat(self, offset: _int = 0) -> Tensor:
         """A matrix with the elements of the input, in flat order, as its diagonal."""
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """The diagonal over two dimensions as a view; it becomes the last dimension."""
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-        """A copy of the input with `src` in the place of a `diagonal`."""
+        """A copy of the input with a `diagonal` replaced by `src`."""
     def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, axis: _int | None = None) -> Tensor:
-        """The n-th difference along `dim`, of the input with `prepend` and `append` put to its ends."""
+        """The n-th difference along `dim`, of the input with `prepend` and `append` added at its ends."""
     def digamma(self) -> Tensor:
         """The derivative of `lgamma`."""
     def digamma_(self) -> Tensor:
@@ -443,7 +443,7 @@ class TensorMethods:
     def eig(self, **kwargs: Any) -> Any:
         """RuntimeError: eigenvalues are found otherwise, see the error."""
     def element_size(self) -> _int:
-        """Bytes an element."""
+        """Bytes per element."""
     def eq(self, other: Operand) -> Tensor:
         """Whether elements are equal; NaN equals nothing."""
     def eq_(self, other: Operand) -> Tensor:
@@ -471,7 +471,7 @@ class TensorMethods:
     def exp_(self) -> Tensor:
         """In-place form of `exp`."""
     def expand(self, *sizes: Any, **named: Any) -> Tensor:
-        """A view in which dimensions of length 1 repeat to the given lengths; -1 keeps a length."""
+        """A view with dimensions of length 1 repeated to the given lengths; -1 keeps a length."""
     def expand_as(self, other: Tensor) -> Tensor:
         """The input expanded to the shape of `other`."""
     def expm1(self) -> Tensor:
@@ -481,9 +481,9 @@ class TensorMethods:
     def exponential_(self, lambd: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """Fill with numbers of the exponential distribution of this rate."""
     def fill_(self, value: Any) -> Tensor:
-        """Set all elements to a number, or to that of a 0-d tensor."""
+        """Set all elements to a number or the value of a 0-d tensor."""
     def fill_diagonal_(self, fill_value: _float, wrap: _bool = False) -> Tensor:
-        """Write a number to the main diagonal; `wrap` starts it anew below a tall matrix's first."""
+        """Write a number to the main diagonal; `wrap` repeats it down a tall matrix."""
     def fix(self) -> Tensor:
         """Each element without its fractional part."""
     def fix_(self) -> Tensor:
@@ -511,11 +511,11 @@ class TensorMethods:
     def floor_divide_(self, other: Any) -> Tensor:
         """In-place form of `floor_divide`."""
     def fmax(self, other: Operand) -> Tensor:
-        """The larger of two elements; a number is preferred to NaN."""
+        """The larger of two elements; NaN only if both are."""
     def fmin(self, other: Operand) -> Tensor:
-        """The smaller of two elements; a number is preferred to NaN."""
+        """The smaller of two elements; NaN only if both are."""
     def fmod(self, other: Operand) -> Tensor:
-        """What truncated division leaves; it has the sign of the dividend."""
+        """Remainder of truncated division; it has the sign of the dividend."""
     def fmod_(self, other: Operand) -> Tensor:
         """In-place form of `fmod`."""
     def frac(self) -> Tensor:
@@ -523,7 +523,7 @@ class TensorMethods:
     def frac_(self) -> Tensor:
         """In-place form of `frac`."""
     def frexp(self) -> Any:
-        """Mantissas with sizes in [0.5, 1), and exponents of two (int32)."""
+        """Mantissas with magnitudes in [0.5, 1), and exponents of two (int32)."""
     def gather(self, dim: _int, index: Operand, *, sparse_grad: _bool = False) -> Tensor:
         """For each element of `index`, the input's element at that place along `dim`."""
     def gcd(self, other: Operand) -> Tensor:
@@ -537,7 +537,7 @@ class TensorMethods:
     def geometric_(self, p: _float, *, generator: Generator | None = None) -> Tensor:
         """Fill with numbers of trials until the first success, of probability `p`."""
     def geqrf(self) -> Any:
-        """A QR factorization as LAPACK leaves it, for `linalg.householder_product`; no derivative."""
+        """A QR factorization in LAPACK's packed form, for `linalg.householder_product`; no derivative."""
     def ger(self, vec2: Tensor) -> Tensor:
         """The same as `outer`."""
     def get_device(self) -> _int:
@@ -575,7 +575,7 @@ class TensorMethods:
     def hsplit(self, indices_or_sections: _int | Sequence[_int]) -> tuple[Tensor, ...]:
         """`tensor_split` into equal parts along the columns (a vector's only dimension)."""
     def hypot(self, other: Operand) -> Tensor:
-        """The hypotenuse ``sqrt(input**2 + other**2)``, without overflow on the way."""
+        """The hypotenuse ``sqrt(input**2 + other**2)``, without intermediate overflow."""
     def hypot_(self, other: Operand) -> Tensor:
         """In-place form of `hypot`."""
     def i0(self) -> Any:
@@ -595,15 +595,15 @@ class TensorMethods:
     @imag.setter
     def imag(self, value: Tensor) -> None: ...
     def index_add(self, dim: _int, index: Operand, source: Operand, *, alpha: complex = 1) -> Tensor:
-        """A copy of the input with the slices of `source`, times `alpha`, added at index places."""
+        """A copy of the input with the slices of `source`, times `alpha`, added at the indices."""
     def index_add_(self, dim: _int, index: Operand, source: Operand, *, alpha: complex = 1) -> Tensor:
         """In-place form of `index_add`."""
     def index_copy(self, dim: _int, index: Operand, source: Operand) -> Tensor:
-        """A copy of the input with the slices of `source` at index places (int64)."""
+        """A copy of the input with the slices of `source` at the indices (int64)."""
     def index_copy_(self, dim: _int, index: Operand, source: Operand) -> Tensor:
         """In-place form of `index_copy`."""
     def index_fill(self, dim: _int = ..., index: Tensor = ..., value: Any = ..., *, axis: _int | None = None) -> Tensor:
-        """A copy of the input with one value, a number or a 0-d tensor, in the slices at an index."""
+        """A copy of the input with the slices at the indices filled with a number or 0-d tensor."""
     def index_fill_(self, dim: _int = ..., index: Tensor = ..., value: Any = ..., *, axis: _int | None = None) -> Tensor:
         """In-place form of `index_fill`."""
     def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
@@ -611,11 +611,11 @@ class TensorMethods:
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place form of `index_put`."""
     def index_reduce(self, dim: _int = ..., index: Tensor = ..., source: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None) -> Tensor:
-        """A copy of the input with the slices of `source` combined at index places."""
+        """A copy of the input with the slices of `source` reduced into it at the indices."""
     def index_reduce_(self, dim: _int = ..., index: Tensor = ..., source: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None) -> Tensor:
         """In-place form of `index_reduce`."""
     def index_select(self, dim: _int, index: Operand) -> Tensor:
-        """The slices of a dimension at the places of an index vector (int64 or int32)."""
+        """The slices of a dimension selected by an index vector (int64 or int32)."""
     def indices(self) -> Tensor:
         """The indices (sparse dimensions, values) of a coalesced tensor in COO."""
     def inner(self, other: Tensor) -> Tensor:
@@ -629,9 +629,9 @@ class TensorMethods:
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
     def is_conj(self) -> _bool:
-        """False: conjugation is carried out, never put off."""
+        """False: conjugation is never lazy."""
     def is_contiguous(self, memory_format: Any = ...) -> _bool:
-        """Whether the elements lie densely in memory, in the order of the dimensions."""
+        """Whether the elements are dense in memory, in the order of the dimensions."""
     @property
     def is_cpu(self) -> Any: ...
     @property
@@ -649,11 +649,11 @@ class TensorMethods:
     @property
     def is_mps(self) -> Any: ...
     def is_neg(self) -> _bool:
-        """False: negation is carried out, never put off."""
+        """False: negation is never lazy."""
     @property
     def is_nested(self) -> Any: ...
     def is_nonzero(self) -> _bool:
-        """Whether the one element is not zero; RuntimeError unless there is exactly one."""
+        """Whether the single element is nonzero; RuntimeError unless there is exactly one."""
     def is_pinned(self, device: Any = None) -> _bool:
         """False: there is no accelerator to pin memory for."""
     @property
@@ -661,7 +661,7 @@ class TensorMethods:
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether another tensor has the same shape."""
     def is_set_to(self, tensor: Tensor) -> _bool:
-        """Whether another tensor shows the same memory in the same way."""
+        """Whether another tensor is the same view of the same memory."""
     def is_shared(self) -> _bool:
         """Whether `share_memory_` moved the elements to shared memory."""
     def is_signed(self) -> _bool:
@@ -689,11 +689,11 @@ class TensorMethods:
     def istft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
         """The signal whose `stft` comes closest to `input`; its inverse, with the same arguments."""
     def item(self) -> Any:
-        """The one element as a Python number; RuntimeError unless there is exactly one."""
+        """Return the single element as a Python number; RuntimeError unless there is exactly one."""
     @property
     def itemsize(self) -> Any: ...
     def kron(self, other: Tensor) -> Tensor:
-        """Kronecker product: `other`, scaled by each element of `input` and laid out in its place."""
+        """Kronecker product: each element of `input` replaced by the product of it and `other`."""
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None) -> ValuesIndices:
         """The k-th smallest element along `dim` (k counts from 1) and its index."""
     @property
@@ -711,7 +711,7 @@ class TensorMethods:
     def le_(self, other: Operand) -> Tensor:
         """In-place form of `le`."""
     def lerp(self, end: Tensor, weight: Any) -> Tensor:
-        """``input + weight * (end - input)``; the tensors have one dtype."""
+        """``input + weight * (end - input)``; all tensors must have the same dtype."""
     def lerp_(self, end: Tensor, weight: Any) -> Tensor:
         """In-place form of `lerp`."""
     def less(self, other: Operand) -> Tensor:
@@ -747,13 +747,13 @@ class TensorMethods:
     def log_softmax(self, dim: _int = ..., dtype: DType | None = None, *, axis: _int | None = None) -> Tensor:
         """The logarithm of `softmax` along `dim`, finite where softmax would round to zero."""
     def logaddexp(self, other: Operand) -> Tensor:
-        """``log(exp(input) + exp(other))``, without overflow on the way."""
+        """``log(exp(input) + exp(other))``, without intermediate overflow."""
     def logaddexp2(self, other: Operand) -> Tensor:
-        """``log2(2**input + 2**other)``, without overflow on the way."""
+        """``log2(2**input + 2**other)``, without intermediate overflow."""
     def logcumsumexp(self, dim: _int) -> Tensor:
         """Logarithm of the running sum of exponentials along `dim`."""
     def logdet(self) -> Tensor:
-        """The logarithm of the determinant; nan where that is negative."""
+        """The logarithm of the determinant; nan if that is negative."""
     def logical_and(self, other: Operand) -> Tensor:
         """Whether both elements are nonzero."""
     def logical_and_(self, other: Operand) -> Tensor:
@@ -767,7 +767,7 @@ class TensorMethods:
     def logical_or_(self, other: Operand) -> Tensor:
         """In-place form of `logical_or`."""
     def logical_xor(self, other: Operand) -> Tensor:
-        """Whether one of the two elements is nonzero, and only one."""
+        """Whether exactly one of the two elements is nonzero."""
     def logical_xor_(self, other: Operand) -> Tensor:
         """In-place form of `logical_xor`."""
     def logit(self, eps: _float | None = None) -> Tensor:
@@ -787,13 +787,13 @@ class TensorMethods:
     def lu(self, pivot: _bool = True, get_infos: _bool = False) -> tuple[Tensor, ...]:
         """`linalg.lu_factor` under its old name; with `get_infos`, `linalg.lu_factor_ex`."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-        """X of A @ X = input, for what `linalg.lu_factor` made of A."""
+        """X of A @ X = input, for the result of `linalg.lu_factor` of A."""
     @property
     def mH(self) -> Tensor: ...
     @property
     def mT(self) -> Any: ...
     def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-        """Replace each element by what the function makes of it and of that of `other`; slow."""
+        """Replace each element by a function of it and the one in `other`; slow."""
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
         """A copy with `value`, a number or a 0-d tensor, where `mask` is true."""
     def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
@@ -815,7 +815,7 @@ class TensorMethods:
     def maximum(self, other: Operand) -> Tensor:
         """The larger of two elements; NaN if either is. Equal elements share the gradient."""
     def mean(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
-        """Mean over `dim`, or over everything; nan where there is nothing."""
+        """Mean over `dim`, or over everything; nan for an empty tensor."""
     def median(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor | ValuesIndices:
         """The median (the lower of two), nan if there is a nan; along `dim` with its index."""
     def min(self, dim: _int | Tensor | None = None, keepdim: _bool = False, *, other: Tensor | None = None, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor | ValuesIndices:
@@ -829,7 +829,7 @@ class TensorMethods:
     def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """As `movedim`."""
     def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-        """The input with the dimensions `source` at the places `destination`, the others in order."""
+        """Move the dimensions `source` to the positions `destination`; the others stay in order."""
     def msort(self) -> Tensor:
         """The elements sorted along the first dimension."""
     def mul(self, other: Operand) -> Tensor:
@@ -837,7 +837,7 @@ class TensorMethods:
     def mul_(self, other: Operand) -> Tensor:
         """In-place form of `mul`."""
     def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-        """Indices drawn from each row with probabilities in proportion to its weights."""
+        """Indices drawn from each row with probabilities proportional to its weights."""
     def multiply(self, other: Operand) -> Tensor:
         """Product, element by element, with broadcasting."""
     def multiply_(self, other: Operand) -> Tensor:
@@ -851,19 +851,19 @@ class TensorMethods:
     @property
     def name(self) -> Any: ...
     def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
-        """NaN and infinities replaced: by 0, the largest and the smallest number, or as given."""
+        """Replace NaN and infinities by 0, the largest and the smallest number, or given values."""
     def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
         """In-place form of `nan_to_num`."""
     def nanmean(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
-        """Mean over `dim` of what is not nan."""
+        """Mean over `dim`, ignoring nan."""
     def nanmedian(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor | ValuesIndices:
-        """The median of what is not nan; along `dim` with its index."""
+        """The median, ignoring nan; along `dim` with its index."""
     def nanquantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool | None = None) -> Tensor:
-        """The q-quantiles of what is not nan."""
+        """The q-quantiles, ignoring nan."""
     def nansum(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
-        """Sum over `dim` that counts nan as zero."""
+        """Sum over `dim`, treating nan as zero."""
     def narrow(self, dim: _int = ..., start: Any = ..., length: _int = ..., *, axis: _int | None = None) -> Tensor:
-        """`length` slices of a dimension from `start` on, as a view."""
+        """`length` slices of a dimension starting at `start`, as a view."""
     @property
     def nbytes(self) -> Any: ...
     @property
@@ -889,17 +889,17 @@ class TensorMethods:
     def new_empty(self, *size: Any, **options: Any) -> Tensor:
         """A tensor of this size whose elements are not set, in this tensor's dtype."""
     def new_empty_strided(self, size: Any, stride: Any, **options: Any) -> Tensor:
-        """A tensor of this size, these strides, and this tensor's dtype; elements are not set."""
+        """A tensor of this size, these strides, and this tensor's dtype; elements are uninitialized."""
     def new_full(self, size: Any, fill_value: Any, **options: Any) -> Tensor:
-        """A tensor of one value, in this tensor's dtype."""
+        """Create a tensor filled with one value, in this tensor's dtype."""
     def new_ones(self, *size: Any, **options: Any) -> Tensor:
         """A tensor of this size whose elements are one, in this tensor's dtype."""
     def new_tensor(self, data: Any, **options: Any) -> Tensor:
-        """A tensor of the data, which is copied, in this tensor's dtype."""
+        """Create a tensor from data, which is copied, in this tensor's dtype."""
     def new_zeros(self, *size: Any, **options: Any) -> Tensor:
         """A tensor of this size whose elements are zero, in this tensor's dtype."""
     def nextafter(self, other: Operand) -> Tensor:
-        """The number of the same dtype that follows each element on the way to `other`."""
+        """The next representable number after each element in the direction of `other`."""
     def nextafter_(self, other: Operand) -> Tensor:
         """In-place form of `nextafter`."""
     def nonzero(self, *, as_tuple: _bool = False) -> Any:
@@ -917,7 +917,7 @@ class TensorMethods:
     def numel(self) -> _int:
         """The number of elements."""
     def numpy(self, *, force: _bool = False) -> np.ndarray:
-        """The tensor's memory as a NumPy array."""
+        """Return the tensor's memory as a NumPy array."""
     def outer(self, vec2: Operand) -> Tensor:
         """Products of each element of one 1-D tensor with each of another."""
     @property
@@ -925,7 +925,7 @@ class TensorMethods:
     def permute(self, *sizes: Any, **named: Any) -> Tensor:
         """The dimensions in another order, as a view."""
     def pin_memory(self, device: Any = None) -> Tensor:
-        """RuntimeError, as in a PyTorch without an accelerator."""
+        """Raise RuntimeError, as in a PyTorch without an accelerator."""
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """The pseudoinverse; singular values within `rcond` times the largest count as zero."""
     def polygamma(self, n: _int) -> Tensor:
@@ -939,17 +939,17 @@ class TensorMethods:
     def pow_(self, exponent: Any) -> Tensor:
         """In-place form of `pow`."""
     def prelu(self, weight: Tensor) -> Tensor:
-        """x where positive, else ``weight * x``; `weight` has one element, or one a channel."""
+        """x where positive, else ``weight * x``; `weight` has one element, or one per channel."""
     def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor:
         """Product over one dimension, or of everything; integers and booleans give int64."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
-        """A copy of the input with the elements of `source` at places in flat order, or added there."""
+        """A copy of the input with the elements of `source` written at, or added to, flat positions."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place form of `put`."""
     def qr(self, some: _bool = True) -> Any:
         """Q and R of input = Q @ R: orthonormal columns, and an upper triangle."""
     def quantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool | None = None) -> Tensor:
-        """The q-quantiles along `dim`, or of everything; nan where there is a nan."""
+        """The q-quantiles along `dim`, or of everything; nan if there is a nan."""
     def rad2deg(self) -> Tensor:
         """Radians to degrees."""
     def rad2deg_(self) -> Tensor:
@@ -957,7 +957,7 @@ class TensorMethods:
     def random_(self, *bounds: _int, generator: Generator | None = None, **named: _int) -> Tensor:
         """Fill with integers: ``random_()``, ``random_(to)``, ``random_(from, to)``."""
     def ravel(self) -> Tensor:
-        """The elements in one dimension, side by side: a view of what is contiguous, else a copy."""
+        """The elements in one contiguous dimension: a view if the input is contiguous, else a copy."""
     @property
     def real(self) -> Tensor: ...
     @real.setter
@@ -969,7 +969,7 @@ class TensorMethods:
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(grad)` whenever the gradient of this tensor is computed."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call `hook(tensor)` after the gradient of this leaf was added to `.grad`."""
+        """Call `hook(tensor)` after the gradient of this leaf has been added to `.grad`."""
     def reinforce(self, reward: Any) -> None:
         """RuntimeError: `distributions` have the log-probabilities of samples."""
     def relu(self, inplace: _bool = False) -> Tensor:
@@ -977,15 +977,15 @@ class TensorMethods:
     def relu_(self, inplace: _bool = False) -> Tensor:
         """In-place form of `relu`."""
     def remainder(self, other: Operand) -> Tensor:
-        """What floor division leaves, the operator ``%``; it has the sign of the divisor."""
+        """Remainder of floor division, the operator ``%``; it has the sign of the divisor."""
     def remainder_(self, other: Operand) -> Tensor:
         """In-place form of `remainder`."""
     def renorm(self, p: _float, dim: _int = ..., maxnorm: _float = ..., *, axis: _int | None = None) -> Tensor:
-        """The slices along `dim`, those with a p-norm above `maxnorm` scaled down to it."""
+        """Scale slices along `dim` with a p-norm above `maxnorm` down to it."""
     def renorm_(self, p: _float, dim: _int = ..., maxnorm: _float = ..., *, axis: _int | None = None) -> Tensor:
         """In-place form of `renorm`."""
     def repeat(self, *sizes: Any, **named: Any) -> Tensor:
-        """Copies side by side, so many along each dimension; new dimensions come first."""
+        """Repeat the tensor that many times along each dimension; new dimensions come first."""
     def repeat_interleave(self, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None, axis: _int | None = None) -> Tensor:
         """Each slice along `dim` repeated in place; without `dim` each element of all."""
     @property
@@ -993,7 +993,7 @@ class TensorMethods:
     @requires_grad.setter
     def requires_grad(self, value: Any) -> None: ...
     def requires_grad_(self, requires_grad: _bool = True) -> Tensor:
-        """Ask for this leaf's gradient, or stop asking; returns the tensor."""
+        """Set whether this leaf requires grad; return the tensor."""
     def reshape(self, *sizes: Any, **named: Any) -> Tensor:
         """The elements in another shape, as `wengert.reshape`; a view where that is possible."""
     def reshape_as(self, other: Tensor) -> Tensor:
@@ -1001,23 +1001,23 @@ class TensorMethods:
     def resize(self, *sizes: Any) -> Tensor:
         """The tensor in another shape of as many elements: `reshape`, with a warning."""
     def resize_(self, *size: Any, memory_format: Any = None) -> Tensor:
-        """Give the tensor another shape; its memory stays, or if it is too small is replaced."""
+        """Give the tensor another shape, in its memory if that is large enough, else in new memory."""
     def resize_as(self, tensor: Tensor) -> Tensor:
         """`resize` to the shape of another tensor, with a warning."""
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-        """`resize_` to the shape of another tensor, and with `preserve_format` to its order in memory."""
+        """`resize_` to the shape of another tensor, and with `preserve_format` to its memory order."""
     def resolve_conj(self) -> Tensor:
-        """The tensor itself: no conjugation is ever put off here."""
+        """The tensor itself: conjugation is never lazy here."""
     def resolve_neg(self) -> Tensor:
-        """The tensor itself: no negation is ever put off here."""
+        """The tensor itself: negation is never lazy here."""
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf tensor in `.grad`."""
+        """Store the gradient of this non-leaf tensor in `.grad`."""
     @property
     def retains_grad(self) -> _bool: ...
     def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = None) -> Tensor:
-        """The elements shifted along `dims`, around the end; without `dims` in flat order."""
+        """Shift the elements along `dims`, wrapping around; without `dims` in flat order."""
     def rot90(self, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
-        """The input turned k times by 90 degrees, from the first of `dims` towards the second."""
+        """Rotate the input k times by 90 degrees, from the first of `dims` towards the second."""
     def round(self, *, decimals: _int = 0) -> Tensor:
         """The nearest integer, or multiple of ``10 ** -decimals``; halves go to the even neighbour."""
     def round_(self, *, decimals: _int = 0) -> Tensor:
@@ -1029,23 +1029,23 @@ class TensorMethods:
     def rsqrt_(self) -> Tensor:
         """In-place form of `rsqrt`."""
     def scatter(self, dim: _int = ..., index: Tensor = ..., src: Any = None, *, reduce: str | None = None, value: complex | None = None, axis: _int | None = None) -> Tensor:
-        """A copy of the input in which each element of `index` says where along `dim` one is written."""
+        """A copy of the input with values written along `dim` at the positions in `index`."""
     def scatter_(self, dim: _int = ..., index: Tensor = ..., src: Any = None, *, reduce: str | None = None, value: complex | None = None, axis: _int | None = None) -> Tensor:
         """In-place form of `scatter`."""
     def scatter_add(self, dim: _int, index: Operand, src: Operand) -> Tensor:
-        """As `scatter`, adding the elements of `src`; places that come twice get both."""
+        """As `scatter`, adding the elements of `src`; repeated indices accumulate."""
     def scatter_add_(self, dim: _int, index: Operand, src: Operand) -> Tensor:
         """In-place form of `scatter_add`."""
     def scatter_reduce(self, dim: _int = ..., index: Tensor = ..., src: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None) -> Tensor:
-        """As `scatter`, combining what comes to one place: sum, prod, mean, amax or amin."""
+        """As `scatter`, reducing the elements with the same index by sum, prod, mean, amax or amin."""
     def scatter_reduce_(self, dim: _int = ..., index: Tensor = ..., src: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None) -> Tensor:
         """In-place form of `scatter_reduce`."""
     def select(self, dim: _int, index: _int) -> Tensor:
         """The slice at one index of a dimension, without that dimension; a view."""
     def select_scatter(self, src: Tensor, dim: _int = ..., index: _int = ..., *, axis: _int | None = None) -> Tensor:
-        """A copy of the input with `src` in the place of one slice of a dimension."""
+        """A copy of the input with one slice of a dimension replaced by `src`."""
     def set_(self, source: Any = None, storage_offset: _int = 0, size: Any = None, stride: Any = None) -> Tensor:
-        """Let the tensor show the memory of another, or of a storage, from now on."""
+        """Make the tensor refer to the memory of another tensor or of a storage."""
     def sgn(self) -> Tensor:
         """`sign`, and for complex elements z / abs(z), 0 at 0."""
     def sgn_(self) -> Tensor:
@@ -1053,7 +1053,7 @@ class TensorMethods:
     @property
     def shape(self) -> Size: ...
     def share_memory_(self) -> Tensor:
-        """Move the elements to memory that processes forked from here will share."""
+        """Move the elements to memory shared with forked processes."""
     def short(self, memory_format: Any = ...) -> Tensor:
         """This tensor as torch.int16; itself where it already is."""
     def sigmoid(self) -> Tensor:
@@ -1065,7 +1065,7 @@ class TensorMethods:
     def sign_(self) -> Tensor:
         """In-place form of `sign`."""
     def signbit(self) -> Tensor:
-        """Whether each element has its sign set; that of -0.0 is."""
+        """Whether each element's sign bit is set, as it is for -0.0."""
     def sin(self) -> Tensor:
         """Sine of each element, in radians."""
     def sin_(self) -> Tensor:
@@ -1081,7 +1081,7 @@ class TensorMethods:
     def size(self, dim: _int | None = None) -> Any:
         """The shape, or the length of one dimension."""
     def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, axis: _int | None = None) -> Tensor:
-        """A copy of the input with `src` in the place of a slice of a dimension."""
+        """A copy of the input with a slice of a dimension replaced by `src`."""
     def slogdet(self) -> Any:
         """The sign of the determinant and the logarithm of its magnitude."""
     def smm(self, mat2: Tensor) -> Tensor:
@@ -1091,7 +1091,7 @@ class TensorMethods:
     def solve(self, **kwargs: Any) -> Any:
         """RuntimeError: linear equations are found otherwise, see the error."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, axis: _int | None = None) -> ValuesIndices:
-        """The elements sorted along `dim`, and where they were. Always stable."""
+        """The elements sorted along `dim`, and their original indices. Always stable."""
     def sparse_dim(self) -> _int:
         """How many dimensions are sparse; 0 of a dense tensor."""
     def sparse_mask(self, mask: Tensor) -> Tensor:
@@ -1099,7 +1099,7 @@ class TensorMethods:
     def split(self, split_size: Any, dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of `split_size` elements along a dimension, or of a list of sizes."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
-        """The tensor in parts of the given sizes along a dimension."""
+        """Split along a dimension into parts of the given sizes."""
     def sqrt(self) -> Tensor:
         """Square root of each element; NaN for negative ones."""
     def sqrt_(self) -> Tensor:
@@ -1113,15 +1113,15 @@ class TensorMethods:
     def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """In-place form of `squeeze`; no element is written."""
     def std(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
-        """Standard deviation: the square root of `var`. Its gradient is 0 where it is 0."""
+        """Standard deviation: the square root of `var`. Its gradient is 0 at 0."""
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
         """Spectra of frames of length `n_fft`, `hop_length` (a quarter of it) apart."""
     def storage(self) -> TypedStorage:
-        """The memory that this tensor shows, as elements of its dtype."""
+        """The memory of this tensor, as elements of its dtype."""
     def storage_offset(self) -> _int:
-        """How many elements of the underlying memory lie before the first one."""
+        """The number of elements in the underlying memory before the first one."""
     def stride(self, dim: _int | None = None) -> Any:
-        """How many elements lie between neighbours, along each dimension or one of them."""
+        """The number of elements between neighbours, along each dimension or one of them."""
     def sub(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
         """``input - alpha * other``, element by element, with broadcasting."""
     def sub_(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
@@ -1133,7 +1133,7 @@ class TensorMethods:
     def sum(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
         """Sum over `dim`, or over everything; integers and booleans give int64."""
     def sum_to_size(self, *size: Any) -> Tensor:
-        """The sum over what a broadcast to this tensor's shape would repeat: of shape `size`."""
+        """Sum to shape `size`, over the dimensions a broadcast to this tensor's shape would repeat."""
     def svd(self, some: _bool = True, compute_uv: _bool = True) -> Any:
         """U, S and V of input = U @ diag(S) @ V.mH; `some=False` makes U and V square."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
@@ -1147,11 +1147,11 @@ class TensorMethods:
     def symeig(self, **kwargs: Any) -> Any:
         """RuntimeError: eigenvalues of symmetric matrices are found otherwise, see the error."""
     def t(self) -> Tensor:
-        """The transpose of a matrix; a vector or a number as it is."""
+        """The transpose of a matrix; a vector or scalar is returned unchanged."""
     def t_(self) -> Tensor:
         """In-place form of `t`; no element is written."""
     def take(self, index: Tensor) -> Tensor:
-        """The elements at places of the input in flat order; negative ones count from the end."""
+        """The elements at flat positions of the input; negative ones count from the end."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = None, *, axis: _int | None = None) -> Tensor:
         """As `gather`, with input and indices broadcast and negative indices; flat without `dim`."""
     def tan(self) -> Tensor:
@@ -1163,9 +1163,9 @@ class TensorMethods:
     def tanh_(self) -> Tensor:
         """In-place form of `tanh`."""
     def tensor_split(self, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
-        """So many parts of nearly one size, or the parts between the given indices."""
+        """Split into parts of nearly equal size, or at the given indices."""
     def tile(self, *sizes: Any, **named: Any) -> Tensor:
-        """Copies side by side; the numbers count from the last dimension."""
+        """Repeat the tensor; the numbers are aligned with the last dimension."""
     def to(self, *args: Any, **options: Any) -> Tensor:
         """``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``."""
     def to_dense(self, dtype: Any = None, *, masked_grad: _bool | None = None) -> Tensor:
@@ -1183,13 +1183,13 @@ class TensorMethods:
     def to_sparse_csr(self, dense_dim: _int | None = None) -> Tensor:
         """The tensor in compressed rows."""
     def tolist(self) -> Any:
-        """Nested lists of Python numbers; of a 0-d tensor, the number."""
+        """Return nested lists of Python numbers; for a 0-d tensor, the number."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, axis: _int | None = None) -> ValuesIndices:
         """The k largest (or smallest) elements along `dim` and their indices, best first."""
     def trace(self) -> Tensor:
         """Sum of the diagonal of a matrix; integers give int64."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
-        """The input with two dimensions exchanged."""
+        """The input with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place form of `transpose`; no element is written."""
     def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> Any:
@@ -1227,17 +1227,17 @@ class TensorMethods:
     def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
         """The elements, or the slices along `dim`, without immediate repetitions."""
     def unsafe_chunk(self, chunks: _int, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
-        """`chunk`; writing to one part is safe here in any case."""
+        """`chunk`; writing to one part is always safe here."""
     def unsafe_split(self, split_size: _int, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
-        """`split`; writing to one part is safe here in any case."""
+        """`split`; writing to one part is always safe here."""
     def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
-        """`split_with_sizes`; writing to one part is safe here in any case."""
+        """`split_with_sizes`; writing to one part is always safe here."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """The input with a dimension of length 1 inserted before position `dim`."""
     def unsqueeze_(self, dim: _int) -> Tensor:
         """In-place form of `unsqueeze`; no element is written."""
     def untyped_storage(self) -> UntypedStorage:
-        """The memory that this tensor shows, perhaps together with others."""
+        """The memory of this tensor, possibly shared with others."""
     def values(self) -> Tensor:
         """The stored values of a sparse tensor, which is coalesced if it is in COO. Differentiable."""
     def var(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
@@ -1245,7 +1245,7 @@ class TensorMethods:
     def vdot(self, other: Tensor) -> Tensor:
         """As `dot`, with the conjugate of the first tensor."""
     def view(self, *given: Any, size: Any = None, dtype: DType | None = None) -> Tensor:
-        """The same memory in another shape, or as elements of another dtype."""
+        """View the same memory in another shape, or as elements of another dtype."""
     def view_as(self, other: Tensor) -> Tensor:
         """The input viewed in the shape of `other`."""
     @property
@@ -1255,7 +1255,7 @@ class TensorMethods:
     def vsplit(self, indices_or_sections: _int | Sequence[_int]) -> tuple[Tensor, ...]:
         """`tensor_split` into equal parts along the rows."""
     def where(self, condition: Tensor, other: Any) -> Tensor:
-        """This tensor's elements where `condition` is true, those of `other` elsewhere."""
+        """Select this tensor's elements where `condition` is true, those of `other` elsewhere."""
     def xlogy(self, other: Operand) -> Tensor:
         """``input * log(other)``, and 0 wherever `input` is 0 and `other` is not NaN."""
     def xlogy_(self, other: Operand) -> Tensor:

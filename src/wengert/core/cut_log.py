@@ -1,7 +1,7 @@
 """A short log that later explains why a gradient is missing.
 
-It has the latest values that left a graph and the latest gradients that were set to None. Both
-lists are bounded and hold no tensor.
+It holds the latest values that left a graph and the latest gradients set to None. Both
+lists are bounded and hold no tensors.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ drops: deque[Drop] = deque(maxlen=64)
 
 
 def note_escape(what: str, tensor: Tensor) -> None:
-    """Note that a tensor's values leave for where no graph follows, if it has or had one."""
+    """Record that a tensor's values leave the graph, if it has or had one."""
     cut = tensor._cut if tensor._edge is None else cut_at(what, tensor)
     if cut is not None:
         array = tensor._array
@@ -47,5 +47,5 @@ def note_escape(what: str, tensor: Tensor) -> None:
 
 
 def note_drop(what: str, owner: Any) -> None:
-    """Note that the gradients of a tensor, or of what an owner has, are set to None."""
+    """Record that the gradients of a tensor, or of an owner's tensors, are set to None."""
     drops.append(Drop(tick(), weakref.ref(owner), (what, *caller(getframe(1)), None)))

@@ -1,4 +1,4 @@
-"""torch.device: where a tensor lives. Here that is always the CPU."""
+"""torch.device: where a tensor lives, which is always the CPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TYPES = (
 
 
 class device:  # noqa: N801 (PyTorch's name)
-    """A kind of device and, perhaps, its number; as a context, a default device.
+    """A device type with an optional index; as a context, the default device.
 
     Any of PyTorch's devices can be named and compared; only ``cpu`` holds tensors.
 
@@ -100,7 +100,7 @@ def _parse(text: Any, index: Any) -> tuple[str, int | None]:
 
 
 class OutOfMemoryError(RuntimeError):
-    """What PyTorch raises where a device has too little memory; nothing here does."""
+    """Raised by PyTorch when a device is out of memory; never raised here."""
 
 
 cpu = device("cpu")

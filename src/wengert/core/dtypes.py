@@ -34,7 +34,7 @@ class dtype:  # noqa: N801 (PyTorch's name)
 
     @property
     def itemsize(self) -> int:
-        """Bytes an element."""
+        """Bytes per element."""
         return self.np.itemsize
 
     def to_complex(self) -> dtype:
@@ -81,9 +81,9 @@ _names = {d.name: d for d in ALL}
 
 
 def canonical(array: np.ndarray) -> np.ndarray:
-    """The array with the dtype object that is known here.
+    """The array with the canonical dtype object.
 
-    Operations compare dtypes by identity, and pickles bring equal ones that are other objects.
+    Operations compare dtypes by identity, and unpickled arrays have equal but distinct objects.
     """
     own_dtype = of_numpy[array.dtype].np
     return array if array.dtype is own_dtype else array.view(own_dtype)
@@ -108,7 +108,7 @@ defaults = Defaults()
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Make `d` the dtype of tensors that are made of Python floats.
+    """Make `d` the dtype of tensors created from Python floats.
 
     Raises TypeError unless `d` is a floating-point dtype.
 
@@ -127,7 +127,7 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of tensors that are made of Python floats.
+    """Return the dtype of tensors created from Python floats.
 
     >>> import wengert
     >>> wengert.get_default_dtype()
@@ -137,7 +137,7 @@ def get_default_dtype() -> dtype:
 
 
 def of_argument(name: str, value: Any) -> dtype:
-    """The dtype that the argument `dtype` of function `name` means; Python's types have one."""
+    """Resolve the argument `dtype` of function `name`; Python's types are accepted."""
     if type(value) is dtype:
         return value
     python_types: dict[Any, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
@@ -151,7 +151,7 @@ _WIDE_UNSIGNED = (uint16, uint32, uint64)
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that both convert to, as ``torch.promote_types``.
+    """Return the smallest dtype that both convert to, as ``torch.promote_types``.
 
     Integers never widen a floating type; float16 with bfloat16 gives float32.
 
@@ -190,7 +190,7 @@ def _promote_integers(a: dtype, b: dtype) -> dtype:
 
 
 def of_number(value: complex) -> dtype:
-    """The dtype that a Python number has beside tensors of a lower category."""
+    """The dtype a Python number promotes to next to tensors of a lower category."""
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):
@@ -201,7 +201,7 @@ def of_number(value: complex) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether values may be converted without a change of category downwards.
+    """Whether conversion does not lower the category of the values.
 
     >>> import wengert
     >>> wengert.can_cast(wengert.float32, wengert.int64)
@@ -245,7 +245,8 @@ def combine(operands: list[tuple[dtype, int]]) -> dtype:
     """The result type of operands given as (dtype, rank).
 
     Rank 2 is a tensor with dimensions, 1 a 0-d tensor, 0 a Python number. A lower rank only
-    counts where its category is higher than that of everything above it.
+    counts if its category is higher than that of every higher rank; if it makes real numbers
+    complex, their precision stays.
     """
     result: dtype | None = None
     for rank in (2, 1, 0):
@@ -258,6 +259,8 @@ def combine(operands: list[tuple[dtype, int]]) -> dtype:
         if result is None:
             result = top
         elif top.category > result.category:
-            result = promote_types(result, top) if top.category == COMPLEX else top
+            # A float stays as precise as it is, and so does what it becomes.
+            both = top.category == COMPLEX and result.category == FLOAT
+            result = result.to_complex() if both else top
     assert result is not None
     return result

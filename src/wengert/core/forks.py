@@ -1,9 +1,9 @@
 """Forks wait for critical sections of other threads.
 
-A child process has its parent's memory but only one of its threads. Whatever another thread was
-doing stays half done: a module partly imported or compiled, a lock that nobody will release, a
-library waiting for workers that are gone (some end them in the parent, too). So a fork waits
-until no thread is inside such a section, and lets none enter until it is over.
+A child process has its parent's memory but only one of its threads. Work in another thread stays
+half done: a module partly imported or compiled, a lock that is never released, a library
+waiting for workers that are gone (some stop them in the parent, too). So a fork waits until no
+thread is inside such a section, and keeps threads out until it is done.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from weakref import WeakSet
 
 T = TypeVar("T")
 
-# Held while functions are written, compiled and loaded.
+# Held while functions are generated, compiled and loaded.
 compile_lock: Any = RLock()
 
-# Packages of which modules are imported when they are first needed, by any thread.
+# Packages whose modules are imported lazily, by any thread.
 _LATE = frozenset({"llvmlite", "ml_dtypes", "numpy", "safetensors", "scipy", "wengert"})
 
 
 class _Forks:
-    """The locks that a fork takes."""
+    """The locks a fork acquires."""
 
-    lock: Any = RLock()  # of what stands here; a fork holds it to its end
+    lock: Any = RLock()  # guards this state; a fork holds it until it is done
     waiting = False
     of_threads: ClassVar[WeakSet[Any]] = WeakSet()
     shared: ClassVar[WeakSet[Any]] = WeakSet()
@@ -41,7 +41,7 @@ class _Forks:
 
 
 class _Own(threading.local):
-    """The lock of a thread."""
+    """A thread's own lock."""
 
     def __init__(self) -> None:
         self.lock = RLock()
@@ -53,10 +53,10 @@ _own = _Own()
 
 
 def hold_forks() -> Any:
-    """A context for calls of libraries that have workers: a fork waits until they are over.
+    """A context for calls into libraries with worker threads: a fork waits until they return.
 
-    Signals do not leave it locked: it is a lock of C. While it is held, its thread may not wait
-    for another one.
+    Signals cannot leave it locked: it is a lock implemented in C. While holding it, a thread must
+    not wait for another one.
     """
     if _Forks.waiting:
         with _Forks.lock:
@@ -65,7 +65,7 @@ def hold_forks() -> Any:
 
 
 def register_fork_lock(lock: Any) -> Any:
-    """A lock, which forks take from now on."""
+    """Register a lock that forks acquire from now on."""
     with _Forks.lock:
         _Forks.shared.add(lock)
     return lock
@@ -75,7 +75,7 @@ def _before() -> None:
     while True:
         _take(_Forks.lock)
         _Forks.waiting = True
-        # A call of a library may compile or draw numbers, but not the other way round.
+        # Library calls may compile or draw numbers, but not vice versa.
         locks = (*_Forks.of_threads, *_Forks.shared, compile_lock)
         _Forks.held = tuple([lock for lock in locks if not lock._is_owned()])
         for lock in _Forks.held:
@@ -87,16 +87,16 @@ def _before() -> None:
 
 
 def _take(lock: Any) -> None:
-    """Acquire a lock, whatever signals come; what they raise is kept for later."""
+    """Acquire a lock despite signals; exceptions they raise are kept for later."""
     while not lock._is_owned():
         try:
             lock.acquire()
-        except BaseException as error:  # of a handler of signals: it could be anything
+        except BaseException as error:  # from a signal handler: it could be anything
             _Forks.interrupt = error
 
 
 def _importing() -> bool:
-    """Whether another thread is in the middle of an import that this library needs."""
+    """Whether another thread is in the middle of an import this library needs."""
     locks = getattr(_frozen_importlib, "_module_locks", {})
     waited_for = [ref() for name, ref in list(locks.items()) if name.split(".")[0] in _LATE]
     none = (None, threading.get_ident())
@@ -120,7 +120,7 @@ def _after_in_parent() -> None:
 
 
 def _interrupt() -> None:
-    """Send Ctrl-C to the main thread, when it is back: what is raised here, Python ignores."""
+    """Resend Ctrl-C to the main thread afterwards: Python ignores exceptions raised here."""
     main = threading.main_thread().ident
     assert main is not None
     while sys._current_frames()[main].f_code is _after_in_parent.__code__:
@@ -140,7 +140,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def once(function: Callable[[], T]) -> Callable[[], T]:
-    """A function that runs once, in one thread, and gives the same result ever after."""
+    """Wrap a function so that it runs once, in one thread; later calls return the same result."""
     inner = cache(function)
 
     @cache
@@ -152,7 +152,7 @@ def once(function: Callable[[], T]) -> Callable[[], T]:
 
 
 class cached_property(Generic[T]):  # noqa: N801 (as in functools)
-    """`functools.cached_property` without the lock that all objects share before Python 3.12.
+    """`functools.cached_property` without the lock shared by all objects before Python 3.12.
 
     A child forked while another thread holds that lock would deadlock.
     """

@@ -1,7 +1,7 @@
 """Random numbers as arrays: PyTorch's CPU streams on NumPy's Mersenne Twister.
 
 The same seed gives the same uniforms, integers and permutations as PyTorch, bit for bit,
-and normals that agree but for the last digits of sine, cosine and logarithm. What each
+and normals that agree up to the last digits of sine, cosine and logarithm. What each
 sampler draws from the 32-bit stream, and in which order, is therefore part of its contract.
 """
 
@@ -24,14 +24,14 @@ Shape = Sequence[int]
 Draw = Callable[[tuple[int, ...]], np.ndarray]
 
 _WORDS = 624  # 32-bit words of the twister's state
-_FIRST_SEED = 67280421310721  # of a generator that nobody seeded
-_WIDE = 1 << 28  # ranges from here on draw 64 bits an integer
+_FIRST_SEED = 67280421310721  # of an unseeded generator
+_WIDE = 1 << 28  # ranges of this size and larger draw 64 bits per integer
 _DOUBLE_BITS = np.uint64(2**53 - 1)
-_BLOCK = 16  # normals are made in blocks of 8 pairs
-_FEW = 256  # below, a call of a kernel costs more than the numbers
-_RAW = 1 << 12  # up to so many words, NumPy's raw ones cost less than its array of integers
+_BLOCK = 16  # normals are generated in blocks of 8 pairs
+_FEW = 256  # below, calling a kernel costs more than the numbers
+_RAW = 1 << 12  # up to this many words, NumPy's raw ones cost less than its array of integers
 
-# The state as PyTorch lays it out in the ByteTensor of `get_state`.
+# The state in PyTorch's layout, as in the ByteTensor of `get_state`.
 _STATE = np.dtype(
     {
         "names": ["seed", "left", "seeded", "next", "words", "normal", "has_normal"],
@@ -55,20 +55,20 @@ class Generator:
 
     __slots__ = ("__weakref__", "_lock", "_made", "_seed", "_spare")
 
-    # What draws large arrays faster than NumPy, or returns None, and what shuffles faster than
-    # Python, or returns False: the kernels, which stand above this module, put them here.
+    # Draws large arrays faster than NumPy (or returns None), and shuffles faster than Python (or
+    # returns False): set by the kernels, which are a layer above this module.
     drawer: ClassVar[Any] = None
     shuffler: ClassVar[Any] = None
 
     def __init__(self, device: Any = cpu) -> None:
         _check_device(device)
         self._made: tuple[Any, Any, np.ndarray | None] | None = None
-        # A process is not forked while another thread draws: the copy's lock would never open.
+        # A process is not forked while another thread draws: the child's lock would stay locked.
         self._lock = register_fork_lock(RLock())
         self.manual_seed(_FIRST_SEED)
 
     def _twister(self) -> tuple[Any, Any, np.ndarray | None]:
-        """The bits, what fills arrays with them, and their state; an import needs none of them."""
+        """The bit generator, its array filler and its state; created lazily."""
         if self._made is None:
             bits = np.random.MT19937(0)
             bits._legacy_seeding(self._seed & 0xFFFFFFFF)
@@ -94,9 +94,9 @@ class Generator:
         return cpu
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream of this seed; returns the generator.
+        """Start the stream of this seed; return the generator.
 
-        Seeds range from -2**63 to 2**64 - 1, of which the low 32 bits count.
+        Seeds range from -2**63 to 2**64 - 1; only the low 32 bits are used.
         """
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
@@ -112,16 +112,16 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start a stream that cannot be foreseen; returns its seed."""
+        """Start an unpredictable stream; return its seed."""
         self.manual_seed(int.from_bytes(os.urandom(8)))
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed that the current stream was started with."""
+        """Return the seed of the current stream."""
         return self._seed
 
     def get_state(self) -> Tensor:
-        """The state as a uint8 tensor, in PyTorch's layout."""
+        """Return the state as a uint8 tensor, in PyTorch's layout."""
         record = np.zeros((), _STATE)
         with self._lock:
             twister = self._bits.state["state"]
@@ -132,7 +132,7 @@ class Generator:
         return wrap(np.frombuffer(bytearray(record.tobytes()), np.uint8))
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Go on from a state that `get_state` returned, here or in PyTorch."""
+        """Continue from a state returned by `get_state`, here or in PyTorch."""
         if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
             raise TypeError(
                 "RNG state must be a torch.ByteTensor: set_state() got new_state of type"
@@ -160,7 +160,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """Another generator that will produce the same numbers."""
+        """Return another generator that will produce the same numbers."""
         return Generator().set_state(self.get_state())
 
     def __getstate__(self) -> bytes:
@@ -214,12 +214,11 @@ class Generator:
         return (self._pairs(n) & _DOUBLE_BITS) * 2.0**-53
 
     def feed(self, take: Callable[[np.ndarray, np.ndarray], tuple[int, int]], size: int) -> None:
-        """Give a sampler what it needs of the stream, as float64 in [0, 1), `size` at first.
+        """Feed a sampler float64 numbers in [0, 1) from the stream, `size` at first.
 
-        ``take(numbers, spare)`` says how many of the numbers it has used, and how many it wants
-        next, of which the first are those that it has left; 0 ends it. `spare` has the unused
-        half of a pair of normals, and whether it is there; the sampler may take it and leave
-        another.
+        ``take(numbers, spare)`` returns how many numbers it has used, and how many it wants next,
+        starting with the unused ones; 0 ends it. `spare` holds the unused half of a pair of
+        normals, and whether there is one; the sampler may take it and leave another.
         """
         with self._lock:
             spare = np.array([self._spare or 0.0, self._spare is not None])
@@ -232,7 +231,7 @@ class Generator:
             self._spare = float(spare[0]) if spare[1] else None
 
     def _go_back(self, before: Any, used: int, unused: int) -> None:
-        """Take back the last words, of those that were drawn since a state."""
+        """Put back the last words drawn since a state."""
         state = self._state
         if state is not None and state[_WORDS] >= unused:
             state[_WORDS] -= unused
@@ -258,14 +257,14 @@ class Generator:
             values *= stop - start
             values += start
         values = values.astype(to, copy=False)
-        if to.itemsize < 4 or low != 0 or high != 1:  # rounding may have reached `high`
+        if to.itemsize < 4 or low != 0 or high != 1:  # rounding may have produced `high`
             values[values == to.type(high)] = low
         return values.reshape(shape)
 
     def normal(
         self, shape: Shape, mean: float = 0.0, std: float = 1.0, np_dtype: Any = np.float32
     ) -> np.ndarray:
-        """Normal, in any floating-point or complex dtype; 16 or more come in blocks."""
+        """Normal, in any floating-point or complex dtype; 16 or more are generated in blocks."""
         to = np.dtype(np_dtype)
         if to.kind == "c":
             real_dtype = np.empty(0, to).real.dtype
@@ -287,7 +286,7 @@ class Generator:
             _box_muller(drawn)
             return drawn
         with self._lock:
-            # A ragged end redoes the last block. Half precision does not draw the end twice.
+            # An incomplete last block is redone. Half precision does not draw the end twice.
             drawn = draw(n if to.itemsize >= 4 else n - tail)
             drawn = np.concatenate([drawn[: n - tail], draw(_BLOCK)])
         _box_muller(drawn)
@@ -334,7 +333,7 @@ class Generator:
         return values.astype(np_dtype, copy=False).reshape(shape)
 
     def permutation(self, n: int) -> np.ndarray:
-        """The numbers below `n` in random order, int64 (Fisher and Yates's shuffle)."""
+        """The numbers below `n` in random order, int64 (Fisher-Yates shuffle)."""
         words = (self.random32 if n < (2**32 - 1) // 20 else self.random64)(max(n - 1, 0))
         words %= np.arange(n, n - len(words), -1, dtype=words.dtype)
         ahead = words.astype(np.int64)
@@ -348,14 +347,14 @@ class Generator:
         return np.array(numbers, np.int64)
 
     def exponential(self, n: int, rate: float = 1.0) -> np.ndarray:
-        """`n` float64 of the exponential distribution."""
+        """`n` float64 from the exponential distribution."""
         return np.log1p(-self.doubles(n)) * (-1.0 / rate)
 
 
 def live_state(bits: Any) -> np.ndarray | None:
-    """The memory of NumPy's twister: 624 words, and which of them comes next.
+    """The memory of NumPy's twister: 624 words, and the index of the next one.
 
-    Asking NumPy for its state, or setting it, takes as long as drawing thousands of numbers.
+    Getting or setting the state through NumPy takes as long as drawing thousands of numbers.
     None if the memory is not laid out like that.
     """
     memory = (ctypes.c_uint32 * (_WORDS + 1)).from_address(bits.ctypes.state_address)
@@ -365,9 +364,9 @@ def live_state(bits: Any) -> np.ndarray | None:
 
 
 def _box_muller(values: np.ndarray) -> None:
-    """Uniforms made normal in place; in each 16, the cosines come before the sines."""
+    """Turn uniforms into normals in place; in each 16, cosines come before sines."""
     kind = values.dtype.type
-    # Eight at a time, as one item: that copies them apart, and back, without a loop of 8.
+    # Eight at a time as one item, which separates and rejoins them without an inner loop of 8.
     halves = values.view(f"V{8 * values.itemsize}").reshape(-1, 2).T
     dense = halves.copy().view(kind).reshape(2, -1)
     radius, angle = dense
@@ -402,17 +401,17 @@ def _once(
     return wrap(draw(shape))
 
 
-# How `draw_numbers` draws while transforms may run: autograd replaces it.
+# How `draw_numbers` draws under transforms: replaced by autograd.
 by_level = _once
 
 
 def draw_numbers(
     draw: Draw, shape: tuple[int, ...], given: Sequence[Any] = (), target: Tensor | None = None
 ) -> Tensor:
-    """The numbers of a random function of tensors: ``draw(shape)``.
+    """Draw the numbers of a random function of tensors: ``draw(shape)``.
 
-    Inside `vmap` they are drawn once for all samples, or in a larger shape for each its own,
-    as its `randomness` says. `given` are tensors that the numbers depend on, `target` is a
-    tensor that they are written to.
+    Inside `vmap` they are drawn once for all samples, or in a larger shape with separate numbers
+    for each, depending on its `randomness`. `given` are tensors the numbers depend on, `target`
+    is the tensor they are written to.
     """
     return by_level(draw, shape, given, target)

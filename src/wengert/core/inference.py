@@ -1,6 +1,6 @@
-"""What is forbidden for tensors of inference mode: to be written outside it, and to be saved.
+"""The restrictions on inference tensors: no writes outside inference mode, no saving.
 
-Their flag is `Tensor._block`. Code that makes a tensor, records an operation or writes in place
+Their flag is `Tensor._block`. Code that creates a tensor, records an operation or writes in place
 first checks whether `inferences` is empty, as it is in most programs.
 """
 
@@ -13,17 +13,17 @@ from wengert.core.messages import current_call, message
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import RawCut, Tensor, inference, made_in_inference_mode
 
-_CLONE = "make an ordinary tensor of it: x.clone()"
+_CLONE = "turn it into an ordinary tensor: x.clone()"
 _NO_GRAD = "compute it under torch.no_grad() instead of torch.inference_mode()"
 
 
 def inherit(view: Tensor, source: Tensor) -> None:
-    """Have a tensor that shows the memory of another one be of the same inference mode."""
+    """Give a tensor that shares another's memory the same inference flag."""
     view._block = getattr(source, "_block", None)
 
 
 def mark_inference(result: Tensor) -> None:
-    """Note that a tensor was made in inference mode, if it is on; views are what they show."""
+    """Flag a tensor as made in inference mode, if it is on; views follow their base."""
     if not hasattr(result, "_root"):
         result._block = inference.block
 
@@ -34,10 +34,10 @@ def inference_cut(
     values: Iterable[Any] = (),
     saved: Iterable[Any] = (),
 ) -> RawCut | None:
-    """Where the inference mode began that all tensors among the inputs are of; None if not all are.
+    """Where inference mode began if all tensor inputs are inference tensors, else None.
 
-    An operation on such tensors is not recorded, wherever it is called. One on others as well may
-    not keep their values: RuntimeError.
+    An operation on inference tensors alone is never recorded. One with ordinary tensors as well
+    must not save inference tensors: RuntimeError.
     """
     tensors = [x for x in inputs if isinstance(x, Tensor)]
     if all(map(made_in_inference_mode, tensors)):
@@ -66,7 +66,7 @@ def _describe_tensor(tensor: Tensor) -> str:
 
 
 def check_written(tensors: Iterable[Tensor], name: str) -> None:
-    """Raise RuntimeError if one of them is an inference tensor, outside of that mode."""
+    """Raise RuntimeError if one of them is an inference tensor, outside inference mode."""
     if inference.block is None and any(map(made_in_inference_mode, tensors)):
         raise RuntimeError(message(
             "inference-tensor",
@@ -89,7 +89,7 @@ def check_may_require_grad(tensor: Tensor) -> None:
 
 
 def no_version() -> RuntimeError:
-    """The error of who asks for the version of an inference tensor."""
+    """The error for reading the version of an inference tensor."""
     return RuntimeError(message(
         "inference-tensor",
         "Inference tensors do not track version counter.",

@@ -12,14 +12,14 @@ from wengert.core.dtypes import dtype
 
 
 class finfo:  # noqa: N801 (PyTorch's name)
-    """Limits of a floating-point dtype: of the parts of a complex one, of the default if None.
+    """Limits of a floating-point dtype; of the parts of a complex dtype; of the default if None.
 
     Attributes:
         bits, dtype: width in bits, and the name.
         eps: the step from 1 to the next larger number.
-        min, max: the least and the largest finite number.
-        tiny, smallest_normal: the least positive number of full precision.
-        resolution: a power of ten that two numbers near 1 should differ by.
+        min, max: the smallest and the largest finite number.
+        tiny, smallest_normal: the smallest positive number of full precision.
+        resolution: the decimal resolution near 1, a power of ten.
 
     >>> import wengert
     >>> wengert.finfo(wengert.float16).max
@@ -59,7 +59,7 @@ class iinfo:  # noqa: N801
 
     Attributes:
         bits, dtype: width in bits, and the name.
-        min, max: the least and the largest number.
+        min, max: the smallest and the largest number.
 
     >>> import wengert
     >>> wengert.iinfo(wengert.uint8).max

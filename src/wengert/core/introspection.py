@@ -1,8 +1,8 @@
 """The parts of objects, read without running any of their code.
 
-A class may define `__getattr__`, `__class__`, `__dict__`, `__iter__`, `__eq__` or `__repr__` as it
-likes: types are asked with `type()`, containers with the methods of the built-in class, and
-attributes through the descriptors that the interpreter itself has made.
+A class may define `__getattr__`, `__class__`, `__dict__`, `__iter__`, `__eq__` or `__repr__`
+arbitrarily, so types are read with `type()`, containers through the methods of the built-in
+class, and attributes through the descriptors created by the interpreter.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ GENERATORS = {
 LOCAL = threading.local
 CACHED: type = type(functools.lru_cache(lambda: None))
 
-_PLAIN = (str, int, float, bool, bytes, type(None))  # keys that are written as they are
-# Where modules keep what is written as an attribute of theirs.
+_PLAIN = (str, int, float, bool, bytes, type(None))  # keys shown literally
+# The dicts in which modules store their attributes.
 _OF_MODULES = {"_modules", "_parameters", "_buffers"}
-# Attributes that have another name for those who use them.
+# Attributes with a different public name.
 _NAMES = {"_grad": "grad", "_root": "_base"}
 
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)  # the interpreter's own
@@ -46,13 +46,13 @@ _dtype = np.ndarray.__dict__["dtype"].__get__
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """From an object to one of its parts.
+    """The step from an object to one of its parts.
 
     Attributes:
-        text: how a program writes it, behind the object: ``.hidden``, ``[3]``.
+        text: how a program writes it after the object: ``.hidden``, ``[3]``.
         name: the attribute, or the key of a dict if it is a string.
-        container: the kind of the container that is stepped into, if it is one.
-        owner: the class of the object that has the attribute; None for variables of functions.
+        container: the kind of container stepped into, if any.
+        owner: the class of the object with the attribute; None for variables of functions.
     """
 
     text: str
@@ -62,7 +62,7 @@ class PathStep:
 
     @property
     def is_attribute(self) -> bool:
-        """Whether a program can assign there as to an attribute."""
+        """Whether a program can assign to it as to an attribute."""
         return self.owner is not None
 
 
@@ -70,7 +70,7 @@ AS_KEY = PathStep(" (a key)", container="dict")
 
 
 def is_a(obj: Any, kinds: type | tuple[type, ...]) -> bool:
-    """`isinstance`, without asking the object for its class."""
+    """`isinstance`, without reading the object's `__class__`."""
     return issubclass(type(obj), kinds)
 
 
@@ -86,12 +86,12 @@ def module_of(kind: type) -> str:
 
 
 def class_variables(kind: type) -> dict[str, Any]:
-    """What is in the body of a class."""
+    """The variables in the body of a class."""
     return dict(_vars(kind))
 
 
 def bases_of(kind: type) -> tuple[type, ...]:
-    """A class and those that it inherits from."""
+    """A class and its base classes."""
     bases: tuple[type, ...] = _mro(kind)
     return bases
 
@@ -105,7 +105,7 @@ def attribute_step(name: str, owner: type | None = None) -> PathStep:
 def attribute_path(
     step: PathStep, owner: type, following: tuple[PathStep, ...]
 ) -> tuple[PathStep, ...]:
-    """The steps over an attribute that is in an object's dict under the key of a step."""
+    """The path to an attribute stored in an object's dict under the key of a step."""
     inner = following[0].name if following else ""
     if step.name in _OF_MODULES and following and following[0].container and inner:
         own = attribute_step(inner, owner) if inner.isidentifier() else PathStep(f"[{inner}]")
@@ -114,7 +114,7 @@ def attribute_path(
 
 
 def key_step(key: Any, kind: type) -> PathStep:
-    """The step to what a dict has under a key."""
+    """The step to the value of a dict under a key."""
     return PathStep(f"[{_written(key)}]", key if type(key) is str else "", class_name(kind))
 
 
@@ -131,7 +131,7 @@ def _written(key: Any) -> str:
 
 
 def parts_of(obj: Any) -> Iterator[tuple[PathStep, Any]]:
-    """What an object is made of, and where."""
+    """The parts of an object, each with its step."""
     kind = type(obj)
     if kind in GENERATORS:
         frame = getattr(obj, f"{GENERATORS[kind][0]}_frame")
@@ -175,7 +175,7 @@ def _fields_of(kind: type) -> tuple[str, ...]:
 
 
 def is_of_objects(obj: Any) -> bool:
-    """Whether something is an array of references."""
+    """Whether an object is an array of references."""
     return is_a(obj, np.ndarray) and bool(_dtype(obj).kind == "O")
 
 
@@ -198,7 +198,7 @@ def _attributes(obj: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
 
 
 def namespace_of(obj: Any) -> dict[str, Any] | None:
-    """The attributes of an object, if it keeps them in a dict that can be asked for."""
+    """The attributes of an object, if it stores them in a readable dict."""
     kind = type(obj)
     for base in bases_of(kind):
         member = _vars(base).get("__dict__")
@@ -213,17 +213,17 @@ def variables_of(frame: types.FrameType) -> list[tuple[str, Any]]:
     variables = frame.f_locals
     items = list(variables.items())
     if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-        # A copy, which the frame keeps, and all that is in it.
+        # A copy, which the frame keeps alive with its contents.
         if sys.getrefcount(variables) <= _UNSHARED and frame.f_trace is None:
             variables.clear()
-        else:  # somebody has asked for it before, and it may have become a part of itself
+        else:  # it was read before, and may contain itself by now
             for name in [name for name, value in items if value is variables]:
                 del variables[name]
     return items
 
 
 def _unshared() -> int:
-    """What getrefcount says in `variables_of` of a copy that only the frame and it have."""
+    """`getrefcount` in `variables_of` of a copy that only the frame and it refer to."""
     variables = sys._getframe().f_locals
     return sys.getrefcount(variables)
 
@@ -232,7 +232,7 @@ _UNSHARED = _unshared()
 
 
 def default_of(function: types.FunctionType, step: PathStep, container: Any) -> str | None:
-    """The parameter whose default argument is in `container`, which the function refers to."""
+    """The parameter whose default is in `container`, which the function refers to."""
     if container is function.__kwdefaults__:
         return step.name
     defaults = function.__defaults__
@@ -244,6 +244,6 @@ def default_of(function: types.FunctionType, step: PathStep, container: Any) -> 
 
 
 def closed_over(function: types.FunctionType, cell: types.CellType) -> str | None:
-    """The variable of a function that lives in a cell."""
+    """The variable of a function stored in a cell."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
     return next((name for name, one in cells if one is cell), None)

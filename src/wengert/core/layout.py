@@ -1,10 +1,10 @@
-"""Names that PyTorch's signatures take: layouts and memory formats."""
+"""Named constants in PyTorch's signatures: layouts and memory formats."""
 
 from __future__ import annotations
 
 
 class _Constant:
-    """A named constant; what it is equal to is itself."""
+    """A named constant, equal only to itself."""
 
     __slots__ = ("name",)
 

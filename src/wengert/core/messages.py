@@ -1,7 +1,7 @@
-"""The one form of a message about a graph's life: what happened, where, and what to change.
+"""The format of messages about a graph's lifetime: what happened, where, and what to change.
 
 Each has an id, under which `wengert explain` says more: there is a page for it in
-`explanations/`. A message is put together when it is raised, and never before.
+`explanations/`. A message is only put together when it is raised.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def message(
     remedies: Sequence[str] = (),
     cause: str = "",
 ) -> str:
-    """`head`, a line for each fact, the remedies by number, and where to read more."""
+    """`head`, a line for each fact, the numbered remedies, and where to read more."""
     return "\n".join([*message_lines(head, facts, remedies, cause), more(id)])
 
 
@@ -30,7 +30,7 @@ def message_lines(
     remedies: Sequence[str] = (),
     cause: str = "",
 ) -> list[str]:
-    """The lines of a message, but for the last one."""
+    """The lines of a message, except the last one."""
     width = max((len(label) for label, _ in facts), default=0) + 1
     text = [head, *(f"  {label + ':':<{width}} {text}" for label, text in facts)]
     lead = f"  {cause} " if cause else "  "
@@ -50,9 +50,9 @@ def more(id: str) -> str:
 
 
 def current_call(what: str, beyond: str = "") -> str:
-    """A call that is under way, and the user's line that it comes from.
+    """A call in progress, and the user's line it comes from.
 
-    `beyond` is a file whose frames are not the user's either.
+    `beyond` is another file whose frames are not the user's.
     """
     frame = getframe(1)
     code, lasti = caller(frame)
@@ -63,6 +63,6 @@ def current_call(what: str, beyond: str = "") -> str:
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """A warning that points to the user's line."""
+    """Warn, pointing to the user's line."""
     code, lasti = caller(getframe(1))
     warnings.warn_explicit(text, category, code.co_filename, line_of(code, lasti))

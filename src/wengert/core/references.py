@@ -1,4 +1,4 @@
-"""Reference counts that mean the same in every version of Python.
+"""Reference counts that are consistent across Python versions.
 
 Before Python 3.14 a parameter counts as a reference, and so does the argument of `getrefcount`.
 Since then neither does where the caller passes a variable. A constant tuned to one version would
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def other_references(obj: Any) -> int:
-    """The references to something beside the one variable of the caller."""
+    """The number of references to an object besides the caller's one variable."""
     return getrefcount(obj) - ALONE
 
 
@@ -24,5 +24,5 @@ def _calibrate() -> int:
     return passed(variable)
 
 
-# What `getrefcount` says in a function of its argument that only a variable of its caller has.
+# `getrefcount` of an argument, inside a function, if only a variable of the caller refers to it.
 ALONE = _calibrate()

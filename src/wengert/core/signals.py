@@ -25,7 +25,7 @@ _GOES_ON = 2
 
 
 def without_entry_signals(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, without the check for signals at its beginning."""
+    """Return the function without the signal check at its beginning."""
     changed: Any = function
     code = bytearray(changed.__code__.co_code)
     for at in range(0, len(code), 2):
@@ -38,7 +38,7 @@ def without_entry_signals(function: Callable[P, T]) -> Callable[P, T]:
 
 @without_entry_signals
 def call_despite_signals(function: Callable[..., Any], *args: Any) -> None:
-    """Call what puts a state back, which may be called twice: again, if a signal came meanwhile."""
+    """Call an idempotent restore function, and call it again if a signal interrupted it."""
     try:
         function(*args)
     except BaseException:
@@ -67,9 +67,9 @@ class _Block(contextlib._GeneratorContextManager[T]):
 def contextmanager(
     function: Callable[P, Iterator[T]],
 ) -> Callable[P, contextlib._GeneratorContextManager[T]]:
-    """`contextlib.contextmanager` whose contexts end when a signal comes at an edge of the block.
+    """`contextlib.contextmanager` whose contexts end even if a signal hits an edge of the block.
 
-    What the generator does behind its `yield` has to be without calls, or done by
+    The generator's code after its `yield` must make no calls, except through
     `call_despite_signals`.
     """
 

@@ -1,4 +1,4 @@
-"""The parameters of functions that users wrote."""
+"""The parameters of user-defined functions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 def signature(function: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a function, without what its annotations say.
+    """The signature of a function, without evaluating its annotations.
 
-    Since Python 3.14 they are evaluated when somebody asks, and may name what does not exist.
+    Since Python 3.14 they are evaluated lazily, and may name things that do not exist.
     """
     if sys.version_info >= (3, 14):
         from annotationlib import Format

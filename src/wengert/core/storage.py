@@ -1,4 +1,4 @@
-"""In-place writes: who wrote to which memory, when, and from which line.
+"""In-place writes: which line wrote to which memory, and when.
 
 A write stamps the array that owns the memory, on the clock that also orders nodes. A saved
 array is valid as long as no later write touched its elements. Saving a value costs nothing;
@@ -33,7 +33,7 @@ def line_of(code: CodeType, lasti: int) -> int:
 
 
 def line_numbers(code: CodeType) -> dict[int, int]:
-    """The line numbers of all instructions, for whoever asks for many of them."""
+    """The line numbers of all instructions, for bulk look-ups."""
     return {
         at: line
         for start, end, line in code.co_lines()
@@ -43,18 +43,18 @@ def line_numbers(code: CodeType) -> dict[int, int]:
 
 
 def source_text(code: CodeType, lasti: int) -> str:
-    """The text of the line of an instruction, empty where it cannot be read."""
+    """The source line of an instruction, empty if it cannot be read."""
     return linecache.getline(code.co_filename, line_of(code, lasti)).strip()
 
 
 def format_location(file: str, line: int) -> str:
-    """``file:line``, or of a notebook's cell ``cell [2], line 3``."""
+    """``file:line``, or for a notebook cell ``cell [2], line 3``."""
     cell = _cell(file)
     return f"cell [{cell}], line {line}" if cell else f"{file}:{line}"
 
 
 def _cell(file: str) -> str:
-    """The number of the cell whose code has a file name, if it is one of IPython's."""
+    """The number of the notebook cell behind a file name, if it is one of IPython's."""
     get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     if get_shell is None:
         return ""
@@ -70,7 +70,7 @@ def location_of(code: CodeType, lasti: int) -> str:
 
 
 def quoted_location(code: CodeType, lasti: int) -> str:
-    """`location_of` an instruction, followed by the line's text where it can be read."""
+    """`location_of` an instruction, followed by the source line if it can be read."""
     return f"{location_of(code, lasti)}  {source_text(code, lasti)}".rstrip()
 
 
@@ -95,12 +95,12 @@ class Clock:
 
 clock = Clock()
 
-# Called with an array whose elements are about to change, so that they can still be copied.
+# Called with an array whose elements are about to change, while they can still be copied.
 guards: list[Callable[[np.ndarray], None]] = []
 
 
 class WriteLog:
-    """The writes to one array's memory: how many, the last to all, later ones to each region."""
+    """The writes to one array's memory: how many, the last to all of it, later ones by region."""
 
     __slots__ = ("count", "owner", "regions", "whole")
 
@@ -115,10 +115,10 @@ _writes: dict[int, WriteLog] = {}
 
 
 def owner(array: np.ndarray) -> np.ndarray:
-    """The array at the bottom of a chain of views, those of NumPy's stride tricks too."""
+    """The array at the bottom of a chain of views, including NumPy's stride tricks."""
     while (base := array.base) is not None:
         if not isinstance(base, np.ndarray):
-            base = getattr(base, "base", None)  # what `as_strided` has put between has one
+            base = getattr(base, "base", None)  # the object that `as_strided` inserts has one
             if not isinstance(base, np.ndarray):
                 break
         array = base
@@ -126,25 +126,25 @@ def owner(array: np.ndarray) -> np.ndarray:
 
 
 def before_write(array: np.ndarray) -> None:
-    """Let the guards see an array whose elements are about to change."""
+    """Notify the guards of an array whose elements are about to change."""
     for guard in guards:
         guard(array)
 
 
 def before_writes(arrays: Iterable[np.ndarray]) -> None:
-    """`before_write` for each of them."""
+    """`before_write` for each array."""
     if guards:
         for array in arrays:
             before_write(array)
 
 
 def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
-    """Note that the elements of `array` have just been written."""
+    """Record that the elements of `array` have just been written."""
     stamp_all((array,), by, code, lasti)
 
 
 def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int) -> None:
-    """`stamp` for each of them."""
+    """`stamp` for each array."""
     now = clock.newest = tick()
     header = (now, code, lasti, by)
     for array in arrays:
@@ -160,13 +160,13 @@ def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int)
             if len(regions) < _MOST_REGIONS:
                 regions[region] = Write(*header, *region, array.dtype)
                 continue
-            # Too many to tell them apart.
+            # Too many to track separately.
         regions.clear()
         entry.whole = header
 
 
 def address_of(array: np.ndarray) -> int:
-    """Where an array's first element is in memory."""
+    """The address of an array's first element."""
     address: int = array.__array_interface__["data"][0]
     return address
 
@@ -182,7 +182,7 @@ def write_count(array: np.ndarray) -> int:
 
 
 def write_after(array: np.ndarray, time: int) -> Write | None:
-    """The newest write since `time` that touched an element of `array`, if there is one."""
+    """The newest write since `time` that touched an element of `array`, if any."""
     base = owner(array)
     entry = _writes.get(id(base))
     if entry is None or not array.size:

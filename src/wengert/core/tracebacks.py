@@ -1,7 +1,7 @@
-"""Tracebacks without wengert's own frames, for those who print them.
+"""Tracebacks without wengert's own frames, for printing.
 
-Nothing is changed where errors are raised. `wengert run` shortens what it prints, and so does an
-interactive session after ``%load_ext wengert``; `sys.excepthook` is the program's own affair.
+Errors are raised unchanged. `wengert run` shortens the tracebacks it prints, as does an
+interactive session after ``%load_ext wengert``; `sys.excepthook` is left to the program.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 
 from wengert.core.tensor import internal
 
-# What wengert calls: frames in there that come right after its own say no more than those.
+# Packages called by wengert: their frames right after its own add no information.
 _CALLED = tuple(os.path.join(os.path.dirname(os.path.dirname(np.__file__)), name, "")
                 for name in ("numpy", "scipy", "llvmlite"))  # fmt: skip
 
 
 def shorten(error: BaseException) -> int:
-    """Take wengert's frames out of an error's traceback, and out of those that led to it.
+    """Remove wengert's frames from the traceback of an error and of the errors that led to it.
 
-    An earlier error that came up inside of wengert alone, and was put into other words there, is
-    no longer shown. Returns how many frames are gone.
+    An earlier error that was raised inside wengert and reworded there is no longer shown.
+    Returns the number of frames removed.
 
     >>> import wengert
     >>> from wengert.core.tracebacks import shorten
@@ -58,12 +58,12 @@ def shorten(error: BaseException) -> int:
 
 
 def _earlier(error: BaseException) -> BaseException | None:
-    """The error that is printed before this one."""
+    """The error printed before this one."""
     return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def _users(trace: TracebackType | None) -> list[TracebackType]:
-    """The entries that are not wengert's, nor of what it called."""
+    """The entries that belong neither to wengert nor to code it called."""
     entries, inside = [], False
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename

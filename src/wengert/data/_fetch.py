@@ -1,4 +1,4 @@
-"""From what the sampler says to a batch, in whichever process."""
+"""From sampler indices to a batch, in any process."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class DatasetReader(NamedTuple):
     drop_last: bool
 
     def start(self) -> Fetch:
-        """A function for one epoch, from an index or a list of them to a batch.
+        """Return a function for one epoch, from an index or a list of them to a batch.
 
-        Of a stream, only the number of indices counts; at its end comes StopIteration.
+        For a stream only the number of indices matters; at its end it raises StopIteration.
         """
         return self._of_stream() if self.streams else self._of_samples()
 

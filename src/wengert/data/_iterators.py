@@ -15,12 +15,12 @@ from wengert.data.sampler import _seed_from
 
 
 class Epoch:
-    """What both kinds of iterators share: the sampler's indices, and how many batches came."""
+    """Base class of both iterators: the sampler's indices, and the number of batches yielded."""
 
     def __init__(self, loader: Any) -> None:
         self._sampler = loader._index_sampler
         self._indices = iter(self._sampler)
-        # Drawn without workers as well, as PyTorch does: what is drawn later agrees with it.
+        # Drawn even without workers, as in PyTorch, so that later draws agree with it.
         self._base_seed = _seed_from(loader.generator or default_generator)
         self._reader = DatasetReader(
             loader.dataset,
@@ -57,7 +57,7 @@ class Epoch:
 
 
 class LocalEpoch(Epoch):
-    """Batches that are made when they are asked for."""
+    """Batches made on demand."""
 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
@@ -68,10 +68,10 @@ class LocalEpoch(Epoch):
 
 
 class WorkerEpoch(Epoch):
-    """Batches that workers make ahead of time.
+    """Batches prefetched by workers.
 
-    Tasks are numbered and go round among the workers. At most `prefetch_factor` times the number
-    of workers are under way or wait to be asked for; a worker has a slot for each of its own.
+    Tasks are numbered and distributed round-robin. At most `prefetch_factor` times the number of
+    workers are in flight or waiting to be yielded; a worker has a slot for each of its own.
     """
 
     def __init__(self, loader: Any) -> None:
@@ -98,7 +98,7 @@ class WorkerEpoch(Epoch):
         return self._crew.stopped
 
     def _begin(self) -> None:
-        self._first = self._number  # answers to tasks before it are of an epoch left early
+        self._first = self._number  # answers to earlier tasks are from an abandoned epoch
         self._pending: deque[int] = deque()  # tasks whose batches were not yielded, in order
         self._results: dict[int, Any] = {}
         self._working = deque(self._crew.workers)  # the next one to get a task first
@@ -155,7 +155,7 @@ class WorkerEpoch(Epoch):
     def _take(self, number: int, worker: Worker, sizes: list[int]) -> None:
         try:
             result = worker.read(number, sizes)
-        except Exception:  # what cannot be unpickled is a batch that does not come
+        except Exception:  # a batch that cannot be unpickled will never arrive
             if number >= self._first:
                 self._pending.remove(number)
             raise

@@ -1,4 +1,4 @@
-"""What runs in a worker of the DataLoader, and what it and its loader tell each other."""
+"""The loop of a DataLoader worker, and the messages it exchanges with its loader."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StreamEnded:
 
 
 class Failure:
-    """An exception on its way to the loader: its class, and its traceback as text."""
+    """An exception sent to the loader: its class, and its traceback as text."""
 
     def __init__(self, error: BaseException, worker: int) -> None:
         self.kind: Any = type(error)
@@ -50,7 +50,7 @@ class Failure:
         )
 
     def reraise(self) -> None:
-        """Raise an exception of the same class, or RuntimeError where none can be made."""
+        """Raise an exception of the same class, or RuntimeError if that cannot be constructed."""
         raise self._exception()  # in no variable of this frame, which its traceback holds
 
     def _exception(self) -> BaseException:
@@ -63,14 +63,14 @@ class Failure:
 
 
 class _Unquoted(str):
-    """A text that a KeyError, which shows the repr of its argument, leaves readable."""
+    """A text that stays readable in a KeyError, which shows the repr of its argument."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 class Job(NamedTuple):
-    """What a worker is told when it starts."""
+    """The configuration of a worker."""
 
     id: int
     workers: int
@@ -145,7 +145,7 @@ def _portable(failure: Failure) -> Failure:
 
 
 class _Inbox:
-    """Tasks in the order in which they came, unless it is time to end."""
+    """Tasks in order of arrival, unless it is time to end."""
 
     def __init__(self, link: Any, parent: int | None) -> None:
         self.link, self.waiting, self.parent = link, deque[Any](), parent

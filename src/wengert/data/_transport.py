@@ -1,9 +1,9 @@
-"""What workers hand to their loader: objects, through memory that both can reach.
+"""Passing objects from workers to their loader through shared memory.
 
-A slot is a file without a name and without a disk, which is used again and again. An object is
-pickled into it with its arrays beside the pickle, and read out into memory of the reader's own,
-so that a tensor kept from one batch does not hold on to the others. Nothing can be left behind:
-the kernel takes the memory back with the last process that has the file open.
+A slot is an anonymous in-memory file that is reused. An object is pickled into it with its arrays
+out of band, and read into the reader's own memory, so that a tensor kept from one batch does not
+keep the others alive. Nothing can leak: the kernel frees the memory with the last process that
+has the file open.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Slot:
         self._file = _nameless_file() if file is None else file
 
     def write(self, value: Any) -> list[int]:
-        """Store an object; returns the sizes of its parts, which `read` wants to know."""
+        """Store an object; return the sizes of its parts, which `read` needs."""
         buffers: list[pickle.PickleBuffer] = []
         head = pickle.dumps(value, 5, buffer_callback=buffers.append)
         offset, sizes = 0, []
@@ -38,7 +38,7 @@ class Slot:
         return sizes
 
     def read(self, sizes: list[int]) -> Any:
-        """The object that was stored last."""
+        """The object stored last."""
         offset, buffers = 0, list[memoryview]()
         for size in sizes:
             unread = np.empty(size, np.uint8).data
@@ -53,11 +53,11 @@ class Slot:
         return pickle.loads(buffers[0], buffers=buffers[1:])
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._file)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # On the way into a process that is being spawned.
+        # When passed to a process being spawned.
         return _received, (reduction.DupFd(self._file),)
 
 

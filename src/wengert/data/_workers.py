@@ -1,4 +1,4 @@
-"""The worker processes of a DataLoader: starting them, hearing from them, ending them."""
+"""The worker processes of a DataLoader: starting, communicating, stopping."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from wengert.data import _loop
 from wengert.data._transport import Slot
 
-_GRACE = 2.0  # seconds that workers have to end by themselves
+_GRACE = 2.0  # seconds workers have to end by themselves
 _LOOK = 5.0  # seconds between two looks at whether workers are alive
 _UNSENT = (
     "The DataLoader's workers start by {!r}: its dataset and its functions have to be picklable."
@@ -25,7 +25,7 @@ _UNSENT = (
 
 
 class Worker:
-    """A process, the connection to it, and the slots that its batches come in."""
+    """A process, the connection to it, and the slots for its batches."""
 
     def __init__(self, context: Any, job: _loop.Job, prefetch: int) -> None:
         self.id = job.id
@@ -65,13 +65,13 @@ class Worker:
             self.free.append(slot)
 
     def close(self) -> None:
-        """Let go of the connection and the memory."""
+        """Close the connection and release the memory."""
         self.link.close()
         for slot in self.slots:
             slot.close()
 
     def fate(self) -> str:
-        """How the process ended, in words that begin as PyTorch's do."""
+        """How the process ended, in a message that begins like PyTorch's."""
         self.process.join(1.0)
         code = self.process.exitcode
         if code is not None and code < 0:
@@ -112,7 +112,7 @@ class Crew:
         return not self.stop.alive
 
     def send(self, worker: Worker, message: Any) -> None:
-        """A task, or word of a new epoch."""
+        """Send a task, or the start of a new epoch."""
         try:
             worker.link.send(message)
         except OSError:
@@ -121,7 +121,7 @@ class Crew:
     def receive(
         self, deadline: float | None, timeout: float
     ) -> Iterator[tuple[int, Worker, list[int]]]:
-        """What has come since, or what comes first: which task of whom, and sizes to read."""
+        """Wait for answers: the worker, its task, and the sizes to read."""
         if self.stopped:
             raise RuntimeError(self._failure)
         ready: Any = ()

@@ -17,7 +17,7 @@ _Map = Mapping[Any, Callable[..., Any]]
 
 
 def default_collate(batch: Any) -> Any:
-    """Samples as one batch: tensors, arrays and numbers are stacked, structures kept.
+    """Collate samples into a batch: stack tensors, arrays and numbers, keep structures.
 
     >>> from wengert.utils.data import default_collate
     >>> default_collate([(1, "a"), (2, "b")])
@@ -27,7 +27,7 @@ def default_collate(batch: Any) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """The arrays in a structure as tensors, and all else as it is.
+    """Convert the arrays in a structure to tensors; leave everything else unchanged.
 
     >>> import numpy as np
     >>> from wengert.utils.data import default_convert
@@ -48,7 +48,7 @@ def default_convert(data: Any) -> Any:
 
 
 def collate(batch: Any, *, collate_fn_map: _Map | None = None) -> Any:
-    """Samples as one batch, by functions for the types of what is in them.
+    """Collate samples into a batch with functions for the types of their elements.
 
     The map goes from types, or tuples of types, to functions that take the samples and the map.
 
@@ -84,7 +84,7 @@ def collate(batch: Any, *, collate_fn_map: _Map | None = None) -> Any:
 
 
 def _for_type(value: Any, functions: _Map) -> Callable[..., Any] | None:
-    """The function for a value: that of its own class before those of classes above it."""
+    """The function for a value: that of its class before those of base classes."""
     exact = functions.get(type(value))
     if exact is not None:
         return exact
@@ -92,7 +92,7 @@ def _for_type(value: Any, functions: _Map) -> Callable[..., Any] | None:
 
 
 def _mapping(like: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
-    """Values in a mapping as another one is, where that can be made; else in a dict."""
+    """Values in a mapping of another's type, if that can be constructed; else in a dict."""
     try:
         if isinstance(like, MutableMapping):  # a copy keeps what its class holds besides
             clone = copy.copy(like)
@@ -105,7 +105,7 @@ def _mapping(like: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
 
 
 def _sequence(like: Sequence[Any], values: list[Any]) -> Any:
-    """Values in a sequence as another one is, where that can be made; else in a list."""
+    """Values in a sequence of another's type, if that can be constructed; else in a list."""
     try:
         if isinstance(like, MutableSequence):
             clone = copy.copy(like)

@@ -21,12 +21,12 @@ from wengert.data.sampler import (
 
 T_co = TypeVar("T_co", covariant=True)
 
-# What the sampler was made from cannot change without it.
+# Options the sampler was built from; changing them would not change it.
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
 class _Endless(Sampler[None]):
-    """The sampler of a stream: it says nothing about which sample comes next."""
+    """The sampler of a stream, which does not choose the samples."""
 
     def __iter__(self) -> Iterator[None]:
         while True:
@@ -38,23 +38,23 @@ class DataLoader(Generic[T_co]):
 
     Args:
         dataset: samples by index, or a stream.
-        batch_size: samples a batch; None yields samples by themselves.
+        batch_size: samples per batch; None yields single samples.
         shuffle: a new random order for every epoch.
-        sampler: the order of the indices, in the place of `shuffle`.
-        batch_sampler: lists of indices, in the place of the four options around it.
-        num_workers: processes that read ahead; with 0, this one reads.
+        sampler: the order of the indices, instead of `shuffle`.
+        batch_sampler: lists of indices, instead of the four options around it.
+        num_workers: processes that prefetch; with 0, this one reads.
         collate_fn: a batch from a list of samples; `default_collate` unless given.
         pin_memory: accepted and without effect, as is `pin_memory_device`.
-        drop_last: leave out a last batch that is not full.
-        timeout: seconds to wait for a batch of a worker before RuntimeError; 0 waits on.
-        worker_init_fn: called in each worker, with its number, when it has been seeded.
+        drop_last: drop an incomplete last batch.
+        timeout: seconds to wait for a batch of a worker before RuntimeError; 0 waits forever.
+        worker_init_fn: called in each worker with its number, after seeding.
         multiprocessing_context: how workers start, by name or as a context of
             `multiprocessing`; None starts them as that module does by default.
-        generator: where the random order and the seeds of the workers come from.
-        prefetch_factor: batches that a worker makes ahead; 2 unless given.
+        generator: the source of the random order and of the workers' seeds.
+        prefetch_factor: batches prefetched per worker; 2 unless given.
         persistent_workers: keep the workers, with their copies of the dataset, between epochs.
         pin_memory_device: see `pin_memory`.
-        in_order: yield batches in the sampler's order, not as they come.
+        in_order: yield batches in the sampler's order, not as they arrive.
 
     >>> from wengert.utils.data import DataLoader
     >>> list(DataLoader(range(5), batch_size=2))

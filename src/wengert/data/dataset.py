@@ -1,4 +1,4 @@
-"""Datasets: what a sample is, by index or in a stream."""
+"""Datasets: samples by index or in a stream."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T_co = TypeVar("T_co", covariant=True)
 class Dataset(Generic[T_co]):
     """Samples by index; subclasses define `__getitem__`, and `__len__` for the samplers.
 
-    One that also defines `__getitems__(indices)` is asked for a whole batch at once.
+    If it also defines `__getitems__(indices)`, that is called for a whole batch at once.
 
     >>> from wengert.utils.data import Dataset
     >>> class Squares(Dataset):
@@ -122,7 +122,7 @@ class StackDataset(Dataset[Any]):
 
 
 def _samples_of(dataset: Any, indices: list[Any]) -> Any:
-    """The samples at some indices, asked for at once where that is offered."""
+    """The samples at some indices, fetched at once if the dataset supports it."""
     if not callable(getattr(dataset, "__getitems__", None)):
         return [dataset[i] for i in indices]
     samples = dataset.__getitems__(indices)
@@ -260,7 +260,7 @@ def _lengths_of(fractions: Sequence[float], total: int) -> list[int]:
         if fraction < 0 or fraction > 1:
             raise ValueError(f"Fraction at index {i} is not between 0 and 1, got {fraction}")
     lengths = [math.floor(total * fraction) for fraction in fractions]
-    for i in range(total - sum(lengths)):  # what rounding left over goes round
+    for i in range(total - sum(lengths)):  # distribute the remainder round-robin
         lengths[i % len(lengths)] += 1
     for i, n in enumerate(lengths):
         if n == 0:

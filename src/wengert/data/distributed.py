@@ -17,8 +17,8 @@ class DistributedSampler(Sampler[T_co]):
     """The part of a dataset's indices that belongs to one of several processes.
 
     All parts have the same length: indices at the end are left out with `drop_last`, or else
-    indices from the start come again. The order follows from `seed` and from the epoch, which
-    `set_epoch` has to tell before each one.
+    indices from the start are repeated. The order depends on `seed` and on the epoch, which
+    must be set with `set_epoch` before each one.
 
     >>> from wengert.utils.data import DistributedSampler
     >>> [list(DistributedSampler(range(5), 2, rank, shuffle=False)) for rank in range(2)]
@@ -61,12 +61,12 @@ class DistributedSampler(Sampler[T_co]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch comes; with `shuffle`, each has an order of its own."""
+        """Set the epoch; with `shuffle`, each has its own order."""
         self.epoch = epoch
 
 
 def _ask_group(question: str) -> int:
-    # Where there is a process group, the module that made it has been loaded.
+    # If there is a process group, the module that created it is already loaded.
     group = sys.modules.get("wengert.distributed")
     if group is None or not group.is_initialized():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Samplers: in which order, and in which batches, a dataset is read."""
+"""Samplers: the order and the batches in which a dataset is read."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SequentialSampler(Sampler[int]):
 
 
 def _seed_from(generator: Generator) -> int:
-    """A seed for another generator, drawn as PyTorch draws it."""
+    """A seed for another generator, drawn as in PyTorch."""
     return int(generator.integers((), 0, 2**63))
 
 
@@ -84,7 +84,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices one pass yields."""
+        """The number of indices per pass."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -124,7 +124,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices drawn with probabilities in proportion to weights.
+    """Indices drawn with probabilities proportional to weights.
 
     >>> from wengert.utils.data import WeightedRandomSampler
     >>> list(WeightedRandomSampler([0.0, 1.0], 3))

@@ -1,4 +1,4 @@
-"""What a dataset can ask about the worker that reads it."""
+"""Information about the worker that reads a dataset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass
 class WorkerInfo:
-    """What `get_worker_info` tells: which worker of how many, its seed, its copy of the dataset."""
+    """The result of `get_worker_info`: worker id and count, seed, copy of the dataset."""
 
     id: int
     num_workers: int
@@ -17,7 +17,7 @@ class WorkerInfo:
 
 
 class _CurrentWorker:
-    """Which worker this process is, if it is one."""
+    """The worker this process is, if any."""
 
     info: WorkerInfo | None = None
 
@@ -26,9 +26,9 @@ current_worker = _CurrentWorker()
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker of a DataLoader, which one it is; None elsewhere.
+    """Return information about the current DataLoader worker; None elsewhere.
 
-    A stream asks for it to yield a part of its own in each worker.
+    A stream uses it to yield a different part in each worker.
 
     >>> from wengert.utils.data import get_worker_info
     >>> get_worker_info() is None

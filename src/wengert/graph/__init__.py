@@ -1,10 +1,10 @@
-"""Reading what autograd recorded: what graphs hold, and which line released them.
+"""Inspecting what autograd recorded: what graphs hold, and which line released them.
 
-Tensors, nodes or nothing go in; plain data come out, which prints itself as a table, text or page.
+Functions take tensors, nodes or nothing and return plain data that prints as a table, text or page.
 Read `description.py` first (`describe`: a graph node by node), then `memory.py` (bytes, and the
 report of a run). `_live.py`, `_holders.py` and `_leaks.py` find live graphs and who holds them,
 `_why.py` explains a missing gradient; `_recorder.py`, `hotness.py` and `timelines/` watch a run;
-`drawing/` makes pictures. Nothing here is paid for until it is called.
+`drawing/` makes pictures. Nothing here costs anything until it is called.
 """
 
 from importlib import import_module as _import_module
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from wengert.graph.timelines.profile import Profile as Profile
     from wengert.graph.timelines.profile import profile as profile
 else:
-    # Loaded when first named: a recorder alone needs few of them.
+    # Loaded on first access: a recorder alone needs few of them.
     _LAZY_NAMES = {
         "BackwardCall": "timelines",
         "Band": "timelines",

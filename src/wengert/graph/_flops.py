@@ -1,10 +1,9 @@
-"""How many floating-point operations recorded calls and their derivatives stand for.
+"""The number of floating-point operations of recorded calls and their derivatives.
 
-Those of products are counted: a multiplication and an addition for each pair of numbers that meet,
-once for the result and once for each gradient that is wanted. Everything else counts by convention:
-an operation for each element of its result, or of what it reads if that is more, whatever the
-function; its derivative for each element of the gradients that are wanted. Views, copies and what
-only moves numbers count nothing.
+Products count a multiplication and an addition per pair of numbers multiplied, once for the result
+and once per gradient needed. Everything else counts by convention: one operation per element of
+its result, or of its inputs if there are more, whatever the function; its derivative per element
+of the gradients needed. Views, copies and anything that only moves numbers count nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def summed(counts: Iterable[Flops | None]) -> Flops:
 
 
 def flops_of(node: Node) -> Flops | None:
-    """The operations of a node; None where its shapes are not known, as of one that is released."""
+    """The operations of a node; None if its shapes are unknown, as for a released one."""
     if type(node) is Leaf:
         return Flops()
     if is_released(node):
@@ -81,7 +80,7 @@ class _Call:
         return tuple(value.shape)
 
     def wants(self, name: str) -> bool:
-        """Whether an input wants a gradient."""
+        """Whether an input needs a gradient."""
         return getattr(self.node, f"e_{name}", None) is not None
 
     def product(self, pairs: int, *factors: str) -> Flops:

@@ -1,4 +1,4 @@
-"""What calls of modules show about parameters that no gradient reaches."""
+"""Observing module calls to explain parameters that no gradient reaches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Forwards:
         self._results: dict[int, tuple[weakref.ref[Node], int]] = {}
 
     def __call__(self, module: Any, inputs: Any, output: Any) -> None:
-        """Take note of a call that has ended."""
+        """Record a finished call."""
         key = id(module)
         if not self._was_called(module):  # there may be what is known of one that is gone
             self._called[key] = weakref.ref(module), *caller(getframe(1))

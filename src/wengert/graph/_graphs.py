@@ -1,4 +1,4 @@
-"""What a census says of each graph that is alive, and of each name that holds some."""
+"""The entries of a census: each live graph, and each name that holds graphs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class LiveTensor:
     """A tensor, or a node without one, that keeps a graph.
 
     Attributes:
-        made: the operation that made it, its module and its line.
+        made: the operation that created it, its module and its line.
         shape: its shape.
         holders: the names through which the program holds it.
-        nodes: how many operations of the graph it was computed from.
-        nbytes: bytes that these keep, leaves apart.
+        nodes: the number of operations in its graph.
+        nbytes: the bytes these keep, excluding leaves.
     """
 
     made: str
@@ -30,14 +30,14 @@ class LiveTensor:
 
 @dataclass(frozen=True, slots=True)
 class LiveGraph:
-    """A graph that is alive; graphs that share an operation are one.
+    """A live graph; graphs that share an operation are one.
 
     Attributes:
         tops: what keeps it: of a graph that grows from call to call first what carries it on,
             then results that nothing alive was computed from.
-        nodes: how many operations it has.
-        nbytes: bytes that it keeps, leaves apart.
-        age: how many backward calls have begun since its latest operation ran.
+        nodes: the number of its operations.
+        nbytes: the bytes it keeps, excluding leaves.
+        age: the number of backward calls begun since its latest operation ran.
         oldest: the same for its first operation.
         where: ``file:line`` of its first operation.
         text: that line.
@@ -71,7 +71,7 @@ def bytes_together(graphs: Iterable[LiveGraph]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class HeldBy:
-    """What the program holds through one name.
+    """The graphs a program holds through one name.
 
     Attributes:
         name: the name, with a star for items of containers: ``losses[*]``.

@@ -1,9 +1,9 @@
-"""Who holds an object: the names, attributes and containers through which a program reaches it.
+"""Finding holders: the names, attributes and containers through which a program reaches an object.
 
-Found by asking the garbage collector who refers to an object, and to those in turn, until there
-is a name: a local variable of a running function, a global one, a variable that a function, a
-class, a paused generator or an exception keeps. Nothing has to be recorded before, no code of the
-program runs for it (see `_parts`), and nothing is kept.
+It follows the garbage collector's referrers of an object up to a name: a local variable of a
+running function, a global one, a variable kept by a function, a class, a paused generator or an
+exception. Nothing has to be recorded beforehand, none of the program's code runs (see `_parts`),
+and nothing is kept alive.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from wengert.core.storage import format_location
 from wengert.core.tensor import Node, NodeState, internal
 from wengert.graph.formatting import shorten_path
 
-_LEVELS = 12  # of referrers that are looked at
+_LEVELS = 12  # levels of referrers searched
 _REFERRERS = 12  # of one object
 _WIDEST = 5_000  # objects in one level
 _VISITED = 400  # objects on the ways to one

@@ -1,4 +1,4 @@
-"""All graphs that are alive: their bytes, their age, who holds them, and which look like leaks."""
+"""All live graphs: their bytes, age and holders, and which look like leaks."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Census:
     def show(self, by: str = "graph", rows: int = _SHOWN) -> None:
         """Print the census and a table: in a terminal with rich, if it is installed.
 
-        Raises ValueError as `table` does.
+        Raises ValueError like `table`.
         """
         _tables.print_report(_summary(self), _table(self, by, rows))
 
@@ -138,7 +138,7 @@ def _holder_row(held: HeldBy) -> list[str]:
 
 
 def live() -> Census:
-    """A census of the graphs that are alive now, on all threads.
+    """Take a census of the live graphs, on all threads.
 
     Who holds them is found through the garbage collector, which does not look at what
     ``gc.freeze()`` has set aside; nothing is recorded beforehand, and programs pay nothing for it
@@ -209,11 +209,11 @@ class _Counting:
         return Census(tuple(graphs), tuple(holders), self.released, nbytes, self.longest)
 
     def step(self, seq: int) -> int:
-        """How many of the backward calls that are known had begun when something was made."""
+        """The number of known backward calls begun when an object was created."""
         return bisect_right(self.steps, seq)
 
     def age(self, seq: int) -> int:
-        """How many backward calls have begun since something was made."""
+        """The number of backward calls begun since an object was created."""
         return len(self.steps) - self.step(seq)
 
     def carriers(self, node: Node) -> list[Any]:

@@ -1,7 +1,7 @@
-"""Watches backward calls: which operations they pass, what they release, what stays.
+"""Watches backward calls: the operations they visit, what they release, what is retained.
 
-Only weak references are kept, and a run is hardly slower for it: all calls are counted, and
-measured until `_BUDGET` operations were looked at; from then on one call in sixteen of each line.
+It keeps only weak references, and hardly slows a run: all calls are counted, and measured until
+`_BUDGET` operations have been examined; from then on one call in sixteen per line.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _History:
 
 @dataclass(slots=True)
 class _Open:
-    """A walk that has begun: its line, the bytes held then, and its nodes."""
+    """A walk in progress: its line, the bytes held at its start, and its nodes."""
 
     line: Line
     held: int
@@ -95,11 +95,11 @@ class Recorder:
         self._lenient: dict[str, Finding] = {}
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Start watching."""
         engine.observers.append(self.observe)
 
     def stop(self) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         engine.observers.remove(self.observe)
         self.look("")
 
@@ -116,7 +116,7 @@ class Recorder:
 
     def observe(self, walk: Walk, when: str) -> None:
         """Take note of a walk that begins or has ended; in a forked child, of none."""
-        if os.getpid() != self._process:  # the lock may be that of a thread that is not here
+        if os.getpid() != self._process:  # the lock may be held by a missing thread
             return
         # What the collector finalizes may go backward, and would wait for the lock.
         with without_collecting(), self._lock:
@@ -229,7 +229,7 @@ class Recorder:
                 return
 
     def report(self) -> Report:
-        """What was seen so far."""
+        """Return the report so far."""
         with self._lock:
             lines = list(self._lines.values())
             return Report(

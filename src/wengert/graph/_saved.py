@@ -1,4 +1,4 @@
-"""What one node saved, as data: names, values, bytes, whose they are."""
+"""The saved values of one node, as data: names, values, bytes, owners."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wengert.core.tensor import Node, Tensor, memory_of, saved_name, wrap
 
 @dataclass(frozen=True, slots=True)
 class SavedValue:
-    """One value that a node keeps for its derivative.
+    """One value that a node saves for its derivative.
 
     Attributes:
         name: as in ``node._saved_<name>``.
@@ -46,7 +46,7 @@ class SavedValue:
 
 
 class SavedValues(list[SavedValue]):
-    """What a node saved.
+    """The saved values of a node.
 
     Attributes:
         node: its operation and its line.
@@ -75,9 +75,9 @@ class SavedValues(list[SavedValue]):
 
 
 def saved(node: Node) -> SavedValues:
-    """What a node keeps for its derivative, in the order in which its rules name it.
+    """Return the values a node saves for its derivative, in the order its rules name them.
 
-    Nothing is unpacked or read back for it. Of a released node it says which call released it.
+    Nothing is unpacked or read back. For a released node it says which call released it.
 
     >>> import wengert
     >>> x = wengert.tensor([[1.0, 2.0]], requires_grad=True)

@@ -1,7 +1,7 @@
-"""Plain functions over arrays. They never see a Tensor, and they check nothing.
+"""Plain functions over arrays. They never see a Tensor, and do not check their arguments.
 
 Most operations name the module of their kernels as `kernels.attention.attend`, so that it is
-loaded by the first call that needs it: an import of wengert alone stays short. Families of several
+loaded on first use: importing wengert stays fast. Families of several
 files are packages: what operations call is in the package itself (`conv`), the compiled loops are
 in its `native`, or beside the routes that need them (`conv.direct`, `conv.winograd`). They are
 compiled by `jit`.

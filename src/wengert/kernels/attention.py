@@ -1,13 +1,12 @@
 """Attention without the matrix of all scores (Dao et al., 2022), and its derivative.
 
-A block of queries meets one block of keys after another. The softmax goes along: when a larger
-score turns up, what was summed before is scaled down. The logarithm of each query's sum of
-exponentials is kept, from which the way back computes the weights of a block again. All
-blocks lie transposed, a row for each key and a column for each query, so that the steps
-of the softmax are the same for neighbours in memory.
+A block of queries iterates over blocks of keys with an online softmax: when a larger score
+turns up, the running sums are scaled down. The logarithm of each query's sum of exponentials
+is saved, from which the backward pass recomputes the weights of a block. All blocks are
+transposed, with a row per key and a column per query, so that the softmax steps are the same
+for neighbours in memory.
 
-Arrays are (batch, heads, length, width) in any strides, but that the elements of a row lie side
-by side.
+Arrays are (batch, heads, length, width) with any strides, except that rows are contiguous.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from wengert.kernels.softmax import masked_softmax, softmax
 
 Array = np.ndarray
 
-# Queries and keys of a block, and the widest head for which there is room on the stack.
+# Queries and keys per block, and the widest head that fits on the stack.
 _BLOCK, _WIDEST = 64, 128
-# Multiplications that are worth a thread's while; fewer queries are left to NumPy.
+# Multiplications that make a thread worthwhile; NumPy handles fewer queries.
 _PIECE, _FEW = 1 << 21, 8
 
 
@@ -44,7 +43,7 @@ class AttentionCotangents(NamedTuple):
 
 
 class _Layout(Record):
-    """Sizes, and the strides of dimensions in elements; within a row only a mask has one."""
+    """Sizes, and strides in elements; only a mask has a stride within rows."""
 
     heads: i64
     queries: i64
@@ -70,7 +69,7 @@ class _Layout(Record):
 
 
 class _BackLayout(_Layout):
-    """The strides of cotangents, too."""
+    """`_Layout` with the strides of the cotangents."""
 
     g_sample: i64
     g_head: i64
@@ -88,7 +87,7 @@ class _BackLayout(_Layout):
 
 @inline
 def _place(strides: i64s, which: i64, sample: i64, head: i64, row: i64) -> i64:
-    """Where a row of an array begins, whose strides stand at `which`."""
+    """The offset of a row of the array whose strides start at index `which`."""
     return sample * strides[which] + head * strides[which + 1] + row * strides[which + 2]
 
 
@@ -102,7 +101,7 @@ def _whole(count: i64) -> i64:
 def _of_keys(
     a: reals, b: reals, out: reals, width: i64, keys: i64, wide: i64, diagonal: i64
 ) -> None:
-    """out = a @ b, for rows of keys and columns of queries that see them."""
+    """out = a @ b, for rows of keys and the columns of queries that see them."""
     for p in range(0, wide, COLUMNS):
         seen = min(keys, p + COLUMNS) if diagonal != 0 else keys
         multiply(a, width, 1, at(b, p), _BLOCK, at(out, p), _BLOCK, seen, width, 0)
@@ -138,7 +137,7 @@ def _scores(
 
 @inline
 def _hidden(key: i64, diagonal: i64) -> i64:
-    """How many queries of a block need not be looked at: they lie before the key."""
+    """How many queries of a block can be skipped: they come before the key."""
     return key // COLUMNS * COLUMNS if diagonal != 0 else 0
 
 
@@ -179,7 +178,7 @@ def _times(a: reals, factor: real, count: i64) -> None:
 
 @apart
 def _loaded(a: reals, lda: i64, b: reals, queries: i64, width: i64, factor: real) -> None:
-    """The transpose of a block of rows times a number, with zeros for missing rows."""
+    """Load a block of rows transposed, times a number, with zeros for missing rows."""
     if queries < _BLOCK:
         _filled(b, 0.0, width * _BLOCK)
     transpose(a, lda, b, _BLOCK, queries, width)
@@ -197,10 +196,10 @@ def _softmax_step(
     s: reals, top: reals, now: reals, less: reals, total: reals, keys: i64, wide: i64,
     diagonal: i64,
 ) -> None:  # fmt: skip
-    """From scores to exponentials; `less` becomes the factor of what was summed before."""
+    """Turn scores into exponentials; `less` becomes the factor for the running sums."""
     for i in range(wide):
         now[i] = top[i]
-    # Several keys at once: what they are compared with and added to is loaded less often.
+    # Several keys at once, so that running maxima and sums are loaded less often.
     keys_up = (keys + 3) // 4 * 4
     _filled(at(s, keys * _BLOCK), -math.inf, (keys_up - keys) * _BLOCK)
     for r in range(0, keys_up, 4):
@@ -236,6 +235,8 @@ def _attend(
     factor: real, causal: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """Attention of blocks of queries, and the logarithms of the sums of their exponentials."""
+    # A task is (sample, head, block of queries). `turned` (width, query) and `found` (value width,
+    # query) are transposed, `s` is (key, query); `top`, `total` and `less` are per query.
     turned = local(real, _WIDEST * _BLOCK)
     found = local(real, _WIDEST * _BLOCK)
     some_k = local(real, _WIDEST * _BLOCK)
@@ -289,7 +290,7 @@ def _attend(
 def _copied(
     a: reals, lda: i64, rows: i64, b: reals, ldb: i64, room: i64, width: i64, factor: real
 ) -> None:
-    """Rows times a number, with zeros around them: `room` rows of `ldb` elements."""
+    """Copy rows times a number, zero-padded to `room` rows of `ldb` elements."""
     for r in range(rows):
         for i in range(width):
             b[r * ldb + i] = a[r * lda + i] * factor
@@ -331,7 +332,7 @@ def _dots(a: reals, lda: i64, b: reals, ldb: i64, out: reals, rows: i64, width: 
 def _flows(
     s: reals, ds: reals, logs: reals, mean: reals, keys: i64, wide: i64, diagonal: i64
 ) -> None:
-    """From scores to weights, and from the cotangent of weights to that of scores."""
+    """Turn scores into weights, and cotangents of weights into those of scores."""
     for r in range(keys):
         for i in range(_hidden(r, diagonal), wide):
             e = exp_bounded(s[r * _BLOCK + i] - logs[i])
@@ -344,7 +345,7 @@ def _attend_back(
     q: reals, k: reals, v: reals, mask: reals, out: reals, sums: reals, g: reals, dq: reals,
     dk: reals, dv: reals, layout: _BackLayout, factor: real, causal: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """The cotangents of all blocks of whole heads, added up for keys and values.
+    """The cotangents of all blocks of whole heads, accumulated for keys and values.
 
     Rows of `dk` and `dv` have room for a multiple of COLUMNS elements.
     """
@@ -413,19 +414,19 @@ def native(q: Array, k: Array, v: Array, mask: Array | None) -> bool:
 
 
 def _in_four(x: Array) -> Array:
-    """With dimensions of one element in front, up to four."""
+    """The array with leading dimensions of length 1 added, up to four."""
     return x if x.ndim == 4 else x[(None,) * (4 - x.ndim)]
 
 
 def _rows(x: Array) -> Array:
-    """With the elements of each row side by side."""
+    """The array, copied if its rows are not contiguous."""
     x = _in_four(x)
     whole = x.strides[-1] == x.itemsize or x.shape[-1] == 1
     return x if whole and x.flags.aligned else np.require(x, requirements=("C", "A"))
 
 
 def _new(make: Any, shape: tuple[int, ...], like: Array) -> Array:
-    """An array in which the heads of a position lie together, positions or samples as in `like`."""
+    """A new array with the heads of a position adjacent, in the outer order of `like`."""
     batch, heads, length, width = shape
     if like.strides[2] > like.strides[0]:
         return make((length, batch, heads, width), np.float32).transpose(1, 2, 0, 3)
@@ -433,13 +434,13 @@ def _new(make: Any, shape: tuple[int, ...], like: Array) -> Array:
 
 
 def _zeros(x: Array) -> Array:
-    """Zeros in the place of `x`, in rows with room for a multiple of COLUMNS elements."""
+    """Zeros shaped like `x`, in rows padded to a multiple of COLUMNS elements."""
     *others, width = x.shape
     return _new(np.zeros, (*others, -width % COLUMNS + width), x)
 
 
 def _order_of_rows(q: Array) -> tuple[int, ...]:
-    """How the rows of the queries lie in memory, if their elements lie side by side."""
+    """The memory order of the queries' rows, if these are contiguous."""
     if q.strides[-1] != q.itemsize:
         return 0, 1, 2, 3
     return (*[d for d in order_of(q.shape, ((q.shape, q.strides),)) if d != 3], 3)
@@ -454,7 +455,7 @@ def _ordered_as(q: Array, out: Array) -> Array:
 def _layout(
     q: Array, k: Array, v: Array, mask: Array | None, out: Array, *cotangents: Array
 ) -> _Layout:
-    """How arrays lie, whose rows have no gaps; also the cotangents, if there are any."""
+    """The layout of arrays with contiguous rows, and of the cotangents, if any."""
     sizes = [q.shape[1], q.shape[2], k.shape[2], q.shape[3], v.shape[3]]
     strides = [*q.strides[:3], *k.strides[:3], *v.strides[:3]]
     strides += (0, 0, 0, 0) if mask is None else mask.strides
@@ -476,13 +477,13 @@ def weights(q: Array, k: Array, mask: Array | None, factor: float, causal: bool)
 
 
 def causal_mask(queries: int, keys: int, dtype: np.dtype[Any]) -> Array:
-    """What hides from each query the keys that come after it."""
+    """The mask that hides later keys from each query."""
     later = np.arange(keys) > np.arange(queries)[:, None]
     return np.where(later, dtype.type(-np.inf), dtype.type(0))
 
 
 def _shade(q: Array, k: Array, mask: Array | None) -> Array | None:
-    """The mask with the shape of all scores."""
+    """The mask expanded to the shape of all scores."""
     if mask is None:
         return None
     return _in_four(np.broadcast_to(mask, (*q.shape[:-1], k.shape[-2])))
@@ -514,7 +515,7 @@ def attend_back(
     g: Array, q: Array, k: Array, v: Array, mask: Array | None, out: Array, sums: Array,
     factor: float, causal: bool,
 ) -> AttentionCotangents:  # fmt: skip
-    """The flow of a cotangent of what kernels attended to."""
+    """Pull back a cotangent of attention computed by kernels."""
     shapes, mask = (q.shape, k.shape, v.shape), _shade(q, k, mask)
     q, k, v, out, g = _rows(q), _rows(k), _rows(v), _rows(out), _rows(g)
     dq, dk, dv = _new(np.empty, q.shape, q), _zeros(k), _zeros(v)

@@ -1,4 +1,4 @@
-"""Dimensions as callers name them, checked and brought to the form that NumPy takes."""
+"""Dimension arguments, checked and normalised to NumPy's form."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def axes_of(dim: Dims, ndim: int) -> tuple[int, ...] | None:
 
 
 def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
-    """The shape that a reduction over `dim` leaves with `keepdim=True`."""
+    """The shape of a reduction over `dim` with `keepdim=True`."""
     axes = axes_of(dim, len(shape))
     if axes is None:
         return (1,) * len(shape)
@@ -48,7 +48,7 @@ def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
 
 
 def count_of(shape: tuple[int, ...], dim: Dims) -> int:
-    """How many elements a reduction over `dim` combines into one."""
+    """The number of elements that a reduction over `dim` combines into one."""
     axes = axes_of(dim, len(shape))
     n = 1
     for d in range(len(shape)) if axes is None else axes:

@@ -1,8 +1,8 @@
 """Copies of blocks between large arrays, row by row, and in pieces of long rows.
 
-NumPy copies rows that are not a whole array element by element. A `memcpy` of more than some
-thousand bytes is left to the processor's own instruction, which is many times slower than a loop
-where source and target lie a few bytes apart modulo a page.
+NumPy copies rows of a strided array element by element. A `memcpy` of more than a few thousand
+bytes uses the processor's string instruction, which is many times slower than a loop if source
+and target are a few bytes apart modulo a page.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from wengert.kernels.jit import CHUNK, available, kernel
 from wengert.kernels.jit.builtins import at, i64, u8s
 from wengert.kernels.jit.native import native
 
-# Bytes of an array, and of a row, from which a kernel is worth it.
+# Bytes of an array, and of a row, from which a kernel pays off.
 _LARGE, _LONG = 1 << 15, 1 << 6
-# Bytes of a row that are copied at once.
+# Bytes of a row copied at once.
 _PIECE = 1 << 11
-# Bytes of a row of several joined arrays from which it matters that rows begin within a line.
+# Bytes of a joined row from which rows that start inside a cache line matter.
 _OUT_OF_STEP, _LINE = 1 << 15, 1 << 6
 
 
@@ -31,7 +31,7 @@ _OUT_OF_STEP, _LINE = 1 << 15, 1 << 6
     "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
 )
 def move_bytes(target: u8s, source: u8s, size: i64) -> None:
-    """So many bytes, which do not overlap."""
+    """Copy bytes between regions that do not overlap."""
     target[:size] = source[:size]
 
 
@@ -42,7 +42,7 @@ def move_bytes(target: u8s, source: u8s, size: i64) -> None:
     "void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
 )
 def clear_bytes(target: u8s, size: i64) -> None:
-    """So many zeros."""
+    """Write zero bytes."""
     target[:size] = 0
 
 
@@ -51,7 +51,7 @@ def _rows(
     source: u8s, target: u8s, middle: i64, outer_from: i64, from_: i64, outer_to: i64, to: i64,
     width: i64, pieces: i64, piece: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Rows of bytes; what comes before them has two dimensions with steps of their own."""
+    """Copy rows of bytes; two leading dimensions have their own strides."""
     for k in range(start, stop):
         row = k // pieces
         first = k % pieces * piece
@@ -127,7 +127,7 @@ def _plan(target: np.ndarray, source: np.ndarray) -> tuple[int, int, tuple[int, 
 
 
 def joined(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray:
-    """`np.concatenate`, which is the faster one unless it moves long rows out of step."""
+    """`np.concatenate`, or a kernel where long rows would be misaligned."""
     first, size = arrays[0], sum(a.nbytes for a in arrays)
     width = size // (prod(first.shape[:axis]) or 1)
     if width < _OUT_OF_STEP or width % _LINE == 0:

@@ -1,9 +1,9 @@
-"""Memory of large arrays that is used again: an allocator for NumPy, while there are kernels.
+"""Reuse of the memory of large arrays: an allocator for NumPy, if there are kernels.
 
 NumPy keeps its allocator in a context variable. Threads, and often the cells of a notebook,
-have a context each; `enter` sets it for the current one. That is cheap, and done whenever
-kernels are first needed, at each backward and at each step of an optimizer. An array knows
-where its memory is from, so it may be freed anywhere and at any time.
+have their own contexts; `enter` sets it for the current one. That is cheap, and done when
+kernels are first needed, at each backward and at each optimizer step. An array knows its
+allocator, so it may be freed anywhere and at any time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SET_HANDLER, _GET_HANDLER, _DEFAULT_HANDLER = 304, 305, 306
 
 
 def _default_limit() -> int:
-    """An eighth of the memory, but no more than a GiB; what WENGERT_BUFFERS says, in MiB."""
+    """WENGERT_BUFFERS in MiB, or an eighth of the memory, but at most 1 GiB."""
     named = os.environ.get("WENGERT_BUFFERS", "")
     if named.isdigit():
         return int(named) << 20
@@ -40,11 +40,11 @@ class _Pool:
 
 
 def enter() -> None:
-    """Let new arrays of the current context have memory of the pool, if there is one."""
+    """Allocate new arrays of the current context from the pool, if there is one."""
 
 
 def install() -> None:
-    """Set the pool up, unless it is switched off, and enter it."""
+    """Set up the pool, unless it is disabled, and enter it."""
     global enter
     with compile_lock:
         if _Pool.functions is None and not _Pool.off:
@@ -69,7 +69,7 @@ def _built() -> tuple[dict[str, Callable[..., Any]], Callable[[], None]]:
     api = (word * (_DEFAULT_HANDLER + 1)).from_address(table)
     theirs = content(thing.from_address(api[_DEFAULT_HANDLER]).value, b"mem_handler")
     own = capsule(address("memory_handler"), b"mem_handler", None)
-    ctypes.pythonapi.Py_IncRef(thing(own))  # for ever: arrays outlive this module
+    ctypes.pythonapi.Py_IncRef(thing(own))  # forever: arrays outlive this module
 
     def function(name: str, *arguments: Any) -> Callable[..., Any]:
         return ctypes.PYFUNCTYPE(None, *arguments)(address(f"memory_{name}"))
@@ -88,7 +88,7 @@ def _built() -> tuple[dict[str, Callable[..., Any]], Callable[[], None]]:
 
 
 def counts() -> dict[str, int]:
-    """What the pool has counted, by name; zeros while there is none."""
+    """The counters of the pool, by name; zeros if there is none."""
     from wengert.kernels.jit.memory import COUNTS
 
     values = np.zeros(len(COUNTS), np.int64)
@@ -98,25 +98,25 @@ def counts() -> dict[str, int]:
 
 
 def reset_peak() -> None:
-    """Have the peak start again from what is allocated now."""
+    """Reset the peak to the memory currently allocated."""
     if _Pool.functions is not None:
         _Pool.functions["reset_peak"]()
 
 
 def look() -> None:
-    """Give memory back that has been kept since the last look, or the beginning, for nobody."""
+    """Release memory that has been unused since the last look."""
     if _Pool.functions is not None:
         _Pool.functions["look"]()
 
 
 def trim(size: int) -> None:
-    """Give memory that is kept back to the system, until no more than so many bytes are left."""
+    """Return kept memory to the system, down to a number of bytes."""
     if _Pool.functions is not None:
         _Pool.functions["trim"](size)
 
 
 def set_limit(size: int) -> None:
-    """Keep no more than so many bytes from now on."""
+    """Limit the kept memory to a number of bytes from now on."""
     _Pool.limit = size
     if _Pool.functions is not None:
         _Pool.functions["limit"](size)

@@ -9,16 +9,16 @@ import numpy as np
 from wengert.kernels.jit import CHUNK, available
 from wengert.kernels.precision import HALF
 
-# Elements from which a kernel is worth it where NumPy takes many steps.
+# Elements from which a kernel pays off where NumPy takes many passes.
 FEW = 1 << 10
 
 _REALS = dict.fromkeys(HALF, "f32") | {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 
 
 def rows_of(width: int) -> int:
-    """How many rows of a width, at some arithmetic for each element, are a chunk.
+    """The number of rows per chunk, given their width and the arithmetic per element.
 
-    It never depends on the number of threads, so that results do not either.
+    Independent of the number of threads, so that results are, too.
     """
     return max(1, 2 * CHUNK // max(1, width))
 

@@ -1,4 +1,4 @@
-"""Sums of the columns of float32 matrices: gradients of what was broadcast over rows.
+"""Sums of the columns of float32 matrices: gradients of values broadcast over rows.
 
 Blocks of rows are summed in float32 and their sums in float64. A plain sum over 65,536 rows
 would be off by 3e-6, which is enough to flip the sign of an activation near zero.
@@ -16,7 +16,7 @@ from wengert.kernels.jit.builtins import at, f32s, i64
 
 add_reduce: Any = np.add.reduce
 
-# Rows of a block, and columns that are summed together: 2 KiB of sums; rows for NumPy.
+# Rows per block, and columns summed together (2 KiB of sums); rows for NumPy.
 BLOCK, STRIP, _FEW = 1024, 512, 64
 # Elements of a chunk, and columns below which several rows count as one.
 _CHUNK, _NARROW = 1 << 16, 128
@@ -70,7 +70,7 @@ def column_sums(matrix: np.ndarray) -> np.ndarray:
 
 
 def _sums(matrix: np.ndarray, rows: int, width: int) -> Any:
-    """The sums in float64 of the columns of memory that is taken as so many rows."""
+    """Float64 column sums of memory viewed as that many rows."""
     blocks, strips = ceil(rows / BLOCK), ceil(width / STRIP)
     sums = np.empty((blocks, width), np.float32)
     each = min(rows, BLOCK) * min(width, STRIP)

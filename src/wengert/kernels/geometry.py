@@ -1,4 +1,4 @@
-"""How the windows of convolution and pooling lie over their input."""
+"""The geometry of the windows of convolution and pooling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Shape = tuple[int, ...]
 
 
 class Geometry(NamedTuple):
-    """How windows lie over the input, one entry per spatial dimension."""
+    """The geometry of windows over the input, one entry per spatial dimension."""
 
     stride: Shape
     padding: tuple[tuple[int, int], ...]  # zeros before and after
@@ -21,7 +21,7 @@ class Geometry(NamedTuple):
     groups: int = 1
 
     def out_size(self, size: Shape, kernel: Shape) -> Shape:
-        """How many windows fit into each dimension."""
+        """The number of windows along each dimension."""
         return tuple(
             (n + low + high - d * (k - 1) - 1) // s + 1
             for n, k, s, (low, high), d in zip(
@@ -31,12 +31,12 @@ class Geometry(NamedTuple):
 
 
 def space(index: Sequence[Any]) -> tuple[Any, ...]:
-    """The index of spatial dimensions, behind batch and channel."""
+    """The index of spatial dimensions, after batch and channel."""
     return (slice(None), slice(None), *index)
 
 
 def padded(x: np.ndarray, padding: tuple[tuple[int, int], ...]) -> np.ndarray:
-    """`x` with zeros around its spatial dimensions; itself where there are none to add."""
+    """`x` with its spatial dimensions zero-padded; itself if there is no padding."""
     if not any(low or high for low, high in padding):
         return x
     size = [n + low + high for n, (low, high) in zip(x.shape[2:], padding, strict=True)]
@@ -59,7 +59,7 @@ def windows(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.
 def offsets(
     kernel: Shape, out: Shape, geometry: Geometry
 ) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
-    """For each place in the kernel: its index, and the slices of the padded input it meets."""
+    """For each kernel tap: its index, and the slices of the padded input it reads."""
     for place in product(*map(range, kernel)):
         yield (
             place,

@@ -1,9 +1,9 @@
-"""The order in which the elements of a result lie in memory: PyTorch's.
+"""The memory layout of results, which follows PyTorch's rules.
 
-What is computed element by element lies as its operands do, without their gaps; where these
-disagree about two dimensions, the first that tells them apart decides. Programs can see that:
-strides say whether `view()` works, and whether `reshape()` and `contiguous()` copy. NumPy has
-other rules: C order wins where operands disagree, and repeated dimensions of what is copied lie
+Elementwise results have the dimension order of their operands, without gaps; if these disagree
+about two dimensions, the first operand that distinguishes them decides. Programs can observe
+this: strides determine whether `view()` works, and whether `reshape()` and `contiguous()` copy.
+NumPy's rules differ: C order wins if operands disagree, and copies put repeated dimensions
 innermost.
 """
 
@@ -18,14 +18,14 @@ import numpy as np
 Sizes = tuple[int, ...]
 Outline = tuple[Sizes, Sizes]  # shape and strides
 
-# The order of the dimensions of images and volumes whose channels lie side by side, by rank.
+# The order of the dimensions of channels-last images and volumes, by rank.
 CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
 
 
 def strides_of(array: np.ndarray) -> Sizes:
-    """The strides in bytes; a new dimension, to which NumPy gives the stride 0, steps as PyTorch's.
+    """The strides in bytes; a new dimension, to which NumPy gives stride 0, gets PyTorch's stride.
 
-    That is over the whole of the next dimension.
+    That is the extent of the next dimension.
     """
     strides = array.strides
     if 0 not in strides or 1 not in array.shape:
@@ -39,7 +39,7 @@ def strides_of(array: np.ndarray) -> Sizes:
 
 
 def element_strides(array: np.ndarray) -> Sizes:
-    """The strides that PyTorch shows, in elements; of an array without any, too."""
+    """The strides PyTorch reports, in elements, also for empty arrays."""
     if array.size == 0 and array.flags.c_contiguous:  # NumPy has other conventions for these
         strides, step = [], 1
         for n in reversed(array.shape):
@@ -50,7 +50,7 @@ def element_strides(array: np.ndarray) -> Sizes:
 
 
 def is_channels_last(array: np.ndarray) -> bool:
-    """Whether the strides, gaps or not, are in the order of images whose channels lie side by side.
+    """Whether the strides, with or without gaps, are in channels-last order.
 
     Strides of dimensions of length 1 count: they say what a single channel is meant to be.
     """
@@ -71,9 +71,9 @@ def _has_innermost_channels(array: np.ndarray) -> bool:
 
 
 def as_images(out: np.ndarray, *inputs: np.ndarray, lines: bool = False) -> np.ndarray:
-    """`out`, or a copy, as PyTorch's layers for images arrange what they make of these inputs.
+    """`out`, or a copy, in the layout PyTorch's image layers give the result for these inputs.
 
-    That is with channels last where one of the inputs has them last, and contiguous otherwise.
+    That is channels last if one of the inputs is, and contiguous otherwise.
     With `lines` three dimensions are an image of one line.
     """
     known = out.ndim in CHANNELS_LAST or (lines and out.ndim == 3)
@@ -84,14 +84,14 @@ def as_images(out: np.ndarray, *inputs: np.ndarray, lines: bool = False) -> np.n
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
-    """The array in C order; also the strides of dimensions of length 1 are as in a new array."""
+    """The array in C order, with default strides for dimensions of length 1, too."""
     if 1 in array.shape and array.flags.c_contiguous:
         return array.ravel().reshape(array.shape)
     return np.ascontiguousarray(array)
 
 
 def astype(array: np.ndarray, dtype: Any, copy: bool = False) -> np.ndarray:
-    """`array.astype(dtype)` in an order that `arranged` need not mend in two dimensions.
+    """`array.astype(dtype)` in an order that needs no `arranged` in two dimensions.
 
     NumPy would put repeated dimensions innermost.
     """
@@ -99,20 +99,20 @@ def astype(array: np.ndarray, dtype: Any, copy: bool = False) -> np.ndarray:
 
 
 def repeats(array: np.ndarray) -> bool:
-    """Whether several indices name one element, as where a dimension was expanded."""
+    """Whether several indices refer to one element, as after an expansion."""
     if array.flags.c_contiguous:
         return False
     return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
 
 
 def is_dense(array: np.ndarray) -> bool:
-    """Whether the elements lie side by side, each once, whatever their order."""
+    """Whether the elements are dense in memory, without repetition, in any order."""
     order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
     return array.transpose(order).flags.c_contiguous
 
 
 def writable(array: np.ndarray) -> np.ndarray:
-    """The array, or a copy that may be written and repeats elements as it does."""
+    """The array, or a writable copy that repeats elements the same way."""
     if array.flags.writeable:
         return array
     once = [slice(0, 1) if s == 0 else slice(None) for s in array.strides]
@@ -122,7 +122,7 @@ def writable(array: np.ndarray) -> np.ndarray:
 
 
 def empty(shape: Sequence[int], dtype: Any, order: Sequence[int]) -> np.ndarray:
-    """A new array whose dimensions lie in memory in that order, widest stride first."""
+    """A new array with dimensions in that memory order, widest stride first."""
     dtype = np.dtype(dtype)
     strides, step = [0] * len(order), dtype.itemsize
     for d in reversed(order):
@@ -169,12 +169,12 @@ def copy_with_gaps(array: np.ndarray) -> np.ndarray:
 
 
 def by_columns(matrices: np.ndarray) -> np.ndarray:
-    """Matrices, or copies of them, column by column, as LAPACK writes them."""
+    """Matrices, or copies of them, in column-major order, as LAPACK writes them."""
     return np.ascontiguousarray(matrices.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def arranged(out: np.ndarray, operands: Sequence[np.ndarray | None]) -> np.ndarray:
-    """`out`, or a copy of it, in the order of what is computed from these operands."""
+    """`out`, or a copy of it, in the order of a result of these operands."""
     return arranged_by(out, tuple([(a.shape, a.strides) for a in operands if a is not None]))
 
 

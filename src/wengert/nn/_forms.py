@@ -1,4 +1,4 @@
-"""Functions that `torch` has beside those of `nn.functional`, with arguments of their own.
+"""Functions of `torch` that duplicate those of `nn.functional` with different arguments.
 
 Weights come before statistics, reductions are numbers (by default there is none), and
 `cudnn_enabled` chooses among kernels that do not exist here.
@@ -14,7 +14,7 @@ from wengert.core.fronts import publish_module
 from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 
-# What the numbers of reductions mean.
+# The meaning of numeric reductions.
 _REDUCTIONS = ("none", "mean", "sum")
 
 
@@ -117,7 +117,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Shorten the rows of a table that the indices name to a norm of at most `max_norm`.
+    """Rescale the indexed rows of a table in place to a norm of at most `max_norm`.
 
     >>> import wengert
     >>> table = wengert.tensor([[3.0, 4.0], [6.0, 8.0]])
@@ -181,7 +181,7 @@ def batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
-    """`nn.functional.batch_norm`, in another order of arguments.
+    """`nn.functional.batch_norm`, with another argument order.
 
     >>> import wengert
     >>> x = wengert.tensor([[1.0], [3.0]])
@@ -197,7 +197,7 @@ def instance_norm(
     running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
-    """`nn.functional.instance_norm`, in another order of arguments.
+    """`nn.functional.instance_norm`, with another argument order.
 
     >>> import wengert
     >>> x = wengert.tensor([[[1.0, 3.0]]])

@@ -1,4 +1,4 @@
-"""``torch.nn.grad``: gradients of convolutions, for derivatives that programs write themselves."""
+"""``torch.nn.grad``: gradients of convolutions, for hand-written derivatives."""
 
 from __future__ import annotations
 

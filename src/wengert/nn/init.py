@@ -27,7 +27,7 @@ _GAINS = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which an activation function asks weights to be scaled.
+    """Return the recommended factor for scaling weights before an activation function.
 
     `param` is the negative slope of ``"leaky_relu"``.
 
@@ -49,7 +49,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Values drawn uniformly from [a, b).
+    """Fill with values drawn uniformly from [a, b).
 
     >>> import wengert
     >>> w = wengert.nn.init.uniform_(wengert.zeros(3, 5), -1, 1)
@@ -59,7 +59,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Values drawn from the normal distribution.
+    """Fill with values drawn from the normal distribution.
 
     >>> import wengert
     >>> w = wengert.nn.init.normal_(wengert.zeros(3, 5), std=0.02)
@@ -76,7 +76,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """Values drawn from the normal distribution, again until they lie in [a, b].
+    """Fill with values from the normal distribution truncated to [a, b].
 
     >>> import wengert
     >>> w = wengert.nn.init.trunc_normal_(wengert.zeros(3, 5), std=0.02)
@@ -104,7 +104,7 @@ def _scratch(like: np.ndarray) -> Any:
 def _redraw_until_inside(
     like: np.ndarray, mean: float, std: float, a: float, b: float, generator: Any
 ) -> np.ndarray:
-    """Most of the mass lies inside: draw from the normal distribution and redraw the rest."""
+    """If most of the mass is inside: draw from the normal distribution and redraw outliers."""
     low, high = like.dtype.type(a), like.dtype.type(b)
     result: np.ndarray = _scratch(like).normal_(mean, std, generator=generator)._array
     while (outside := (result < low) | (result > high)).any():
@@ -116,7 +116,7 @@ def _redraw_until_inside(
 def _truncated_by_rejection(
     like: np.ndarray, mean: float, std: float, a: float, b: float, generator: Any
 ) -> np.ndarray:
-    """Little mass inside: draw uniformly and accept by the density over its peak."""
+    """If little mass is inside: rejection sampling from uniform draws."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
 
     def rejected(x: np.ndarray) -> np.ndarray:
@@ -144,7 +144,7 @@ def _write(tensor: Tensor, values: Any, name: str) -> Tensor:
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """All values `val`.
+    """Fill with `val`.
 
     >>> import wengert
     >>> wengert.nn.init.constant_(wengert.zeros(2), 0.5)
@@ -154,7 +154,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """All values 1.
+    """Fill with 1.
 
     >>> import wengert
     >>> wengert.nn.init.ones_(wengert.zeros(2))
@@ -164,7 +164,7 @@ def ones_(tensor: Tensor) -> Tensor:
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """All values 0.
+    """Fill with 0.
 
     >>> import wengert
     >>> wengert.nn.init.zeros_(wengert.ones(2))
@@ -174,7 +174,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix, in a tensor of two dimensions.
+    """Fill a 2-D tensor with the identity matrix.
 
     >>> import wengert
     >>> wengert.nn.init.eye_(wengert.zeros(2, 2))
@@ -186,7 +186,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution's weight that passes its channels through, in each group.
+    """Fill a convolution's weight so that it passes channels through, in each group.
 
     >>> import wengert
     >>> wengert.nn.init.dirac_(wengert.zeros(1, 1, 3))
@@ -229,7 +229,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform values scaled by fan-in and fan-out together (Glorot and Bengio, 2010).
+    """Fill with uniform values scaled by fan-in plus fan-out (Glorot and Bengio, 2010).
 
     >>> import wengert
     >>> w = wengert.nn.init.xavier_uniform_(wengert.zeros(3, 5))
@@ -240,7 +240,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal values scaled by fan-in and fan-out together (Glorot and Bengio, 2010).
+    """Fill with normal values scaled by fan-in plus fan-out (Glorot and Bengio, 2010).
 
     >>> import wengert
     >>> w = wengert.nn.init.xavier_normal_(wengert.zeros(3, 5))
@@ -256,14 +256,14 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Uniform values scaled by fan-in or fan-out (He et al., 2015).
+    """Fill with uniform values scaled by fan-in or fan-out (He et al., 2015).
 
     Args:
         tensor: the weight.
         a: the negative slope of the leaky ReLU that follows.
         mode: ``"fan_in"`` keeps the variance in the forward pass, ``"fan_out"`` backward.
-        nonlinearity: what follows; see `calculate_gain`.
-        generator: where the values come from.
+        nonlinearity: the activation that follows; see `calculate_gain`.
+        generator: the source of random numbers.
 
     >>> import wengert
     >>> w = wengert.nn.init.kaiming_uniform_(wengert.zeros(3, 5), nonlinearity="relu")
@@ -282,7 +282,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Normal values scaled by fan-in or fan-out; arguments as for `kaiming_uniform_`.
+    """Fill with normal values scaled by fan-in or fan-out; arguments as for `kaiming_uniform_`.
 
     >>> import wengert
     >>> w = wengert.nn.init.kaiming_normal_(wengert.zeros(3, 5), mode="fan_out")
@@ -301,7 +301,7 @@ def _is_empty(tensor: Tensor) -> bool:
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """A (semi-)orthogonal matrix; dimensions after the first are taken together.
+    """Fill with a (semi-)orthogonal matrix; dimensions after the first are flattened.
 
     >>> import wengert
     >>> w = wengert.nn.init.orthogonal_(wengert.zeros(3, 5))
@@ -325,7 +325,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal values, with the fraction `sparsity` of each column set to zero.
+    """Fill with normal values, with the fraction `sparsity` of each column set to zero.
 
     >>> import wengert
     >>> w = wengert.nn.init.sparse_(wengert.zeros(4, 2), sparsity=0.5)

@@ -1,6 +1,6 @@
 """The tensors that a Module registers when they are assigned to it: Parameter and Buffer.
 
-Their uninitialized forms wait for a shape, which the first input will tell.
+Their uninitialized forms get a shape from the first input.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from wengert.kernels import layout
 
 
 class Parameter(Tensor):
-    """A tensor that a `Module` trains: assigned to one, it is among its `parameters()`.
+    """A trainable tensor of a `Module`: once assigned, it is among its `parameters()`.
 
     It shares the memory of `data` and is a leaf of the graph.
 
@@ -54,7 +54,7 @@ class Parameter(Tensor):
         return self
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        """All is done in `__new__`; Tensor's own constructor takes other arguments."""
+        """Do nothing: `__new__` does it all, and Tensor's constructor takes other arguments."""
 
     def __repr__(self) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + super().__repr__()
@@ -72,7 +72,7 @@ class Parameter(Tensor):
 
 
 class Buffer(Tensor):
-    """A tensor that belongs to a `Module`'s state and is not trained.
+    """A tensor that is part of a `Module`'s state but not trained.
 
     Args:
         data: the tensor whose memory it shares.
@@ -104,7 +104,7 @@ class Buffer(Tensor):
         return self
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        """All is done in `__new__`; Tensor's own constructor takes other arguments."""
+        """Do nothing: `__new__` does it all, and Tensor's constructor takes other arguments."""
 
 
 def _array_of(data: Any, name: str) -> np.ndarray:
@@ -120,7 +120,7 @@ def _array_of(data: Any, name: str) -> np.ndarray:
 
 
 def _take_mode(self: Tensor, data: Tensor | None, requires_grad: bool) -> None:
-    """Have a new tensor be of the inference mode of its data, or of the one that is on."""
+    """Give a new tensor the inference mode of its data, or the current one."""
     if data is None:
         mark_inference(self)
         return
@@ -130,7 +130,7 @@ def _take_mode(self: Tensor, data: Tensor | None, requires_grad: bool) -> None:
 
 
 def _rebuild(cls: type[Parameter] | None, array: np.ndarray, requires_grad: bool) -> Parameter:
-    """A parameter around an array: what copies and pickles are made by.
+    """Build a parameter around an array, for copies and pickles.
 
     Pickles name subclasses alone (None: Parameter), as its own name depends on the torch alias.
     """
@@ -143,13 +143,13 @@ def _rebuild(cls: type[Parameter] | None, array: np.ndarray, requires_grad: bool
     return self
 
 
-# Where a tensor keeps its array. Those without a shape hide the attribute, so that whatever
-# would read values or shape raises; what may be asked of them goes by this.
+# The slot of a tensor's array. Tensors without a shape hide the attribute, so that anything
+# that reads values or shape raises; permitted accesses go through this.
 _memory: Any = Tensor.__dict__["_array"]
 
 
 class _Uninitialized(Tensor):
-    """A dtype that waits for a shape."""
+    """A parameter or buffer with a dtype but no shape yet."""
 
     __slots__ = ()
 
@@ -158,10 +158,10 @@ class _Uninitialized(Tensor):
     cls_to_become: type[Tensor] = Tensor
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        """All is done in `__new__`; Tensor's own constructor takes other arguments."""
+        """Do nothing: `__new__` does it all, and Tensor's constructor takes other arguments."""
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Become an ordinary parameter or buffer of that shape, with values still to be set."""
+        """Become an ordinary parameter or buffer of that shape, with uninitialized values."""
         check_cpu(device)
         kind = self.dtype if dtype is None else dtype
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
@@ -200,7 +200,7 @@ class _Uninitialized(Tensor):
         )
 
     def detach(self) -> Any:
-        """Itself: there are no values yet."""
+        """Return itself: there are no values yet."""
         return self
 
     def __repr__(self) -> str:  # type: ignore[override]
@@ -228,7 +228,7 @@ def _make(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
 
 
 class UninitializedParameter(_Uninitialized, Parameter):
-    """A parameter that has no shape yet; lazy modules give it one at their first call.
+    """A parameter without a shape; lazy modules give it one on their first call.
 
     >>> import wengert
     >>> p = wengert.nn.UninitializedParameter()
@@ -248,7 +248,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
 
 
 class UninitializedBuffer(_Uninitialized, Buffer):
-    """A buffer that has no shape yet; lazy modules give it one at their first call.
+    """A buffer without a shape; lazy modules give it one on their first call.
 
     >>> import wengert
     >>> buffer = wengert.nn.UninitializedBuffer()
@@ -277,7 +277,7 @@ class UninitializedBuffer(_Uninitialized, Buffer):
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter or buffer still waits for its shape.
+    """Whether a parameter or buffer has no shape yet.
 
     >>> import wengert
     >>> wengert.nn.parameter.is_lazy(wengert.nn.LazyLinear(2).weight)
@@ -287,7 +287,7 @@ def is_lazy(param: Any) -> bool:
 
 
 def _convert_lazy(value: Any, function: Callable[[Tensor], Tensor]) -> None:
-    """Give what waits the dtype that a function of tensors, such as `.to`, gives."""
+    """Convert an uninitialized tensor as a function such as `.to` would."""
     plain = new(Tensor)
     plain._array, plain._edge, plain._cut = _memory.__get__(value), None, None
     value._array = function(plain)._array

@@ -1,11 +1,11 @@
 """Every operation, declared once, by family.
 
-A declaration is a forward over arrays and a rule per input; what comes out is a function that
-takes Tensors, computes, and records a node where an input wants a gradient. Read `README.md`
+A declaration is a forward over arrays and a rule per input; the result is a function that
+takes Tensors, computes, and records a node if an input needs a gradient. Read `README.md`
 here first, then a family such as `exponential.py`; `declare.py` has the decorators, `publish.py`
 writes the functions.
 
-A family is a module that says at its end what it publishes (`__all__`, `FUNCTIONAL`, `METHODS`,
+A family is a module that lists its public names at its end (`__all__`, `FUNCTIONAL`, `METHODS`,
 `INPLACE`). Each has one line below.
 """
 
@@ -82,7 +82,7 @@ from wengert.ops.triangular_systems import *
 from wengert.ops.trigonometry import *
 from wengert.ops.vision import *
 
-# From the table of modules: some have the name of a function that they define.
+# From the table of modules: some share the name of a function they define.
 FAMILIES: tuple[ModuleType, ...] = tuple(
     module
     for name, module in sorted(sys.modules.items())
@@ -91,5 +91,5 @@ FAMILIES: tuple[ModuleType, ...] = tuple(
 
 numpy_names.take_numpy_names(FAMILIES)
 
-if not TYPE_CHECKING:  # type checkers know the names from the lines above
+if not TYPE_CHECKING:  # type checkers get the names from the lines above
     __all__ = [name for family in FAMILIES for name in family.__all__]

@@ -1,10 +1,10 @@
-"""Kernels for large arrays, made from what an operation declares.
+"""Kernels for large arrays, generated from an operation's declaration.
 
-The forward of an operation, called with expressions instead of arrays, writes itself down
-(`kernels/jit/tracing.py`), and so do its rules. What they wrote becomes a kernel: one loop
-for a forward of many steps, and one for all the gradients that are wanted. A function that cannot
-be written down (it looks at its elements, or calls what expressions do not know) has no kernel,
-and NumPy computes it as it computes small arrays and dtypes other than float32.
+The forward of an operation is traced by calling it with expressions instead of arrays
+(`kernels/jit/tracing.py`), and so are its rules. The trace becomes a kernel: one loop
+for a forward of many steps, and one for all the gradients needed. A function that cannot
+be traced (it reads its elements, or calls something expressions do not support) has no kernel;
+NumPy computes it, like small arrays and dtypes other than float32.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from wengert.ops.operands import apply
 if TYPE_CHECKING:
     from wengert.kernels.jit.operands import ElementwisePlan
 
-# Where one loop of NumPy is as fast until several threads have enough to do.
+# Where a single NumPy loop is as fast until there is enough work for several threads.
 _CHEAP = frozenset({
     np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.absolute, np.sqrt,
     np.equal, np.not_equal, np.isnan, np.isinf, np.isfinite, np.logical_not, np.logical_and,
     np.logical_or, np.logical_xor,
 })  # fmt: skip
-# Where SciPy takes tens of nanoseconds for an element.
+# Where SciPy takes tens of nanoseconds per element.
 _DEAR = frozenset(
     {"_polygamma", "digamma", "erf", "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr"}
 )
@@ -39,21 +39,21 @@ _UNKNOWN: Any = object()
 
 
 def least_of(op: Op) -> int | None:
-    """Elements of the first input from which a kernel is looked for; None if there is none."""
+    """The size of the first input from which a kernel is tried; None if there is none."""
     if op.scalar is None or op.view or op.aux:
         return None
     return 1 << 16 if op.forward in _CHEAP else least_of_rules(op)
 
 
 def least_of_rules(op: Op) -> int:
-    """Elements of the gradient from which a kernel is looked for."""
+    """The size of the gradient from which a kernel is tried."""
     return 1 << 8 if op.name in _DEAR else LARGE
 
 
 def fuses_rules(op: Op) -> bool:
     """Whether a kernel may compute the gradients of an op."""
     wants = {name for names in op.wants.values() for name in names}
-    # Rules that read nothing hand on what they get, or change its sign.
+    # Rules that read nothing pass the gradient on, or negate it.
     return (
         op.kind == "elementwise"
         and bool(wants)
@@ -87,9 +87,9 @@ def forward_of(op: Op) -> Callable[..., Any]:
 
 
 def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:
-    """`pull(g, edges, values, params)`: the gradients of an op, for the edges that are there.
+    """`pull(g, edges, values, params)`: the gradients of an op, for the edges that are not None.
 
-    The values are the arrays called `names`, as far as the node keeps them.
+    The values are the arrays called `names`, those of them the node has saved.
     """
     plans: dict[Any, ElementwisePlan | None] = {}
     readers: dict[tuple[bool, ...], list[int]] = {}
@@ -129,7 +129,7 @@ def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:
 
 
 def _key(params: tuple[Any, ...]) -> Any:
-    """Parameters as a key: 0.0 and -0.0 are two, and what has no hash is none."""
+    """Parameters as a cache key: 0.0 and -0.0 differ; None if one is unhashable."""
     try:
         hash(params)
         return repr(params) if 0 in params else params
@@ -138,7 +138,7 @@ def _key(params: tuple[Any, ...]) -> Any:
 
 
 def _param_names(op: Op, arrays: Sequence[str]) -> list[str]:
-    """What the rules read beside arrays."""
+    """The non-array values the rules read."""
     return [n for n in op.keeps if n not in arrays]
 
 
@@ -161,6 +161,6 @@ def _noted(
     plain = all(type(p) in _PLAIN for p in params)
     if len(plans) >= _MOST_PLANS:
         plans.clear()
-    # Numbers among the parameters are arguments of the kernel: another number needs no other.
+    # Numeric parameters are arguments of the kernel, so that one kernel serves all values.
     plan = plans[key] = jit.operands.plan_of(functions, kinds, bool(params)) if plain else None
     return plan

@@ -72,7 +72,8 @@ def mixed_source(op: Op) -> str:
         return ""
     inputs = ", ".join(op.inputs)
     if not op.mixed:
-        packed = " or ".join(f"v_{i} is {i}" for i in op.inputs)
+        # What is left out (None) is no reason to look closer.
+        packed = " or ".join(f"v_{i} is {i} is not None" for i in op.inputs)
         return UNMIXED.format(packed=packed, inputs=inputs, params=parameters_of(op))
     if is_pair(op):
         a, b = op.inputs

@@ -1,8 +1,8 @@
 """The operations behind normalisation: by the input's own statistics, or by running ones.
 
-One kernel computes them all (see `kernels.norm.plan.NormPlan`). A node keeps its input and, of each
-group, mean and deviation. Rules run a kernel on arrays; where the derivative is itself
-recorded they take the statistics from the input anew, so that they are differentiated too.
+One kernel computes them all (see `kernels.norm.plan.NormPlan`). A node saves its input and each
+group's mean and deviation. Rules run a kernel on arrays; when the derivative is itself
+recorded they recompute the statistics from the input, so that they are differentiated too.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from wengert.ops.reduction import mean_over, sum_to_shape
 if TYPE_CHECKING:
     from wengert.kernels.norm.plan import NormPlan
 
-# How the output lies in memory: from the output as computed, and the input.
+# The output's memory layout, from the output as computed and the input.
 Arrange = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def _moments(input: Value, plan: NormPlan) -> tuple[Value, Value, Value]:
-    """Mean (None where it is not taken), what is left without it, and variance, in the view."""
+    """Mean (None if not subtracted), the centred input and the variance, in the plan's view."""
     x = input.reshape(plan.view)
     mean = mean_over(x, plan.axes, True) if plan.centred else None
     x = x if mean is None else x - mean
@@ -48,14 +48,14 @@ def _normalised(input: Value, plan: NormPlan, eps: float) -> tuple[Value, Value]
 
 
 def _recorded(*values: Value) -> bool:
-    """Whether a rule meets Tensors: of a derivative that is recorded, or of a batch of them."""
+    """Whether a rule runs on Tensors: in a recorded derivative, or in a batch of them."""
     return any(isinstance(x, Tensor) for x in values)
 
 
 def _at_once(
     g: Value, input: Value, weight: Value, mean: Value, rstd: Value, plan: NormPlan
 ) -> Any:
-    """All three gradients, where a kernel computes them in one pass."""
+    """All three gradients, if a kernel computes them in one pass."""
     if _recorded(g, input):
         return None
     return kernels.norm.gradients(g, input, weight, mean, rstd, plan)
@@ -129,7 +129,7 @@ _RULES: dict[str, Any] = {
 
 
 def _declared(name: str, label: str, arrange: Arrange) -> Callable[..., Tensor]:
-    """The operation under the name of one kind of normalisation: nodes say which they are."""
+    """Declare the operation under the name of one kind of normalisation, which its nodes show."""
 
     def forward(input: Value, weight: Value, bias: Value, plan: NormPlan, eps: float) -> Value:
         out, mean, _, rstd = kernels.norm.normalise(input, weight, bias, plan, eps)
@@ -143,7 +143,7 @@ def _declared(name: str, label: str, arrange: Arrange) -> Callable[..., Tensor]:
 
 
 def _declared_with_statistics(name: str, label: str, arrange: Arrange) -> Callable[..., Tensor]:
-    """As `_declared`; running statistics, if there are, move towards those of the input."""
+    """As `_declared`; running statistics, if any, are moved towards those of the input."""
 
     def forward(
         input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value,
@@ -184,7 +184,7 @@ def _follow(
 
 
 def _moved_in_batch(b: Batch) -> Any:
-    """Running statistics that samples share move to the mean of theirs."""
+    """Running statistics shared by samples move towards the mean over the samples."""
     now, momentum = b.whole("now"), b.values["momentum"]
     if "running" in b.batched:
         if "momentum" in b.batched:
@@ -199,7 +199,7 @@ def _moved_in_batch(b: Batch) -> Any:
     running=None, now=None, momentum=None, mixed=False, batch=_moved_in_batch, name="batch_norm"
 )
 def _moved(running: Value, now: Value, momentum: Value = 0.1) -> Value:
-    """Running statistics, moved in place towards those of now."""
+    """Running statistics, moved in place towards the current ones."""
     running *= 1 - momentum
     running += (momentum * now).astype(running.dtype)
     return running
@@ -217,7 +217,7 @@ _instance_norm = _declared_with_statistics("_instance_norm", "InstanceNormBackwa
 
 
 def _fixed_sums(g: Value, input: Value, mean: Value, rstd: Value) -> Any:
-    """The gradients of weight and bias, where a kernel computes them in one pass."""
+    """The gradients of weight and bias, if a kernel computes them in one pass."""
     if _recorded(g, input):
         return None
     shape = input.shape

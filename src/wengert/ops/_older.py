@@ -1,8 +1,8 @@
-"""Calls in the order of arguments that PyTorch had before 1.5, and still takes.
+"""Calls with PyTorch's argument order from before 1.5, which it still accepts.
 
-Numbers stood among the tensors: ``add(input, alpha, other)``, ``addmm(beta, input, alpha, mat1,
-mat2)``, as a method ``t.addmm_(beta, alpha, mat1, mat2)``. What came behind the arguments of today
-is `older`; nothing else is paid by calls of today.
+Numbers came between the tensors: ``add(input, alpha, other)``, ``addmm(beta, input, alpha, mat1,
+mat2)``, as a method ``t.addmm_(beta, alpha, mat1, mat2)``. Arguments beyond today's signature
+arrive in `older`; testing it is the only cost for other calls.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from wengert.ops.op import Op
 
 
 def older_guard(op: Op) -> str:
-    """The lines in front of the body of an operation's function."""
+    """The lines before the body of an operation's function."""
     if not op.older:
         return ""
     inputs = ", ".join(op.inputs)
@@ -24,12 +24,12 @@ def older_guard(op: Op) -> str:
 
 
 def reordered(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call `function` as it is called today; TypeError for what was never an order.
+    """Call `function` with today's argument order; TypeError for an order that never existed.
 
     Args:
         function: takes tensors by position, and the numbers by name.
         args: all positional arguments of the call.
-        options: the numbers in their order, as they came by name, with a default of 1.
+        options: the numbers in their order, as passed by name, with a default of 1.
     """
     numbers = [x for x in args if isinstance(x, Number)]
     tensors = [x for x in args if not isinstance(x, Number)]

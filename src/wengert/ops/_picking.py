@@ -1,4 +1,4 @@
-"""Picking elements by their place along a dimension, and the adjoints."""
+"""Picking elements by their index along a dimension, and the adjoints."""
 
 from __future__ import annotations
 
@@ -80,6 +80,6 @@ def _put_back(
 
 
 def picked(name: str, input: Tensor, indices: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
-    """The elements that reduction `name` over `dim` chose, with their indices."""
+    """The elements selected by reduction `name` over `dim`, with their indices."""
     result: ValuesIndices = result_of(name, _pick(input, indices, dim, keepdim), indices)
     return result

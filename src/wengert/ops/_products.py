@@ -1,7 +1,7 @@
 """The three matrix products that are each other's derivatives, and the checks of all products.
 
 With N = A B, T = A Bᵀ and S = Aᵀ B, the derivatives of each in its factors are products
-of the same three kinds, so none needs a transpose of its own. Each takes the shape of its
+of the same three kinds, so none needs an explicit transpose. Each takes the shape of its
 result, to which a broadcast batch is summed.
 """
 
@@ -25,7 +25,7 @@ Shape = tuple[int, ...]
 
 
 def in_batches(left: str, right: str) -> Rule:
-    """The batching rule of a product of matrices, whose axes are named: "nk", "km".
+    """The batching rule of a matrix product with named axes: "nk", "km".
 
     The product is summed to `shape`, if that is a parameter.
     """
@@ -44,12 +44,12 @@ def in_batches(left: str, right: str) -> Rule:
 
 
 def _leading(shape: Shape) -> range:
-    """Labels of leading dimensions, which are aligned on the right."""
+    """Labels of the leading dimensions, aligned on the right."""
     return range(-len(shape), 0)
 
 
 def _broadcasts(a: Shape, b: Shape, out: Shape) -> bool:
-    """Whether these leading dimensions are more than labels: some are repeated or not used up."""
+    """Whether the leading dimensions need broadcasting: some are repeated or left over."""
     for d in range(1, max(len(a), len(b)) + 1):
         sizes = {s[-d] for s in (a, b) if len(s) >= d}
         if len(sizes) > 1:
@@ -77,7 +77,7 @@ def _aligned_product(b: Batch, shape: Shape | None) -> Any:
 
 
 def samples(b: Batch) -> list[Any]:
-    """Stand-ins for one sample of each input, of its shape and dtype: for checks."""
+    """Stand-ins for one sample of each input, with its shape and dtype, for checks."""
     return [
         np.broadcast_to(np.zeros((), v._array.dtype), b.shape(i)) if isinstance(v, Tensor) else v
         for i, v in b.values.items()
@@ -106,7 +106,7 @@ def times(input: Value, other: Value, shape: Shape) -> Value:
     name="matmul",
 )
 def times_transposed(input: Value, other: Value, shape: Shape) -> Value:
-    """input @ other.mT, summed to `shape`. The conjugate of its rules is that of the factor."""
+    """input @ other.mT, summed to `shape`. The conjugate in its rules is that of the factor."""
     return kernel.times_transposed(input, other, shape)
 
 
@@ -123,7 +123,7 @@ def transposed_times(input: Value, other: Value, shape: Shape) -> Value:
     return kernel.transposed_times(input, other, shape)
 
 
-# Two matrices of these dtypes need no more than `dot`: the usual case of a first derivative.
+# Two matrices of these dtypes need only `dot`: the usual case of a first derivative.
 _PLAIN = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 
 
@@ -152,7 +152,7 @@ def check_tensors(name: str, **arguments: Any) -> None:
 
 
 def check_dtypes(a: np.ndarray, b: np.ndarray) -> None:
-    """Raise unless two factors have one dtype, and one that has products."""
+    """Raise unless two factors have the same dtype, one that supports products."""
     if a.dtype is not b.dtype and a.dtype != b.dtype:
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {_c_name(a)} != {_c_name(b)}"
@@ -190,7 +190,7 @@ def _by(shape: Shape) -> str:
 
 
 def check_expands(input: np.ndarray, shape: Shape) -> None:
-    """Raise unless `input` broadcasts to the shape of the product that it is added to."""
+    """Raise unless `input` broadcasts to the shape of the product it is added to."""
     lead = len(shape) - input.ndim
     for d, n in enumerate(input.shape, lead):
         if d < 0 or n not in (1, shape[d]):

@@ -1,8 +1,8 @@
 """The operations behind recurrent layers: one layer, one direction, all steps.
 
-Kernels compute them, and a cotangent's way back through time, which all rules share. Where a
-derivative is itself recorded, and in transforms, they are computed step by step by ordinary
-operations. A node keeps what goes in, and of each row gates, cell and state.
+Kernels compute them and their backward pass through time, which all rules share. When a
+derivative is itself recorded, and in transforms, ordinary operations compute them step by
+step. A node saves its inputs, and for each row the gates, cell and state.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ State = tuple[Tensor, ...]
 
 
 def _recorded(*values: Value) -> bool:
-    """Whether a rule meets Tensors: of a derivative that is recorded, or of a batch of them."""
+    """Whether a rule runs on Tensors: in a recorded derivative, or in a batch of them."""
     return any(isinstance(x, Tensor) for x in values)
 
 
@@ -37,7 +37,7 @@ def _lifted(*values: Value) -> list[Any]:
 
 
 def _of_less_rows(new: Tensor, old: Tensor, n: int) -> Tensor:
-    """A state of which the first `n` rows are new."""
+    """A state whose first `n` rows are replaced."""
     return new if old.shape[0] == n else cat([new, old[n:]])
 
 
@@ -48,7 +48,7 @@ def _zeros(state: Tensor | None, rows: int, width: int, like: Tensor) -> Tensor:
 def _along(
     steps: Steps, state: State, advance: Callable[[slice, State], tuple[State, Any]]
 ) -> tuple[State, list[Any]]:
-    """The state after all steps, and what `advance` returned beside the state of each."""
+    """The state after all steps, and what else `advance` returned at each step."""
     saved_steps = []
     for rows, n in steps.order:
         new, saved = advance(rows, tuple(s[:n] for s in state))
@@ -61,7 +61,7 @@ def _back(
     steps: Steps, g: Tensor, state: State, saved_steps: list[Any],
     retreat: Callable[[State, Any], tuple[State, Any]],
 ) -> tuple[State, list[Any]]:  # fmt: skip
-    """The cotangents of the first state, and what `retreat` returned beside that of each step.
+    """The cotangent of the first state, and what else `retreat` returned at each step.
 
     `g` is the cotangent of the state of each row.
     """
@@ -75,13 +75,13 @@ def _back(
 
 
 def _rows(steps: Steps, steps_rows: Any) -> Tensor:
-    """What each step gave, in the layout of rows."""
+    """The results of all steps, in the layout of rows."""
     steps_rows = [*steps_rows]
     return cat(steps_rows[::-1] if steps.reverse else steps_rows)
 
 
 def _gates(input: Tensor, weight: Tensor, *biases: Tensor | None) -> Tensor:
-    """What the input contributes to the gates."""
+    """The input's contribution to the gates."""
     present = [b for b in biases if b is not None]
     return linear(input, weight, sum(present[1:], present[0]) if present else None)
 
@@ -169,7 +169,7 @@ def _lstm_unrolled(
     input: Tensor, h0: Tensor | None, c0: Tensor | None, w_ih: Tensor, w_hh: Tensor,
     b_ih: Tensor | None, b_hh: Tensor | None, w_hr: Tensor | None, steps: Steps,
 ) -> tuple[State, list[Any]]:  # fmt: skip
-    """The last state, and of each step the state before, gates, tanh of the cell, raw state."""
+    """The last state, and for each step the state before, gates, tanh of the cell, raw state."""
     x = _gates(input, w_ih, b_ih, b_hh)
 
     def advance(rows: slice, state: State) -> tuple[State, Any]:
@@ -225,7 +225,7 @@ def _lstm_flow(
 
 
 def split_lstm(out: Value, steps: Steps, shape: tuple[int, ...]) -> tuple[Value, Value]:
-    """States and last cells of the one row in which `lstm_layer` returns them.
+    """Split the flat result of `lstm_layer` into states and last cells.
 
     `shape` is that of the recurrent weight.
     """
@@ -260,7 +260,7 @@ def lstm_layer(
     input: Value, h0: Value, c0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value,
     w_hr: Value, steps: Steps,
 ) -> Value:  # fmt: skip
-    """The states of an LSTM with its last cells behind them, in one row."""
+    """The states of an LSTM followed by its last cells, in one flat row."""
     return kernels.recurrent.lstm(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
 
 
@@ -271,7 +271,7 @@ def _gru_unrolled(
     input: Tensor, h0: Tensor | None, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
     b_hh: Tensor | None, steps: Steps,
 ) -> list[Any]:  # fmt: skip
-    """Of each step the state before and after, gates, and the state's part in the last gate."""
+    """For each step the state before and after, gates, and the state's part in the last gate."""
     x = _gates(input, w_ih, b_ih)
 
     def advance(rows: slice, state: State) -> tuple[State, Any]:
@@ -329,7 +329,7 @@ def gru_layer(
     return kernels.recurrent.gru(input, h0, w_ih, w_hh, b_ih, b_hh, steps)
 
 
-# Single steps, from what input and state contribute to the gates.
+# Single steps, from the contributions of input and state to the gates.
 
 
 def lstm_step_reference(x: Value, product: Value, before: Value) -> tuple[Value, Value]:
@@ -366,7 +366,7 @@ def _lstm_step_flow(
     name="lstm_cell",
 )  # fmt: skip
 def lstm_step(x: Value, product: Value, before: Value) -> Value:
-    """State and cell after a step, behind each other."""
+    """State and cell after a step, concatenated."""
     return kernels.recurrent.lstm_step(x, product, before)
 
 

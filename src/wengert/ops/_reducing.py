@@ -1,7 +1,7 @@
-"""How operations along dimensions compute a batch: reductions, and elements at places.
+"""Batching rules of operations along dimensions: reductions, and picking elements.
 
-Beside `batching.batch_along`, for parameters `dim` with a meaning of their own where they name no
-dimension, and for inputs that a scalar sample would leave without the dimension they need.
+They complement `batching.batch_along`: for `dim` parameters with a special meaning when they
+name no dimension, and for scalar samples, which lack the dimension an operation needs.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from wengert.ops.shape import reshape
 
 
 def batch_over(b: Batch) -> Any:
-    """Reductions over `dim`, of which None and an empty tuple name all dimensions."""
+    """Reductions over `dim`, where None and an empty tuple mean all dimensions."""
     (name,) = b.op.inputs
     rank = b.rank(name)
     dims = dims_of_batch(b.params["dim"], rank)
     if not rank:
-        # A single number has dimension 0 as well: give it one.
+        # A scalar has dimension 0 as well: give it one.
         return reshape(b(**{name: reshape(b.values[name], (b.size, 1))}, dim=(1,)), (b.size,))
     return b(dim=dims)
 
 
 def dims_of_batch(dim: Dims, rank: int) -> tuple[int, ...]:
-    """The dimensions of a batch that a reduction of samples of a rank is over."""
+    """The dimensions of a batch that correspond to a reduction over samples of a rank."""
     axes = axes_of(dim, rank)
     return tuple([d + 1 for d in (range(rank) if axes is None else axes)])
 
 
 def over_one(b: Batch) -> Any:
-    """Reductions over one dimension, or over everything at once where `dim` is None."""
+    """Reductions over one dimension, or over everything if `dim` is None."""
     (name,) = b.op.inputs
     rank, dim, keepdim = b.rank(name), b.params["dim"], b.params["keepdim"]
     if rank and dim is not None:
@@ -49,7 +49,7 @@ def as_rows(b: Batch, name: str) -> Any:
 
 
 def at_places(b: Batch) -> Any:
-    """Elements taken from, or put to, `indices` along `dim`; `shape` is where they are put."""
+    """Elements read from, or written to, `indices` along `dim`; `shape` is the target's."""
     into = b.params.get("shape")
     rank = b.rank("input") if into is None else len(into)
     values = {i: b.whole(i) for i in b.op.inputs}
@@ -65,7 +65,7 @@ def at_places(b: Batch) -> Any:
 
 
 def whole_shape(b: Batch) -> Any:
-    """Operations whose parameter `shape` is that of their input before a broadcast, or after."""
+    """Operations whose parameter `shape` is their input's shape before or after a broadcast."""
     (name,) = b.op.inputs
     shape, rank = tuple(b.params["shape"]), b.rank(name)
     missing = len(shape) - rank

@@ -19,7 +19,7 @@ from wengert.ops.shape import movedim, reshape
 def from_start(input: Value, low: int, length: int, refuse: Callable[[int], Exception]) -> Value:
     """An index counted from the start of a dimension, negative ones too.
 
-    Raises what `refuse` makes of the first index that is not in [low, length).
+    Raises `refuse(index)` for the first index not in [low, length).
     """
     if not input.size:
         return input.copy()
@@ -34,7 +34,7 @@ Refusal = Callable[[int], Exception]
 
 
 def out_of_bounds(axis: int, length: int, kind: type[Exception] = IndexError) -> Refusal:
-    """What `from_start` raises for an index outside of a dimension."""
+    """The error of `from_start` for an out-of-range index."""
     return lambda i: kind(f"index {i} is out of bounds for dimension {axis} with size {length}")
 
 
@@ -46,18 +46,18 @@ def rows_of(batch: Value, axis: int) -> Value:
 
 
 def batch_of(rows: Value, size: int, length: int, axis: int) -> Value:
-    """Samples with a dimension of that length, from the slices of all of them."""
+    """The inverse of `rows_of`: samples with a dimension of that length, from all slices."""
     return movedim(reshape(rows, (size, length, *rows.shape[1:])), 1, axis + 1)
 
 
 def row_index(index: Value, axis: int, length: int) -> Value:
-    """Where the slices at each sample's index, of shape (size, k), are among the rows of all."""
+    """The positions of each sample's indices, of shape (size, k), among the rows of all samples."""
     checked = from_start(index, 0, length, out_of_bounds(axis, length, RuntimeError))
     return reshape(checked + np.arange(index.shape[0])[:, None] * length, (-1,))
 
 
 def vectors(b: Batch, name: str) -> Value:
-    """An input with the batch in front, each sample with one dimension at least."""
+    """An input with the batch first, each sample with at least one dimension."""
     value = b.whole(name)
     return value if b.rank(name) else reshape(value, (b.size, 1))
 
@@ -65,7 +65,7 @@ def vectors(b: Batch, name: str) -> Value:
 def along_rows(b: Batch, like: str = "input") -> Value:
     """The rule of operations on the slices of `input` (and of `source`) at an index vector.
 
-    The result has as many slices as `like`: as the input, or as the index.
+    The result has as many slices as `like` says: the input or the index.
     """
     rank = b.rank("input")
     axis = axis_of(b.params["dim"], rank)

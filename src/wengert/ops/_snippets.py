@@ -1,4 +1,4 @@
-"""Text that the written functions have in common: how a result lies, where a graph was cut."""
+"""Source fragments shared by the generated functions: a result's layout, where a graph was cut."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from textwrap import indent
 from wengert.ops._mixing import is_pair, required
 from wengert.ops.op import Op
 
-# How the result of an operation lies in memory. NumPy's order is PyTorch's for one array of up to
-# two dimensions, and for several of one: up to `settled_ndim` dimensions nothing is checked. What
-# owns its memory repeats nothing in it, and one such array has one order. `operand` is the first
-# of two, or the one beside a number.
+# The memory layout of a result. NumPy's matches PyTorch's for one array of up to two dimensions,
+# and for several of one: up to `settled_ndim` dimensions nothing is checked. An array that owns
+# its memory repeats no elements, and a single such input determines the order. `operand` is the
+# first of two arrays, or the one that is not a number.
 ARRANGE = {
     "one": """\
     elif out.ndim > 2 and v_{first}.base is not None and not v_{first}.flags.c_contiguous:
@@ -38,10 +38,10 @@ ARRANGE = {
 
 CUT = "{i}._cut"
 
-# An operation without a derivative cuts by itself.
+# An operation without a derivative is itself the cut.
 CUT_HERE = "({i}._cut if {i}._edge is None else cut_at({public_name!r}, {i}))"
 
-# One of two inputs is a Tensor: what needed no unwrapping is none.
+# At least one of two inputs is a Tensor: an input that was not unwrapped is not.
 PAIR_CUT = """\
 if v_{a} is {a}:
     cut = {cut_b}
@@ -58,7 +58,7 @@ if cut is None and v_{i} is not {i}:
 
 
 def arrangement(op: Op) -> str:
-    """Bring the result into the order in memory that the op declares."""
+    """Bring the result into the memory layout the op declares."""
     if op.layout is None:
         return ""
     if op.layout in ("contiguous", "columns"):
@@ -71,7 +71,7 @@ def arrangement(op: Op) -> str:
     there = {i: f"v_{i}.flags.c_contiguous" for i in deciding}
     maybe = {i: f"(v_{i} is None or {there[i]})" for i in deciding if i not in required(op)}
     checks = [*(there | maybe).values()]
-    if op.kind != "elementwise" or op.layout != "operands":  # its forward may have another order
+    if op.kind != "elementwise" or op.layout != "operands":  # its forward may return another order
         checks.append("out.flags.c_contiguous")
     return ARRANGE[kind].format(
         first=first,
@@ -82,12 +82,12 @@ def arrangement(op: Op) -> str:
 
 
 def cuts(op: Op) -> str:
-    """Look where the inputs were cut off a graph; the first of them that was counts."""
+    """Look up where the inputs were cut off a graph; the first such input counts."""
     return _cuts(op, CUT, "        ")
 
 
 def cuts_here(op: Op) -> str:
-    """As `cuts`, for an operation that cuts its inputs off itself."""
+    """As `cuts`, for an operation that itself cuts its inputs off."""
     return _cuts(op, CUT_HERE, "    ")
 
 

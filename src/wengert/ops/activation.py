@@ -1,7 +1,7 @@
 """Smooth activation functions, and those that shrink or gate.
 
-Those with `inplace` hand over to the in-place method of the tensor, which is derived from
-the operation beside them. Rectifiers have a module of their own.
+Those with `inplace` delegate to the tensor's in-place method, which is derived from
+the out-of-place operation. Rectifiers have their own module.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _gelu(
     layout=("input",),
 )
 def gelu(input: Value, *, approximate: str = "none") -> Value:
-    """x times the normal distribution function of x; ``approximate="tanh"`` is cheaper.
+    """x times the standard normal CDF of x; ``approximate="tanh"`` is cheaper.
 
     >>> import wengert
     >>> wengert.nn.functional.gelu(wengert.tensor([-1.0, 2.0]))
@@ -235,7 +235,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 @elementwise(input=lambda g, input, lambd: drop(g, abs(input) <= lambd))
 @in_float32
 def softshrink(input: Value, lambd: float = 0.5) -> Value:
-    """Each element moved towards 0 by `lambd`, as far as 0.
+    """Move each element towards 0 by `lambd`, stopping at 0.
 
     >>> import wengert
     >>> wengert.nn.functional.softshrink(wengert.tensor([-1.0, 0.2]))
@@ -292,5 +292,5 @@ FUNCTIONAL: tuple[str, ...] = (
     "softplus", "softshrink", "softsign", "tanhshrink",
 )  # fmt: skip
 METHODS = ("hardshrink",)
-# The private names give the in-place methods that the functions above hand over to.
+# The private names define the in-place methods that the functions above delegate to.
 INPLACE = ("_hardsigmoid", "_hardswish", "_mish", "_silu")

@@ -1,4 +1,4 @@
-"""Adaptive pooling, whose windows follow from the size of the output; and max unpooling."""
+"""Adaptive pooling, where the output size determines the windows; and max unpooling."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from wengert.ops.shape import contiguous
 
 
 def _out_size(name: str, output_size: Any, size: Shape) -> Shape:
-    """The size asked for; in two and three dimensions None keeps that of the input."""
+    """The requested size; in two and three dimensions None keeps the input's."""
     n = len(size)
     if n > 1 and isinstance(output_size, tuple | list) and len(output_size) == n:
         output_size = [m if o is None else o for o, m in zip(output_size, size, strict=True)]
@@ -46,7 +46,7 @@ def _out_size(name: str, output_size: Any, size: Shape) -> Shape:
 
 
 def _even_windows(size: Shape, out: Shape) -> Windows | None:
-    """The windows where all are equal and none overlap; else None."""
+    """The windows if all are equal and none overlap; else None."""
     if 0 in out or any(n % o for n, o in zip(size, out, strict=True)):
         return None
     kernel = tuple(n // o for n, o in zip(size, out, strict=True))
@@ -55,7 +55,7 @@ def _even_windows(size: Shape, out: Shape) -> Windows | None:
 
 
 def _space_of(name: str, input: Tensor, n: int, output_size: Any) -> Shape:
-    """The spatial size of an input, of which as many dimensions may be empty as in PyTorch."""
+    """The spatial size of an input; the same dimensions may be empty as in PyTorch."""
     sizes = isinstance(output_size, tuple | list) and n > 1
     if sizes and isinstance(input, Tensor) and len(input.shape) <= len(output_size):
         raise ValueError(
@@ -85,7 +85,7 @@ def _adaptive_avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over as many windows of the last dimension as the output is to have elements.
+    """Average the last dimension over windows chosen to give `output_size` elements.
 
     >>> import wengert
     >>> wengert.nn.functional.adaptive_avg_pool1d(wengert.tensor([[1., 2., 3., 6.]]), 2)
@@ -95,7 +95,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over windows of the last two dimensions; None in `output_size` keeps a dimension.
+    """Average over windows of the last two dimensions; None in `output_size` keeps a dimension.
 
     >>> import wengert
     >>> wengert.nn.functional.adaptive_avg_pool2d(wengert.arange(16.).reshape(1, 4, 4), (1, 2))
@@ -105,7 +105,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over windows of the last three dimensions.
+    """Average over windows of the last three dimensions.
 
     >>> import wengert
     >>> wengert.nn.functional.adaptive_avg_pool3d(wengert.arange(8.).reshape(1, 2, 2, 2), 1)
@@ -131,7 +131,7 @@ def _adaptive_max(name: str, n: int, input: Tensor, output_size: Any, return_ind
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima over as many windows as the output is to have elements.
+    """Maxima over windows of the last dimension chosen to give `output_size` elements.
 
     >>> import wengert
     >>> wengert.nn.functional.adaptive_max_pool1d(wengert.tensor([[1., 2., 3., 6.]]), 2)
@@ -173,7 +173,7 @@ def _max_unpool(
     size = input.shape[input.ndim - n :]
     out = _unpooled_size(n, size, kernel, strides, padded, output_size)
     space_of(name, input, n)
-    if n == 3:  # whose stride and padding PyTorch reads once more
+    if n == 3:  # PyTorch reads stride and padding a second time
         for what, value in named[1:]:
             ints_of(name, what, value, n)
         if min(strides) < 1:
@@ -193,9 +193,9 @@ def _max_unpool(
 def _unpooled_size(
     n: int, size: Shape, kernel: Shape, stride: Shape, padding: Shape, output_size: Any
 ) -> Shape:
-    """The size asked for, which must be near that of which windows make the input's size.
+    """The requested size, which must be close to the default: a size that pools to the input's.
 
-    As in PyTorch a kernel says how many dimensions there are, and errors are of as many classes.
+    As in PyTorch the kernel determines the number of dimensions; the error classes match.
     """
     if len(kernel) > min(len(size), len(stride), len(padding)):
         raise IndexError(
@@ -245,7 +245,7 @@ def max_unpool2d(
     """Put maxima back where `max_pool2d` found them, zeros elsewhere.
 
     Raises RuntimeError for an index outside the output and ValueError for an `output_size`
-    that the pooling cannot have come from.
+    that could not have been pooled to the input's size.
 
     >>> import wengert
     >>> x = wengert.tensor([[[1., 3.], [5., 4.]]])

@@ -1,4 +1,4 @@
-"""Sums, products, quotients, remainders, and what is made of them."""
+"""Sums, products, quotients, remainders, and combinations of them."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _require_nonzero(divisor: np.ndarray) -> None:
 
 
 def _floored(input: Value, other: Value) -> Value:
-    """The floor of a quotient of floats: from what it leaves, which is exact."""
+    """The floor of a quotient of floats, from the remainder, which is exact."""
     remainders = np.fmod(input, other)
     quotient = (input - remainders) / other
     quotient = np.where(
@@ -176,7 +176,7 @@ def _div_trunc(input: Value, other: Value) -> Value:
         return np.trunc(np.true_divide(input, other))
     _require_nonzero(other)
     quotient = np.floor_divide(input, other)
-    # What is not exact and negative was rounded away from zero.
+    # Inexact negative quotients were rounded away from zero.
     quotient += (quotient * other != input) & ((input < 0) != (other < 0))
     return quotient
 
@@ -220,7 +220,7 @@ def floor_divide(input: Tensor, other: Any) -> Tensor:
     other=lambda g, input, other: -g * _div_floor(input, other),
 )
 def remainder(input: Value, other: Value) -> Value:
-    """What floor division leaves, the operator ``%``; it has the sign of the divisor.
+    """Remainder of floor division, the operator ``%``; it has the sign of the divisor.
 
     >>> import wengert
     >>> wengert.remainder(wengert.tensor([-7.0, 7.0]), 4)
@@ -243,7 +243,7 @@ def remainder(input: Value, other: Value) -> Value:
     tensors=("input",),
 )
 def fmod(input: Value, other: Value) -> Value:
-    """What truncated division leaves; it has the sign of the dividend.
+    """Remainder of truncated division; it has the sign of the dividend.
 
     >>> import wengert
     >>> wengert.fmod(wengert.tensor([-7.0, 7.0]), 4)
@@ -338,7 +338,7 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1)
     tensor2=lambda g, tensor1, tensor2, value: -g * conj(tensor1 * value / (tensor2 * tensor2)),
 )
 def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1) -> Value:
-    """``input + value * tensor1 / tensor2``, with broadcasting; for floating-point tensors.
+    """``input + value * tensor1 / tensor2``, with broadcasting; floating-point only.
 
     >>> import wengert
     >>> x = wengert.tensor([1.0, 2.0])
@@ -359,7 +359,7 @@ def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1)
     weight=lambda g, input, end: g * conj(end - input),
 )
 def _lerp(input: Value, end: Value, weight: Value) -> Value:
-    # Both forms agree; each is exact at its own end.
+    # Both forms agree; each is exact at one end.
     step = end - input
     near = input + weight * step
     far = end - step * (input.dtype.type(1) - weight)
@@ -367,7 +367,7 @@ def _lerp(input: Value, end: Value, weight: Value) -> Value:
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """``input + weight * (end - input)``; the tensors have one dtype.
+    """``input + weight * (end - input)``; all tensors must have the same dtype.
 
     >>> import wengert
     >>> wengert.lerp(wengert.tensor([0.0, 1.0]), wengert.tensor([10.0, 3.0]), 0.5)

@@ -1,7 +1,7 @@
 """Scaled dot-product attention.
 
-One operation, of which kernels never hold all scores at once. With dropout, for inputs that
-broadcast and in transforms it is a composite: two products, and one softmax between them.
+One operation, whose kernels never materialise all scores. With dropout, for inputs that
+broadcast and in transforms it is a composite: two products with a softmax in between.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def scaled_dot_product_attention(
     """softmax(`query` @ `key`.T * scale + mask) @ `value`.
 
     `query` is (..., queries, width), `key` (..., keys, width), `value` (..., keys, out). A
-    boolean mask says what takes part, a floating one is added; `is_causal` lets a query see no
-    later key. `scale` is 1 / sqrt(width) by default. With `enable_gqa` several heads of the
-    query share one of `key` and `value`. A query that may see nothing gives zeros. Half
+    boolean mask is True for keys that take part, a floating one is added to the scores; `is_causal`
+    hides later keys. `scale` is 1 / sqrt(width) by default. With `enable_gqa` several query heads
+    share a head of `key` and `value`. A query with no visible key gives zeros. Half
     precision is computed in float32 and rounded once.
 
     >>> import wengert
@@ -71,7 +71,7 @@ def scaled_dot_product_attention(
 def _of_one_batch(
     query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], dtype: np.dtype[Any]
 ) -> bool:
-    """Whether nothing has to broadcast, and shapes fit."""
+    """Whether shapes match without broadcasting."""
     same = query[:-2] == key[:-2] == value[:-2]
     return same and query[-1] == key[-1] and key[-2] == value[-2] and dtype.kind == "f"
 
@@ -135,7 +135,7 @@ def _mask_vjp(
 def _attention(
     query: Value, key: Value, value: Value, mask: Value, factor: float, is_causal: bool
 ) -> Value:
-    """Attention; what is kept for its derivative comes second."""
+    """Attention, followed by the values saved for its derivative."""
     try:
         return kernels.attention.attend(query, key, value, mask, factor, is_causal)
     except ValueError:
@@ -143,7 +143,7 @@ def _attention(
 
 
 def _for_all_heads(query: Tensor, x: Tensor) -> Tensor:
-    """`x` with each of its heads repeated for the heads of the query that share it."""
+    """`x` with each head repeated for the query heads that share it."""
     heads, shared = query.shape[-3], x.shape[-3]
     if not shared or heads % shared:
         raise RuntimeError(
@@ -154,9 +154,9 @@ def _for_all_heads(query: Tensor, x: Tensor) -> Tensor:
 
 
 def additive(mask: Tensor, dtype: np.dtype[Any], visible: bool = True) -> Tensor:
-    """A boolean mask as what is to be added to scores; one of numbers as it is.
+    """Turn a boolean mask into one to add to scores; return a floating mask unchanged.
 
-    `visible` is its value where a query may look at a key.
+    `visible` is its value where a query may attend to a key.
     """
     if memory_of(mask).dtype != bool:
         return mask
@@ -165,7 +165,7 @@ def additive(mask: Tensor, dtype: np.dtype[Any], visible: bool = True) -> Tensor
 
 
 def _masked_softmax_in_batch(b: Batch) -> Value:
-    # What a mask lacks in rank is put between the batch and its own dimensions.
+    # Missing dimensions are inserted between the batch and the mask's own.
     if "mask" in b.batched:
         missing = b.rank("input") - b.rank("mask")
         shape = (b.size, *(1,) * missing, *b.shape("mask"))

@@ -1,4 +1,4 @@
-"""Rules for a batch that compute sample by sample where nothing better is known."""
+"""Fallback batching rules that compute sample by sample."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wengert.ops.joining import stack
 
 
 def one_by_one(b: Batch) -> Any:
-    """Each sample for itself: right for every operation, and slow."""
+    """Each sample separately: correct for every operation, and slow."""
     results = [b(**{i: v[k] for i, v in b.values.items() if i in b.batched}) for k in range(b.size)]
     if not results:
         raise ValueError(f"vmap: {b.op.public_name}() has no rule for an empty batch")
@@ -17,7 +17,7 @@ def one_by_one(b: Batch) -> Any:
 
 
 def folded(rank: int) -> Rule:
-    """Operations that take each entry of dimension 0 of the first input for itself.
+    """Operations that treat each entry of dimension 0 of the first input independently.
 
     The batch joins that dimension if a sample has `rank` dimensions; with fewer it becomes it.
     Other inputs must not differ between samples.

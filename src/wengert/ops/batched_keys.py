@@ -1,7 +1,7 @@
 """Keys with index tensors that differ between samples: `x[key]` from ordinary operations.
 
-The dimensions that have an index become one, in which a vector of positions picks slices.
-Where the result's dimensions are is as in `subscript.index`.
+The indexed dimensions are merged into one, in which a vector of positions picks slices.
+The order of the result's dimensions is that of `subscript.index`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Picks:
     """A key for tensors of one shape: slices, and indices as tensors or arrays.
 
     Attributes:
-        shape: of what the key picks.
-        axis: the dimension that is picked from, once those with an index are one.
+        shape: the shape of the picked elements.
+        axis: the dimension picked from, after merging the indexed ones.
         positions: an index vector for it.
     """
 
@@ -54,15 +54,15 @@ class Picks:
         self.positions = reshape(flat, (-1,))
 
     def merged(self, input: Tensor) -> Tensor:
-        """The input with its indexed dimensions as one."""
+        """The input with its indexed dimensions merged."""
         return reshape(permute(input, self._order), self._merged)
 
     def unmerged(self, rows: Tensor) -> Tensor:
-        """What `merged` undid."""
+        """The inverse of `merged`."""
         return permute(reshape(rows, self._source), inverse_of(self._order))
 
     def rows(self, values: Tensor) -> Tensor:
-        """Values of the shape that is picked, with the picked dimensions as one."""
+        """Values of the picked shape, with the picked dimensions merged."""
         return reshape(values, self._picked)
 
 

@@ -1,8 +1,8 @@
-"""How operations compute a batch at once: the `batch=` of a declaration.
+"""Batching rules, the `batch=` of a declaration: how operations compute a whole batch.
 
-A rule gets one call as a `Batch`. Inputs in `batched` have the batch as their first dimension,
+A rule receives a call as a `Batch`. Inputs in `batched` have the batch as their first dimension,
 parameters are those of one sample; the rule returns the output with the batch first. Most
-rules are one of those made here.
+rules are among those defined here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Batch:
         return shape[1:] if name in self.batched else shape
 
     def whole(self, name: str) -> Any:
-        """An input with the batch in front, whether it differs between samples or not."""
+        """An input with the batch first, whether it differs between samples or not."""
         value = self.values[name]
         if value is None or name in self.batched:
             return value
@@ -53,19 +53,19 @@ class Batch:
 
 
 def leading(b: Batch) -> Any:
-    """Operations that leave all dimensions in front of those that they work on alone."""
+    """Operations that treat all leading dimensions as batch dimensions."""
     return b(**{i: b.whole(i) for i in b.op.inputs})
 
 
 def batch_along(*names: str) -> Rule:
-    """Operations along the dimensions that some parameters name; None names all of them."""
+    """Operations along the dimensions named by some parameters; None means all."""
 
     def rule(b: Batch) -> Any:
         rank = b.rank(b.op.inputs[0])
         values = {i: b.whole(i) for i in b.op.inputs}
         if rank:
             return b(**values, **{n: shifted(b.params[n], rank) for n in names})
-        # A single number has dimension 0 as well: give it one.
+        # A scalar has dimension 0 as well: give it one.
         flat = {i: v if v is None else v.reshape((b.size, 1)) for i, v in values.items()}
         out = b(**flat, **{n: shifted(b.params[n], 1) for n in names})
         return out.reshape((b.size,))
@@ -74,7 +74,7 @@ def batch_along(*names: str) -> Rule:
 
 
 def shifted(dims: Any, rank: int) -> Any:
-    """Dimensions of a sample as dimensions of the batch; all of them for None."""
+    """A sample's dimensions as dimensions of the batch; all for None."""
     if dims is None:
         return tuple(range(1, rank + 1))
     if isinstance(dims, Sequence):
@@ -83,7 +83,7 @@ def shifted(dims: Any, rank: int) -> Any:
 
 
 def shaped(*names: str) -> Rule:
-    """Operations of which some parameters are shapes."""
+    """Operations with parameters that are shapes."""
 
     def rule(b: Batch) -> Any:
         values = {i: b.whole(i) for i in b.op.inputs}

@@ -12,7 +12,7 @@ def _slope(input: Value, out: Value, kind: str, order: int) -> Value:
     above = bessel(input, kind, order + 1)
     below = above if order == 0 else bessel(input, kind, order - 1)
     if kind in ("j", "y"):
-        # Of order -1 they are those of order 1 with the other sign.
+        # Those of order -1 are those of order 1, negated.
         return -above if order == 0 else (below - above) * 0.5
     mean = (below + above) * 0.5
     if kind == "i":
@@ -22,7 +22,7 @@ def _slope(input: Value, out: Value, kind: str, order: int) -> Value:
     return -mean if kind == "k" else out - mean
 
 
-# Those that kernels have, and the nanoseconds that an element takes there.
+# The functions with a kernel, and its nanoseconds per element.
 _SCALAR, _WORK = {("i", 0): "i0", ("i", 1): "i1", ("ie", 0): "i0e", ("ie", 1): "i1e"}, 4.0
 
 

@@ -1,4 +1,4 @@
-"""Operations on the bits of integers, and on integers as such."""
+"""Bitwise operations, and greatest common divisors and multiples."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def bitwise_or(input: Value, other: Value) -> Value:
 
 @elementwise(input=None, other=None)
 def bitwise_xor(input: Value, other: Value) -> Value:
-    """Bits that are set in one of the two; the operator ``^``.
+    """Bits that are set in exactly one; the operator ``^``.
 
     >>> import wengert
     >>> wengert.bitwise_xor(wengert.tensor([6, 7]), 3)
@@ -46,7 +46,7 @@ def bitwise_xor(input: Value, other: Value) -> Value:
 
 @elementwise(input=None)
 def bitwise_not(input: Value) -> Value:
-    """Every bit turned over, or the negation of booleans; the operator ``~``.
+    """Every bit inverted, or the negation of booleans; the operator ``~``.
 
     >>> import wengert
     >>> wengert.bitwise_not(wengert.tensor([0, 1]))
@@ -62,7 +62,7 @@ def _width(array: np.ndarray) -> int:
 
 @elementwise(input=None, other=None)
 def bitwise_left_shift(input: Value, other: Value) -> Value:
-    """Bits moved up; 0 where the shift is negative or not below the width. The operator ``<<``.
+    """Bits shifted left; 0 where the shift is negative or not below the width. The operator ``<<``.
 
     >>> import wengert
     >>> wengert.bitwise_left_shift(wengert.tensor([1, 3]), 2)
@@ -75,7 +75,7 @@ def bitwise_left_shift(input: Value, other: Value) -> Value:
 
 @elementwise(input=None, other=None)
 def bitwise_right_shift(input: Value, other: Value) -> Value:
-    """Bits moved down, keeping the sign; shifts out of range shift everything out.
+    """Bits shifted right, keeping the sign; shifts out of range shift everything out.
 
     >>> import wengert
     >>> wengert.bitwise_right_shift(wengert.tensor([8, -8]), 2)

@@ -1,4 +1,4 @@
-"""Operations: shapes that tensors come to together, and tensors expanded to a shape."""
+"""Broadcasting: common shapes, and tensors expanded to a shape."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _expand_batch(b: Batch) -> Value:
 
 @multilinear(input=lambda g, input_shape: sum_to(g, input_shape), view=True, batch=_expand_batch)
 def expand(input: Value, size: Sequence[int], *, implicit: bool = False) -> Value:
-    """A view in which dimensions of length 1 repeat to the given lengths; -1 keeps a length."""
+    """A view with dimensions of length 1 repeated to the given lengths; -1 keeps a length."""
     size = _completed(input.shape, tuple(size))
     check_expandable(input.shape, size)
     if prod(size) == input.size:
@@ -39,7 +39,7 @@ def expand(input: Value, size: Sequence[int], *, implicit: bool = False) -> Valu
 
 
 def _completed(shape: Shape, size: Shape) -> Shape:
-    """The size with the lengths that each -1 keeps."""
+    """The size with each -1 replaced by the length it keeps."""
     lead = len(size) - len(shape)
     if -1 not in size or lead < 0:
         return size
@@ -95,7 +95,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes have together; a number counts as one length.
+    """Return the shape that these shapes broadcast to; a number counts as a one-dimensional shape.
 
     >>> import wengert
     >>> wengert.broadcast_shapes((2, 1), (3,))

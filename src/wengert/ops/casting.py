@@ -15,7 +15,7 @@ from wengert.ops.operands import recorded_ops
 
 
 @multilinear(
-    # `to` tells whoever asks a node for its dtype.
+    # `to` lets a node report its dtype.
     input=lambda g, source, to: _back(g, source),
     batch=leading,
     label="ToCopyBackward0",
@@ -39,7 +39,7 @@ def _discrete(input: Value, to: np.dtype) -> Value:
 
 
 def _back(g: Value, source: np.dtype) -> Value:
-    """A cotangent in the dtype that its primal was converted from."""
+    """A cotangent in the dtype its primal was converted from."""
     g_dtype = g._array.dtype if isinstance(g, Tensor) else g.dtype
     if g_dtype == source:
         return g
@@ -49,11 +49,11 @@ def _back(g: Value, source: np.dtype) -> Value:
 
 
 def convert(input: Tensor, dtype: dtypes.dtype, called: str = "to") -> Tensor:
-    """`input` in another dtype; itself where it already has it.
+    """Convert `input` to another dtype; returned as it is if it already has it.
 
     Recorded between floating and complex dtypes. A conversion to integers or booleans has no
     derivative, and its result requires none. A complex number becomes its real part, or,
-    as a boolean, whether either part is nonzero. `called` is the public function that asks.
+    as a boolean, whether either part is nonzero. `called` is the public function, for errors.
     """
     if not isinstance(input, Tensor):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Refusals that many operations share."""
+"""Argument checks shared by many operations."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def require_kind(name: str, array: np.ndarray, kinds: str) -> None:
 
 
 def not_implemented(name: str, array: np.ndarray) -> NotImplementedError:
-    """The exception for a dtype that an operation does not take."""
+    """The exception for a dtype that an operation does not support."""
     short = of_numpy[array.dtype].short if array.dtype in of_numpy else str(array.dtype)
     return NotImplementedError(f"\"{name}\" not implemented for '{short}'")
 
 
 def typed_ints(name: str, what: str, value: Any) -> Shape:
-    """An integer or a sequence of some as a tuple. As in PyTorch, the first must not be a bool."""
+    """An integer or a sequence of integers as a tuple. As in PyTorch, the first must be no bool."""
     if type(value) is int:
         return (value,)
     values = tuple(value) if isinstance(value, tuple | list) else (value,)

@@ -1,8 +1,8 @@
 """Losses of classes: cross entropy, negative log likelihood, and margins between scores.
 
-A target of class indices becomes two arrays: the indices, with those to be ignored replaced
-by 0, and each one's share in the loss (its class's weight; 0 if ignored; over the sum of
-all for a mean). Both are constant, so what is left is smooth in the scores.
+A target of class indices becomes two arrays: the indices, with ignored ones replaced by 0, and
+each one's share in the loss (its class's weight; 0 if ignored; divided by the sum of all for
+a mean). Both are constant, so the rest is smooth in the scores.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _cross_entropy_vjp(
         return kernels.classification.cross_entropy_gradient(
             g, input, index, share, lse, axis, smoothing
         )
-    # The denominator is differentiated too: it is taken from the input anew.
+    # The denominator is recomputed from the input, so that it is differentiated too.
     input, index, share = (x if isinstance(x, Tensor) else wrap(x) for x in (input, index, share))
     ones = np.ones(index._array.shape, input._array.dtype)
     hot = wrap(kernels.classification.put(ones, index._array, input._array.shape, axis))
@@ -76,7 +76,7 @@ def _cross_entropy(
 
 
 def _spread_shares(b: Batch) -> Any:
-    """The shares of a batch, which broadcast against the indices: one number may do for all."""
+    """The shares of a batch, which broadcast against the indices; they may be a single number."""
     share, rank = b.values["share"], b.rank("index")
     missing = rank - b.rank("share")
     if "share" not in b.batched or not missing:
@@ -143,8 +143,8 @@ def _indices(
 ) -> tuple[Value, Value, int]:
     """Checked class indices with 0 for those ignored, the weight of each, and the class axis.
 
-    Arrays; tensors where `target` or `weight` is followed by a transform. Where all weigh the
-    same, the weight may be one number.
+    Arrays; tensors if `target` or `weight` is traced by a transform. If all weights are equal,
+    the weight may be a single number.
     """
     x, t = input._array, target._array
     axis = 0 if x.ndim == 1 else 1
@@ -164,7 +164,7 @@ def _indices(
         raise RuntimeError(f"expected scalar type {expected} but found {weight_name} (weight)")
     dtype = np.dtype(np.float32) if x.dtype in HALF else x.dtype
     target_memory = memory_of(target)
-    # Mostly all is known: one reduction tells, since what is negative is large without its sign.
+    # Usually all are in range: one reduction tells, since negative values are large when unsigned.
     unsigned = (
         target_memory.view(np.uint64)
         if target_memory.dtype == np.int64 and target_memory.ndim
@@ -244,7 +244,7 @@ def _index_loss(
     elif reduction == "mean":
         total = _sum_of_weights(share, index)
         if not isinstance(total, Tensor) and total == 0:
-            # The mean of nothing is nan, as in PyTorch; it hangs on no score.
+            # The mean of nothing is nan, as in PyTorch; it depends on no score.
             return _index_loss(input, target, weight, ignore_index, "sum", loss) + np.nan
         share = share / total
     if not isinstance(share, Tensor):
@@ -261,7 +261,7 @@ def nll_loss(
 ) -> Tensor:  # fmt: skip
     """Minus the log-probability, in `input` (batch, class, ...), of each class in `target`.
 
-    `weight` has one entry a class; a mean divides by the weights used. Raises IndexError for
+    `weight` has one entry per class; a mean divides by the weights used. Raises IndexError for
     a class out of range.
 
     >>> import wengert
@@ -356,7 +356,7 @@ def _smoothed(
     input: Tensor, target: Tensor, weight: Tensor, ignore_index: int, reduction: str,
     smoothing: float,
 ) -> Tensor:  # fmt: skip
-    """Between the loss of the class and the weighted losses of all classes."""
+    """Interpolate between the loss of the class and the weighted losses of all classes."""
     logs = log_softmax(input, 0 if input._array.ndim == 1 else 1)
     sharp = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     index, share, axis = _indices(input, target, weight, ignore_index)
@@ -452,7 +452,7 @@ def multilabel_margin_loss(
         raise RuntimeError(f"target out of range: expected classes from -1 to {classes - 1}")
     counted = (labels < 0).cumsum(1) == 0
     index = where(counted, labels, 0)
-    # (batch, target, class): only pairs of a target with a class that is none.
+    # (batch, target, class): only pairs of a target with a non-target class.
     hit = (index.unsqueeze(2) == wrap(np.arange(classes))) & counted.unsqueeze(2)
     pairs = counted.unsqueeze(2) & ~hit.any(1, keepdim=True)
     label_scores = scores.gather(1, index).unsqueeze(2)

@@ -122,7 +122,7 @@ def logical_or(input: Value, other: Value) -> Value:
 
 @elementwise(np.logical_xor, input=None, other=None, tensors=("input", "other"))
 def logical_xor(input: Value, other: Value) -> Value:
-    """Whether one of the two elements is nonzero, and only one.
+    """Whether exactly one of the two elements is nonzero.
 
     >>> import wengert
     >>> wengert.logical_xor(wengert.tensor([True, True]), wengert.tensor([True, False]))
@@ -215,7 +215,7 @@ def isreal(input: Value) -> Value:
 
 @elementwise(input=None)
 def signbit(input: Value) -> Value:
-    """Whether each element has its sign set; that of -0.0 is.
+    """Whether each element's sign bit is set, as it is for -0.0.
 
     >>> import wengert
     >>> wengert.signbit(wengert.tensor([-1.0, 0.0]))
@@ -235,7 +235,7 @@ def _close(input: Value, other: Value, rtol: float, atol: float, equal_nan: buil
         return close
     if input.dtype.kind in "bu":
         input, other = input.astype(np.int64), other.astype(np.int64)
-    # In double for half types, whose own differences would be rounded.
+    # In double for half types, whose differences would be rounded.
     compute_dtype = np.float64 if input.dtype.kind not in "iuc" else input.dtype
     gap = np.abs(input.astype(compute_dtype) - other.astype(compute_dtype))
     return close | (np.isfinite(gap) & (gap <= atol + np.abs(rtol * other.astype(compute_dtype))))
@@ -292,14 +292,14 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
         return False
     a, b = input._array, other._array
     if type(a) is np.ndarray is type(b) and a.flags.c_contiguous and b.flags.c_contiguous:
-        # The first of many elements decide, if they differ.
+        # Large tensors that differ usually do so early on.
         a, b = a.reshape(-1), b.reshape(-1)
         starts = range(0, a.size, _SOME)
         return builtins.all((a[k : k + _SOME] == b[k : k + _SOME]).all() for k in starts)
     return builtins.bool(eq(input, other)._array.all())
 
 
-# Elements that are compared before the next ones are looked at.
+# Number of elements compared at a time.
 _SOME = 1 << 15
 
 

@@ -47,7 +47,7 @@ def conj(input: Tensor) -> Tensor:
 
 
 def conj_physical(input: Tensor) -> Tensor:
-    """The same as `conj`: conjugates are always computed at once here.
+    """As `conj`: conjugates are always computed eagerly here.
 
     >>> import wengert
     >>> wengert.conj_physical(wengert.tensor([1 + 2j]))
@@ -57,7 +57,7 @@ def conj_physical(input: Tensor) -> Tensor:
 
 
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: no conjugation is ever put off here.
+    """The tensor itself: conjugation is never lazy here.
 
     >>> import wengert
     >>> wengert.resolve_conj(wengert.tensor([1 + 2j]))
@@ -89,7 +89,7 @@ def _from_imag(input: Value) -> Value:
 def real(input: Tensor) -> Tensor:
     """Real part of each element; a real tensor is returned as it is.
 
-    The result is a view: it shows the memory of `input`.
+    The result is a view of `input`.
 
     >>> import wengert
     >>> wengert.real(wengert.tensor([1 + 2j]))
@@ -230,7 +230,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 
 def view_as_complex(input: Tensor) -> Tensor:
-    """A view as complex numbers of a tensor whose last dimension holds both parts.
+    """View a tensor whose last dimension holds both parts as complex.
 
     >>> import wengert
     >>> wengert.view_as_complex(wengert.tensor([[1.0, 2.0]]))

@@ -36,21 +36,21 @@ def _bias_vjp(g: Value) -> Value:
 
 
 def _cropped(x: Value, shape: Shape) -> Value:
-    """Without the windows for which only an `output_padding` of a stride or more makes room."""
+    """Drop the windows that exist only because of an `output_padding` of a stride or more."""
     if tuple(x.shape[2:]) == tuple(shape[2:]):
         return x
     return x[(slice(None), slice(None), *(slice(0, n) for n in shape[2:]))]
 
 
 def _per_channel(bias: Value, rank: int) -> Value:
-    """A bias as it is added to an output of that rank."""
+    """A bias, shaped to be added to an output of that rank."""
     return reshape(bias, (*bias.shape, *(1,) * (rank - 2)))
 
 
 def _side_by_side(x: Value, dim: int, groups: int = 1) -> Value:
-    """A batch as one array: the entries that dimension `dim` has in all samples, in one row.
+    """Merge the batch into dimension `dim`.
 
-    With `groups` they are in one row within each group of that dimension.
+    With `groups` it is merged within each group of that dimension.
     """
     size, *shape = x.shape
     if not size:
@@ -72,10 +72,10 @@ def _samples(x: Value, dim: int, size: int, groups: int = 1) -> Value:
 
 
 def _grouped(b: Batch, dims: dict[str, int]) -> Value:
-    """One convolution in which each sample is a group, or as many as it has of its own.
+    """A batch as one grouped convolution, in which each sample is a group (or its own `groups`).
 
-    The way to gradients per sample of Rochette, Manoel and Tramel, "Efficient per-example
-    gradient computations in convolutional neural networks" (2019).
+    The per-example gradients of Rochette, Manoel and Tramel, "Efficient per-example gradient
+    computations in convolutional neural networks" (2019).
     """
     geometry: Geometry = b.params["geometry"]
     inputs = {name: _side_by_side(b.values[name], dim) for name, dim in dims.items()}
@@ -83,7 +83,7 @@ def _grouped(b: Batch, dims: dict[str, int]) -> Value:
 
 
 def _bias_apart(rule: Rule) -> Rule:
-    """A rule for calls without bias, for those with one: it is added afterwards."""
+    """Extend a rule for calls without bias to calls with one, which is added afterwards."""
 
     def biased(b: Batch) -> Value:
         if b.values["bias"] is None or b.batched == {"input"}:
@@ -128,7 +128,7 @@ def _weight_batch(b: Batch) -> Value:
 
 
 def _sum_of_tangents(tangents: list[Value], bias: Value, out: Value) -> Value:
-    """The tangent of a convolution: those that come from its arrays, and that of the bias."""
+    """The tangent of a convolution: from its two arrays, plus that of the bias."""
     if bias is not None:
         tangents.append(_per_channel(bias, out.ndim))
     total, *others = tangents
@@ -178,9 +178,9 @@ def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = 
 
 
 def _arranged(out: Value, input: Value, weight: Value) -> Value:
-    """With channels last, if the input or the weight has them last.
+    """Channels last, if the input or the weight is.
 
-    Of volumes only those of float32; of lines the weight alone decides.
+    For 3-D only in float32; for 1-D the weight alone decides.
     """
     if out.ndim == 4:
         return as_images(out, input, weight)
@@ -257,7 +257,7 @@ def _padding(name: str, padding: Ints | str, n: int, reach: Shape) -> tuple[tupl
 def _geometry(
     name: str, kernel: Shape, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
 ) -> Geometry:
-    # Here, and not behind the cache: to that True and 2.0 are 1 and 2.
+    # Checked here, before the cache, for which True and 2.0 equal 1 and 2.
     pads = padding if isinstance(padding, str) else typed_ints(name, "padding", padding)
     steps, spaces = typed_ints(name, "stride", stride), typed_ints(name, "dilation", dilation)
     return _checked_geometry(name, kernel, steps, pads, spaces, groups)
@@ -280,7 +280,7 @@ def _checked_geometry(
 
 
 def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Any, groups: int) -> None:
-    """What holds for a convolution and its transpose alike."""
+    """The checks common to a convolution and its transpose."""
     for what, x in (("input", input), ("weight", weight), ("bias", bias)):
         if not isinstance(x, Tensor) and (x is not None or what != "bias"):
             raise TypeError(f"{name}(): argument {what!r} must be Tensor, not {type(x).__name__}")
@@ -350,7 +350,7 @@ def input_gradient(
     n: int, input_size: Sequence[int], weight: Tensor, grad_output: Tensor,
     stride: Ints, padding: Ints | str, dilation: Ints, groups: int,
 ) -> Tensor:  # fmt: skip
-    """The gradient of a convolution's input, of the given shape, from that of its output."""
+    """Return the gradient of a convolution's input, of the given shape, from its output's."""
     name, size = f"conv{n}d_input", tuple(input_size)
     geometry = _fitting(name, n, size, weight._array.shape, grad_output, stride, padding, dilation,
                         groups)  # fmt: skip
@@ -361,7 +361,7 @@ def weight_gradient(
     n: int, input: Tensor, weight_size: Sequence[int], grad_output: Tensor,
     stride: Ints, padding: Ints | str, dilation: Ints, groups: int,
 ) -> Tensor:  # fmt: skip
-    """The gradient of a convolution's weight, of the given shape, from that of its output."""
+    """Return the gradient of a convolution's weight, of the given shape, from its output's."""
     name, shape = f"conv{n}d_weight", tuple(weight_size)
     geometry = _fitting(name, n, input._array.shape, shape, grad_output, stride, padding, dilation,
                         groups)  # fmt: skip
@@ -392,7 +392,7 @@ def _fitting(
 
 @lru_cache(maxsize=1024)
 def _check_windows(size: Shape, kernel: Shape, geometry: Geometry) -> None:
-    """Raise RuntimeError unless the input has room for a window."""
+    """Raise RuntimeError unless a window fits into the input."""
     if min(geometry.out_size(size, kernel)) > 0:
         return
     padded_size = [n + low + high for n, (low, high) in zip(size, geometry.padding, strict=True)]
@@ -426,7 +426,7 @@ def _convolve_transposed(
 
 
 def _check_space(name: str, input: Tensor, weight: Tensor, n: int) -> None:
-    """Raise RuntimeError for a kernel of nothing, and for samples without space."""
+    """Raise RuntimeError for an empty kernel, and for samples with an empty spatial dimension."""
     if 0 in weight._array.shape[2:]:
         raise RuntimeError(f"{name}(): weight of size {list(weight._array.shape)} has no elements")
     shape = input._array.shape
@@ -440,7 +440,7 @@ def _check_space(name: str, input: Tensor, weight: Tensor, n: int) -> None:
 def _transposed_size(
     size: Shape, kernel: Shape, extra: Shape, geometry: Geometry, no_batch: bool
 ) -> Shape:
-    """The size of the output. As in PyTorch an empty batch may have any that is not negative."""
+    """The size of the output. As in PyTorch, for an empty batch any non-negative size is valid."""
     stride, padding, dilation, _ = geometry
     if not no_batch and any(
         not 0 <= e < max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)
@@ -467,7 +467,7 @@ def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
     padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """Slide `weight` (out, in / groups, width) along `input` (batch, in, length).
+    """Convolve `input` (batch, in, length) with `weight` (out, in / groups, width).
 
     The batch dimension may be left out. Raises RuntimeError for shapes that do not fit.
 
@@ -483,7 +483,7 @@ def conv2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
     padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """Slide `weight` (out, in / groups, height, width) over `input` (batch, in, height, width).
+    """Convolve `input` (batch, in, height, width) with `weight` (out, in / groups, height, width).
 
     `padding` is a number of zeros, ``"same"`` (stride 1 only) or ``"valid"``.
 
@@ -500,7 +500,7 @@ def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
     padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """Slide `weight` (out, in / groups, *kernel) over `input` (batch, in, *space) of 3 dimensions.
+    """Convolve `input` (batch, in, *space) with `weight` (out, in / groups, *kernel) in 3-D.
 
     >>> import wengert
     >>> volume, kernel = wengert.ones(1, 1, 2, 2, 2), wengert.ones(1, 1, 2, 2, 2)

@@ -1,6 +1,6 @@
 """Connectionist temporal classification (Graves et al., 2006).
 
-Kernels sum over all paths, forward and back; where a derivative is itself recorded, and in
+Kernels sum over all paths, forward and backward; when a derivative is itself recorded, and in
 transforms, ordinary operations do.
 """
 
@@ -24,13 +24,13 @@ from wengert.ops.softmax import log_softmax, logsumexp
 from wengert.ops.variadic import require_tensor
 from wengert.ops.zeros import keep
 
-# Stands for log(0): exp() of it is 0, and it may be added to without becoming nan.
+# Used for log(0): its exp() is 0, and sums with it do not become nan.
 _NEVER = -1e30
 
 
 @primitive(lengths=None, batch=leading, name="ctc_loss")
 def _checked_lengths(lengths: Value, name: str, most: int) -> Value:
-    """The lengths as int64; RuntimeError for one that is negative or above `most`."""
+    """The lengths as int64; RuntimeError for one below 0 or above `most`."""
     for value in lengths[(lengths < 0) | (lengths > most)]:
         bound = "at least 0" if value < 0 else f"at most {most}"
         raise RuntimeError(f"Expected {name} to have value {bound}, but got value {value}")
@@ -48,7 +48,7 @@ def _lengths(name: str, value: Any, batch: int, most: int) -> Tensor:
 
 
 def _longest(targets: Tensor, lengths: Tensor) -> int:
-    """The number of labels that the longest target has, or in a batch of calls may have."""
+    """The number of labels of the longest target, or an upper bound in a batch of calls."""
     if isinstance(lengths, Tracer):
         return targets.shape[-1]
     return int(lengths._array.max(initial=0))
@@ -56,7 +56,7 @@ def _longest(targets: Tensor, lengths: Tensor) -> int:
 
 @primitive(targets=None, lengths=None, mixed=False, batch=leading, name="ctc_loss")
 def _paths(targets: Value, lengths: Value, longest: int, blank: int, classes: int) -> Value:
-    """For each target a row: its labels with blanks around each, and blanks to the end."""
+    """A row for each target: its labels with blanks around each, padded with blanks."""
     used = np.arange(longest) < lengths[..., None]
     rows = np.full((*lengths.shape, longest), blank, np.int64)
     size = targets.shape[-1]
@@ -87,7 +87,7 @@ def _wrong_size(expected: str, size: int) -> RuntimeError:
 
 @primitive(paths=None, batch=leading, name="ctc_loss")
 def _skips(paths: Value, blank: int, dtype: np.dtype[Any]) -> Value:
-    """0 for the places that a step may reach past a blank: a label unlike the one before."""
+    """0 at positions a step may reach by skipping a blank: a label unlike the one before."""
     repeats = np.ones(paths.shape, bool)
     repeats[..., 2:] = (paths[..., 2:] == blank) | (paths[..., 2:] == paths[..., :-2])
     return np.where(repeats, _NEVER, 0).astype(dtype)
@@ -95,7 +95,7 @@ def _skips(paths: Value, blank: int, dtype: np.dtype[Any]) -> Value:
 
 @primitive(targets=None, inputs=None, batch=leading, name="ctc_loss")
 def _outside(targets: Value, inputs: Value, states: int, dtype: np.dtype[Any]) -> Value:
-    """0 for the places where a path ends: on the last label or on the blank after it."""
+    """0 at positions where a path may end: on the last label or the blank after it."""
     state, last = np.arange(states), 2 * targets[..., None]
     ends = (state == last) | (state == last - 1)
     ends &= ((inputs > 0) | (targets == 0))[..., None]
@@ -103,7 +103,7 @@ def _outside(targets: Value, inputs: Value, states: int, dtype: np.dtype[Any]) -
 
 
 def _forward(scores: Value, skips: Value, inputs: Value) -> list[Tensor]:
-    """Of each step the log-probabilities of all ways to its places, by ordinary operations."""
+    """For each step the log-probabilities of all paths to its positions, by ordinary operations."""
     steps, _, states = shape_of(scores)
     dtype = memory_of(scores).dtype
     alpha = scores[0] + wrap(np.where(np.arange(states) < 2, 0, _NEVER).astype(dtype))
@@ -163,8 +163,8 @@ def _losses(scores: Value, skips: Value, inputs: Value, targets: Value) -> Value
     """Minus the log-probability of each sample's target.
 
     `scores` (time, batch, place) are log-probabilities of the labels on the path: the target
-    with blanks around each label. `skips` are 0 where a step may pass over a blank; `inputs`
-    and `targets` are lengths.
+    with blanks around each label. `skips` are 0 where a step may skip a blank; `inputs` and
+    `targets` are lengths.
     """
     return kernels.ctc.losses(scores, skips, inputs, targets)
 
@@ -177,7 +177,7 @@ def ctc_loss(
 
     `targets` is (batch, longest) or all labels in one row; the batch may be left out of
     `log_probs`. A mean first divides by the lengths of the targets. As in PyTorch the
-    derivative takes `log_probs` for the output of a log_softmax.
+    derivative assumes that `log_probs` is the output of a log_softmax.
 
     >>> import wengert
     >>> log_probs = wengert.zeros(2, 1, 3).log_softmax(2)

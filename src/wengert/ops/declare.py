@@ -1,8 +1,8 @@
 """Declaring an operation: a decorator with a rule per input, and a function.
 
 The function is the forward over arrays. A rule is a function of the cotangent `g` and of
-whatever else it names: inputs, `out`, `<input>_shape`, parameters. The names say what a
-node saves, and only when an input whose rule reads them wants a gradient. Rules are
+whatever else it names: inputs, `out`, `<input>_shape`, parameters. The names determine what
+a node saves, and only if an input whose rule reads them needs a gradient. Rules are
 written with the library's own operations and with operators, so that arrays compute and
 Tensors (under `create_graph`) record.
 
@@ -23,13 +23,13 @@ P = ParamSpec("P")
 
 
 class Declare(Protocol):
-    """What the decorators return: a forward over arrays in, the operation on Tensors out."""
+    """The type of the decorators: takes a forward over arrays, returns the op on Tensors."""
 
     def __call__(self, forward: Callable[P, Any], /) -> Callable[P, Tensor]: ...
 
 
 def _check_arguments(forward: Any, aux: tuple[str, ...]) -> None:
-    """Raise TypeError for an argument of a name that the op's function uses itself."""
+    """Raise TypeError for an argument name that the op's function uses itself."""
     code = forward.__code__
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     for name in sorted(TAKEN.intersection((*arguments, *aux))):
@@ -58,16 +58,16 @@ def elementwise(
     scalar: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
-    """An operation on each element; inputs broadcast, and rules do not know of it.
+    """Declare an elementwise operation; inputs broadcast, and rules can ignore that.
 
-    With `ufunc` that is the forward, and the decorated body is its docstring alone. `name`,
-    here and below, is the public function that an op of another name speaks for in errors.
-    `tensors` names the inputs that may not be Python numbers, as PyTorch has it; `older` the
-    parameters that it once took among the inputs; and `layout` those that decide how the output
-    lies in memory, where it is not all of them in order (a forward that does not keep NumPy's
-    order says so, too).
+    With `ufunc` that is the forward, and the decorated body is only its docstring. `name`,
+    here and below, is the public function named in errors, if the op is called differently.
+    `tensors` names the inputs that may not be Python numbers, as in PyTorch; `older` the
+    parameters it once took among the inputs; and `layout` the inputs that determine the memory
+    layout of the output, if not all of them in order (a forward that does not keep NumPy's
+    order needs it, too).
     Batches and forward-mode derivatives follow from the kind, and kernels for large arrays from
-    the forward and the rules; `scalar` is what they are made of where the forward cannot be read
+    the forward and the rules; they are made from `scalar` if the forward cannot be traced
     (see `_fuse`).
     """
     options = {
@@ -88,12 +88,12 @@ def multilinear(
     scalar: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
-    """An operation that is linear in each input that has a rule.
+    """Declare an operation that is linear in each input that has a rule.
 
     `view` says that the output may share memory with the first input; `mixed=False` leaves
-    the inputs' dtypes alone (an index beside a float). The forward-mode derivative follows
-    from the kind; `batch` says how a batch is computed at once, `scalar` what is done to each
-    element where it is the same for all (see `_fuse`).
+    the inputs' dtypes alone (an index next to a float). The forward-mode derivative follows
+    from the kind; `batch` is the batching rule, `scalar` what is done to each element if it is
+    the same for all (see `_fuse`).
     """
     options = {
         "view": view, "layout": layout, "mixed": mixed, "batch": batch, "label": label,
@@ -118,15 +118,15 @@ def primitive(
     scalar: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
-    """Any other operation with a rule per input.
+    """Declare any other operation with a rule per input.
 
-    `aux` names what the forward returns after its output: piecewise constant values
-    (indices, masks) that rules may read. An op that has some also has a `reference`, a
-    function of the same arguments made of ordinary operations. `jvp`, given a tangent (or
-    None) for each input and whatever else it names, is the tangent of the output; without it
-    the rules are transposed. `shared` is a rule whose result other rules may read by that name:
-    it is computed once for all of them. A rule that gives `shared` a default (None) keeps nothing
-    for its sake, and has it where another rule needs it. An op that has one also has a `reference`.
+    `aux` names the extra results of the forward: piecewise constant values (indices, masks)
+    that rules may read. An op with `aux` also needs a `reference`, a function of the same
+    arguments made of ordinary operations. `jvp`, given a tangent (or None) for each input and
+    whatever else it names, returns the tangent of the output; without it the rules are
+    transposed. `shared` is a rule whose result other rules may read by that name: it is computed
+    once for all of them. A rule that gives `shared` a default (None) saves nothing for it, and
+    gets it only if another rule needs it. An op with `shared` also needs a `reference`.
     `older` as for `elementwise`, `scalar` as for `multilinear`.
     """
     options = {

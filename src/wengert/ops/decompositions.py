@@ -66,7 +66,7 @@ _NOT_POSITIVE = (
     layout="columns",
 )
 def _cholesky(A: Value, called: str | None) -> Value:
-    """The lower factor; `called` is the function that refuses what has none."""
+    """The lower factor; `called` is the function named in errors."""
     out, info = kernels.products.factorizations.cholesky(A)
     if called is not None:
         refuse(called, info, _NOT_POSITIVE)
@@ -89,8 +89,7 @@ def cholesky_factor(A: Tensor, upper: bool, called: str | None) -> Tensor:
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The triangular factor of Hermitian positive-definite matrices: input = L @ L.mH.
 
-    With `upper` it is that of input = U.mH @ U. Raises `linalg.LinAlgError` for other
-    matrices.
+    With `upper` input = U.mH @ U. Raises `linalg.LinAlgError` for other matrices.
 
     >>> import wengert
     >>> wengert.cholesky(wengert.tensor([[4.0, 2.0], [2.0, 5.0]]))
@@ -101,9 +100,9 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 
 
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """The factor, and for each matrix 0 or the order of the first minor that is not positive.
+    """The factor, and for each matrix 0 or the order of the first non-positive minor.
 
-    Only `check_errors` makes it raise; the factor of a matrix that has none is nan.
+    Raises only with `check_errors`; otherwise a matrix without a factor gives nan.
 
     >>> import wengert
     >>> wengert.linalg.cholesky_ex(-wengert.eye(2)).info
@@ -113,7 +112,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     return result_of("linalg_cholesky_ex", factor, _not_positive(mH(A) if upper else A))
 
 
-# LU, with rows exchanged: A = P @ L @ U
+# LU with row interchanges: A = P @ L @ U
 
 
 def _lu_sizes(shape: Shape) -> tuple[Shape, Shape, Shape]:
@@ -161,7 +160,7 @@ def _lu(A: Value, called: str | None) -> Value:
 
 @primitive(pivots=None, batch=leading, name="lu_unpack", layout="contiguous")
 def permutation_matrix(pivots: Value, n: int, dtype: np.dtype) -> Value:
-    """The matrices that bring rows back to where they were before they were exchanged."""
+    """The matrices that undo the row interchanges."""
     order = kernels.products.factorizations.permutation(pivots.real, n)
     return np.swapaxes(np.eye(n, dtype=dtype)[order], -1, -2)
 
@@ -177,7 +176,7 @@ def lu_parts(name: str, A: Tensor, pivot: bool, called: str | None) -> list[Tens
 
 
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
-    """L (without its diagonal of ones) and U in one tensor, and the exchanges of rows.
+    """L (without its unit diagonal) and U in one tensor, and the pivots.
 
     Raises RuntimeError for singular matrices.
 
@@ -190,7 +189,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 
 
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """As `lu_factor`, and for each matrix the place (from 1) of a pivot that is zero, or 0.
+    """As `lu_factor`, plus for each matrix the 1-based index of a zero pivot, or 0.
 
     >>> import wengert
     >>> wengert.linalg.lu_factor_ex(wengert.zeros(2, 2)).info
@@ -205,7 +204,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    """P, L and U of what `linalg.lu_factor` gave; what is not asked for is empty.
+    """Unpack the result of `linalg.lu_factor` into P, L and U; parts not requested are empty.
 
     >>> import wengert
     >>> A = wengert.tensor([[0.0, 2.0], [4.0, 6.0]])
@@ -229,7 +228,7 @@ def lu_unpack(
 
 
 def triangles(compact: Tensor) -> tuple[Tensor, Tensor]:
-    """L and U out of the one tensor in which LAPACK leaves them."""
+    """Split L and U out of LAPACK's packed tensor."""
     m, n = compact.shape[-2:]
     k = builtins.min(m, n)
     ones = np.eye(m, k, dtype=dtype_of(compact))
@@ -288,7 +287,7 @@ def _qr(A: Value, form: str) -> Value:
 
 
 def qr_factors(A: Tensor, mode: str) -> list[Tensor]:
-    """Q and R; without elements, Q of mode "r"."""
+    """Q and R; Q is empty in mode "r"."""
     check_matrix("linalg.qr", A)
     check_inexact("linalg.qr", A, "geqrf_cpu")
     if mode not in ("reduced", "complete", "r"):
@@ -319,7 +318,7 @@ def _reflectors(input: Value) -> Value:
 
 
 def geqrf(input: Tensor) -> Any:
-    """A QR factorization as LAPACK leaves it, for `linalg.householder_product`; no derivative.
+    """A QR factorization in LAPACK's packed form, for `linalg.householder_product`; no derivative.
 
     >>> import wengert
     >>> wengert.geqrf(wengert.tensor([[3.0], [4.0]])).a
@@ -344,7 +343,7 @@ def _svd_sizes(shape: Shape, full: bool) -> tuple[Shape, Shape, Shape]:
 def _svd_vjp(g: Value, out: Value, A_shape: Shape, full: bool) -> Value:
     m, n = A_shape[-2:]
     k, sizes = min(m, n), _svd_sizes(A_shape, full)
-    # Vectors beyond the k-th are any that complete the others: no function of A.
+    # Vectors beyond the k-th are an arbitrary completion: not a function of A.
     (U, S, Vh), (gU, gS, gVh) = (
         (u[..., :, :k], real(s), v[..., :k, :])
         for u, s, v in (split_outputs(out, *sizes), split_outputs(g, *sizes))

@@ -17,7 +17,7 @@ from wengert.ops.variadic import require_tensor
 
 
 def _shifted_dims(b: Batch, rank: int) -> dict[str, int]:
-    """Both dimensions of matrices with so many dimensions, for a batch of them."""
+    """Both dimensions of a matrix of that rank, shifted for a batch."""
     return {name: axis_of(b.params[name], rank) + 1 for name in ("dim1", "dim2")}
 
 
@@ -65,7 +65,7 @@ def _diagonal_adjoint(g: Value, shape: tuple[int, ...], offset: int, dim1: int, 
     layout="contiguous",
 )
 def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
-    """Square matrices of zeros with the input's last dimension as their diagonals.
+    """Matrices with the input's last dimension on their diagonals, zero elsewhere.
 
     >>> import wengert
     >>> wengert.diag_embed(wengert.tensor([1, 2]))
@@ -191,7 +191,7 @@ def _check_sizes(name: str, row: int, col: int) -> None:
 
 
 def _indices(counts: np.ndarray, starts: np.ndarray, dtype: Any) -> Tensor:
-    """So many neighbours in each row, from the start of each on."""
+    """Indices of a run of neighbours in each row, given its start and length."""
     indices = np.empty((2, int(counts.sum())), (dtype or dtypes.int64).np)
     indices[0] = np.repeat(np.arange(len(counts)), counts)
     indices[1] = np.arange(indices.shape[1]) - np.repeat(

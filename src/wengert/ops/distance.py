@@ -71,7 +71,7 @@ def cosine_similarity(
     name="cdist_backward",
 )
 def _weighed_differences(weight: Value, x1: Value, x2: Value) -> Value:
-    """For each row of `x1` the weighed sum of its differences from the rows of `x2`."""
+    """For each row of `x1` the weighted sum of its differences from the rows of `x2`."""
     return kernels.distance.weighed_differences(weight, x1, x2)
 
 
@@ -111,7 +111,7 @@ def cdist(
 ) -> Tensor:  # fmt: skip
     """The p-norm distances of all rows of `x1` (..., n, width) to those of `x2` (..., m, width).
 
-    All of `compute_mode` take the differences themselves, which close points need, not products.
+    Every `compute_mode` uses the differences themselves, not products: close points need that.
     Raises RuntimeError for shapes that do not fit.
 
     >>> import wengert
@@ -174,7 +174,7 @@ def _pair_distances(input: Value, p: float) -> Value:
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm distances of all pairs of rows of `input`, those of the first row first.
+    """The p-norm distances between all pairs of rows of `input`, those of the first row first.
 
     >>> import wengert
     >>> wengert.nn.functional.pdist(wengert.tensor([[0., 0.], [3., 4.], [0., 1.]]))

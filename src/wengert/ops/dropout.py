@@ -15,12 +15,12 @@ from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.shape import inverse_of, permute
 from wengert.ops.variadic import require_tensor
 
-# What a dropped element of self-normalising networks becomes: SELU's limit at minus infinity.
+# The value of a dropped element in self-normalising networks: SELU's limit at minus infinity.
 _SELU_FLOOR = -1.7580993408473766
 
 
 def _masked_batch(b: Batch) -> Value:
-    """A mask for all samples broadcasts: it has as many dimensions as one of them."""
+    """A mask shared by all samples broadcasts: it has as many dimensions as one sample."""
     return b(input=b.whole("input"))
 
 
@@ -43,9 +43,9 @@ def _masked(input: Value, mask: Value, scale: float) -> Value:
 def _keep(
     name: str, input: Tensor, p: float, training: bool, leading: int | None = None
 ) -> Tensor | None:
-    """The mask of what stays, or None for everything.
+    """The mask of elements to keep, or None for all.
 
-    With `leading` it is drawn for that many dimensions and holds for whole channels.
+    With `leading` it is drawn for that many dimensions, dropping whole channels.
     """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -97,7 +97,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def _leading(name: str, input: Tensor, batched: int) -> int:
-    """How many dimensions come before the space: the channel, and the batch where there is one."""
+    """The number of dimensions before the spatial ones: the channel and, if any, the batch."""
     ndim = input.ndim
     if ndim not in (batched - 1, batched):
         raise RuntimeError(
@@ -173,7 +173,7 @@ def _alpha_dropped(
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Dropout for self-normalising networks: mean and variance of the elements stay.
+    """Dropout for self-normalising networks: preserves the mean and variance of the elements.
 
     Dropped elements take the value that SELU has at minus infinity.
 

@@ -44,7 +44,7 @@ def _eigh_vjp(g: Value, out: Value, A_shape: tuple[int, ...]) -> Value:
     values, V = split_outputs(out, (n,), (n, n))
     g_values, g_vectors = split_outputs(g, (n,), (n, n))
     inner = without_diagonal(matmul(mH(V), g_vectors) / differences(real(values)))
-    # Only the Hermitian part counts for matrices that are: as in PyTorch, there is no other.
+    # For Hermitian matrices only the Hermitian part of the gradient matters, as in PyTorch.
     return times(V, (inner + mH(inner)) * 0.5 + diag_embed(real(g_values)), mH(V))
 
 
@@ -98,7 +98,7 @@ def _eig_vjp(g: Value, out: Value, A_shape: tuple[int, ...], is_real: bool) -> V
     g_values, g_vectors = split_outputs(g, (n,), (n, n))
     Vh = mH(V)
     inner = matmul(Vh, g_vectors)
-    # The vectors have norm 1, so that they change across themselves only.
+    # The vectors have norm 1, so they only change orthogonally to themselves.
     inner = inner - matmul(Vh, V) * unsqueeze(real(diagonals(inner)), -2)
     inner = without_diagonal(inner / conj(differences(values))) + diag_embed(g_values)
     gradient = solve_matrices(Vh, matmul(inner, Vh), None)

@@ -1,7 +1,7 @@
 """Einstein summation: an equation becomes a plan, a plan a few contractions of two tensors.
 
 `contract` and the pair `rearrange` / `spread` are closed under differentiation. A plan
-depends on the equation and the shapes alone, and is kept.
+depends only on the equation and the shapes, and is cached.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Shape = tuple[int, ...]
 
 
 def contracted(b: Batch, la: Labels, lb: Labels, lo: Labels, skip: int = 0) -> Any:
-    """For a batch: the contraction of two inputs, the batch being one more label.
+    """The batching rule of a contraction of two inputs: the batch is one more label.
 
     Where one of them does not differ between samples, all samples are one matrix product;
     where neither does, they share one product. The inputs are the first two after `skip`.
@@ -48,7 +48,7 @@ def _contracted(b: Batch) -> Any:
 
 
 def _rearranged(b: Batch) -> Any:
-    """`rearrange` and `spread`: a label that both sides keep."""
+    """The batching rule of `rearrange` and `spread`: a label that both sides keep."""
     source, target = b.params["source"], b.params["target"]
     fresh = ("batch", len({*source, *target}))
     shape = {"shape": (b.size, *b.params["shape"])} if "shape" in b.params else {}
@@ -94,7 +94,7 @@ def spread(input: Value, shape: Shape, source: Labels, target: Labels) -> Value:
 
 
 def _summable(x: Tensor) -> Tensor:
-    """Sums over one operand alone are int64 if its elements are integers, as those of `sum`."""
+    """Sums over a single integer operand are int64, like those of `sum`."""
     return x if memory_of(x).dtype in dtypes.inexact else convert(x, dtypes.int64)
 
 
@@ -109,9 +109,9 @@ class Contraction(NamedTuple):
 
 
 def einsum(*args: Any) -> Tensor:
-    """Sums of products of tensors, after an equation such as ``"bij,bjk->bik"``.
+    """Sums of products of tensors, given by an equation such as ``"bij,bjk->bik"``.
 
-    The operands follow the equation, or come each with a list of axis numbers:
+    The operands follow the equation, or each is followed by a list of axis numbers:
     ``einsum(a, [0, 1], b, [1, 2], [0, 2])``. A repeated subscript takes a diagonal, ``...``
     stands for axes that broadcast, and without ``->`` the subscripts that occur once are the
     output's, in alphabetical order.
@@ -142,7 +142,7 @@ def einsum(*args: Any) -> Tensor:
 
 
 def _equation_of(args: Sequence[Any]) -> tuple[str, Sequence[Any]]:
-    """The equation as text and the operands, of either form of call."""
+    """The equation as text and the operands, from either calling form."""
     if len(args) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one"
@@ -198,7 +198,7 @@ def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[Contraction, ...]:
     labels = [_labels(t, s, k) for k, (t, s) in enumerate(zip(terms, shapes, strict=True))]
     sizes = _sizes(labels, shapes)
     target = _output(right, labels) if arrow else _implicit_output(labels)
-    # An axis of size 1 that is to broadcast is as good as none.
+    # An axis of size 1 that broadcasts can be ignored.
     full = [
         {x for x, n in zip(axes, shape, strict=True) if n == sizes[x]}
         for axes, shape in zip(labels, shapes, strict=True)

@@ -1,4 +1,4 @@
-"""Operations: the same elements several times, or in another order."""
+"""Operations that repeat or reorder elements."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _repeat_batch(b: Batch) -> Value:
     layout="contiguous",
 )
 def repeat(input: Value, repeats: Sequence[int]) -> Value:
-    """Copies of the input side by side, so many along each dimension; new dimensions come first."""
+    """Repeat the input that many times along each dimension; new dimensions come first."""
     if len(repeats) < input.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of"
@@ -90,8 +90,8 @@ def repeat_interleave(
 ) -> Tensor:
     """Each slice along `dim` repeated in place; without `dim` each element of all.
 
-    `repeats` is one number or a tensor with a number for each slice. With `repeats` alone, its
-    positions, each repeated as often as it says.
+    `repeats` is one number or a tensor with a number for each slice. With `repeats` as the only
+    argument, each of its positions is repeated that often.
 
     >>> import wengert
     >>> wengert.repeat_interleave(wengert.tensor([5, 6]), wengert.tensor([2, 1]))
@@ -200,7 +200,7 @@ _roll_along = batch_along("dims")
 def roll(
     input: Value, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
 ) -> Value:
-    """The elements shifted along `dims`, around the end; without `dims` in flat order.
+    """Shift the elements along `dims`, wrapping around; without `dims` in flat order.
 
     >>> import wengert
     >>> wengert.roll(wengert.tensor([1, 2, 3]), 1)
@@ -228,7 +228,7 @@ def _negated(shifts: int | Sequence[int]) -> Any:
 
 
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """The input turned k times by 90 degrees, from the first of `dims` towards the second.
+    """Rotate the input k times by 90 degrees, from the first of `dims` towards the second.
 
     >>> import wengert
     >>> wengert.rot90(wengert.tensor([[1, 2], [3, 4]]))
@@ -257,7 +257,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Grids of coordinates: output k repeats the k-th vector along all other dimensions.
 
-    With ``indexing="xy"`` the first two dimensions change places; the default is ``"ij"``.
+    With ``indexing="xy"`` the first two dimensions are swapped; the default is ``"ij"``.
 
     >>> import wengert
     >>> a, b = wengert.meshgrid(wengert.tensor([1, 2]), wengert.tensor([3, 4]), indexing="ij")
@@ -339,10 +339,10 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 def _chosen(n: int, r: int, again: bool) -> np.ndarray:
-    """All combinations of `r` of the first n numbers, or with some of them `again`."""
+    """All combinations of `r` of the first n numbers, with repetition if `again`."""
     rows = np.arange(n)[:, None]
     for _ in range(r - 1):
-        # Behind each row comes every number that is larger than its last one, or as large.
+        # Each row is extended by every number larger than its last one (or equal, if `again`).
         first = rows[:, -1] + (not again)
         counts = n - first
         offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts - first, counts)

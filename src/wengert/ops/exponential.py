@@ -95,7 +95,7 @@ def log1p(input: Value) -> Value:
 def _sigmoid(x: np.ndarray) -> np.ndarray:
     if x.dtype.kind == "c":
         left = x.real < 0
-        small = np.exp(np.where(left, x, -x))  # infinite complex numbers have no right quotients
+        small = np.exp(np.where(left, x, -x))  # quotients of infinite complex numbers are wrong
         return np.where(left, small, 1) / (1 + small)
     # Where exp(-x) overflows, 1 / inf is the right answer.
     out = np.exp(np.negative(x))
@@ -151,7 +151,7 @@ def _logit_slope(g: Value, input: Value, eps: float | None) -> Value:
     tensors=("input", "other"),
 )
 def logaddexp(input: Value, other: Value) -> Value:
-    """``log(exp(input) + exp(other))``, without overflow on the way.
+    """``log(exp(input) + exp(other))``, without intermediate overflow.
 
     >>> import wengert
     >>> wengert.logaddexp(wengert.tensor([0.0]), wengert.tensor([0.0]))
@@ -166,7 +166,7 @@ def logaddexp(input: Value, other: Value) -> Value:
     other=lambda g, input, other: g * sigmoid((other - input) * _LN2),
 )
 def logaddexp2(input: Value, other: Value) -> Value:
-    """``log2(2**input + 2**other)``, without overflow on the way.
+    """``log2(2**input + 2**other)``, without intermediate overflow.
 
     >>> import wengert
     >>> wengert.logaddexp2(wengert.tensor([1.0]), wengert.tensor([1.0]))

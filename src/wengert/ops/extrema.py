@@ -1,7 +1,7 @@
-"""Largest and smallest elements, and their places.
+"""Largest and smallest elements, and their indices.
 
-Where several elements are extreme, a reduction without indices shares its gradient among
-them; one with indices sends it to the element that it names.
+If several elements are extreme, a reduction without indices splits its gradient among
+them; one with indices sends it to the element it names.
 """
 
 from __future__ import annotations

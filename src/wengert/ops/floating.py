@@ -1,4 +1,4 @@
-"""Floating-point numbers as they are made: their parts, and their neighbours."""
+"""The representation of floating-point numbers: their parts, and their neighbours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wengert.ops.zeros import keep, no_slope
     other=lambda g: no_slope(g),
 )
 def nextafter(input: Value, other: Value) -> Value:
-    """The number of the same dtype that follows each element on the way to `other`.
+    """The next representable number after each element in the direction of `other`.
 
     >>> import wengert
     >>> wengert.nextafter(wengert.tensor(1.0), wengert.tensor(2.0)) - 1
@@ -42,7 +42,7 @@ def _exponent(input: Value) -> Value:
 
 
 def frexp(input: Tensor) -> Any:
-    """Mantissas with sizes in [0.5, 1), and exponents of two (int32).
+    """Mantissas with magnitudes in [0.5, 1), and exponents of two (int32).
 
     >>> import wengert
     >>> wengert.frexp(wengert.tensor([6.0])).exponent

@@ -1,4 +1,4 @@
-"""Memory formats: the orders of dimensions in memory that have names."""
+"""Memory formats: named orders of dimensions in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BY_RANK = {rank: format for format, rank in _RANKS.items()}
 
 
 def check_format(name: str, format: Any, default: memory_format = preserve_format) -> memory_format:
-    """The argument `memory_format` of a function, or TypeError; `default` in the place of None."""
+    """The argument `memory_format` of a function, or TypeError; `default` for None."""
     if format is None:
         return default
     if not isinstance(format, memory_format):
@@ -44,7 +44,7 @@ def order_in(format: memory_format, ndim: int) -> tuple[int, ...]:
 
 
 def lies_in(array: np.ndarray, format: memory_format) -> bool:
-    """Whether an array lies densely in a format; strides of dimensions of length 1 do not count."""
+    """Whether an array is dense in a format; strides of dimensions of length 1 are ignored."""
     rank = _RANKS.get(format, array.ndim)
     if rank != array.ndim:
         return False
@@ -52,7 +52,7 @@ def lies_in(array: np.ndarray, format: memory_format) -> bool:
 
 
 def suggested(array: np.ndarray) -> memory_format:
-    """The format that an array is taken to be in, by its strides."""
+    """The memory format inferred from an array's strides."""
     return _BY_RANK[array.ndim] if layout.is_channels_last(array) else contiguous_format
 
 

@@ -1,8 +1,8 @@
-"""The linear maps that Fourier transforms are made of.
+"""The linear maps behind Fourier transforms.
 
-Dimensions are counted from the last one, so that a batch in front changes nothing. The adjoint
-of a transform is the one in the other direction with the same factor, which is that direction's
-under the opposite `norm`.
+Dimensions are counted from the last one, so that a leading batch changes nothing. The adjoint
+of a transform is the one in the other direction with the same factor, that is, with the opposite
+`norm`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _r2c(input: Value, dim: Axes, norm: str, inverse: bool) -> Value:
     name="rfft",
 )
 def real_to_half(input: Value, dim: Axes, norm: str) -> Value:
-    """Of a real input; along the last of `dim` the part of the spectrum that says it all."""
+    """Of a real input; along the last of `dim` the non-redundant half of the spectrum."""
     return kernels.fourier.real_to_half(input, dim, norm)
 
 
@@ -92,7 +92,7 @@ def as_complex(input: Tensor) -> Tensor:
 
 
 def in_floats(input: Tensor) -> Tensor:
-    """The input in a dtype that transforms know: integers in the default one."""
+    """The input in a dtype supported by transforms: integers in the default one."""
     dtype = of_numpy[input._array.dtype]
     if dtype.category < dtypes.FLOAT:
         return convert(input, dtypes.defaults.dtype)
@@ -104,7 +104,7 @@ def in_floats(input: Tensor) -> Tensor:
 
 
 def resized(input: Tensor, dim: Axes, sizes: Sequence[int]) -> Tensor:
-    """The input cut, or continued by zeros, to `sizes` along `dim` (from the last)."""
+    """The input trimmed or zero-padded to `sizes` along `dim` (from the last)."""
     shape = input.shape
     changes: dict[int, int] = {
         -1 - d: n - shape[d] for d, n in zip(dim, sizes, strict=True) if n != shape[d]

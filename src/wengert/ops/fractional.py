@@ -1,4 +1,4 @@
-"""Fractional max pooling: maxima over windows that begin at random, and cover the input."""
+"""Fractional max pooling: maxima over windows at random positions that cover the input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wengert.ops.variadic import require_tensor
 
 @primitive(input=None, samples=None, mixed=False, batch=leading, name="fractional_max_pool2d")
 def random_window_positions(input: Value, samples: Value, kernel: Shape, count: Shape) -> Value:
-    """Where the maximum of each window stands: flat positions of the last dimensions."""
+    """The flat position of each window's maximum within the last dimensions."""
     return kernels.pool.fractional_max_positions(input, samples, kernel, count)
 
 
@@ -56,7 +56,7 @@ def _fractional(
 
 
 def _all_of(name: str, what: str, value: Any, n: int) -> Shape:
-    """An integer, or as many as there are dimensions."""
+    """Expand an integer to one per dimension."""
     if isinstance(value, tuple | list) and len(value) != n:
         raise RuntimeError(
             f"{name}: {what} must either be a single int or a tuple of {n} ints, got {tuple(value)}"
@@ -81,7 +81,7 @@ def _ratios(n: int, output_ratio: Any) -> Any:
 def _starts(
     name: str, n: int, input: Tensor, lead: tuple[int, ...], samples: Tensor | None
 ) -> Tensor:
-    """Where the windows of each channel begin, as numbers from 0 to 1, for each dimension."""
+    """The window offsets of each channel, as numbers from 0 to 1, for each dimension."""
     dtype = input.dtype
     if samples is None:
         return draw_numbers(
@@ -99,10 +99,10 @@ def fractional_max_pool2d(
     input: Tensor, kernel_size: Ints, output_size: Any = None, output_ratio: Any = None,
     return_indices: bool = False, _random_samples: Tensor | None = None,
 ) -> Any:  # fmt: skip
-    """Maxima of windows of the last two dimensions that begin at random and cover them.
+    """Maxima over windows of the last two dimensions at random positions that cover them.
 
     The output has `output_size`, or `output_ratio` of the input's. `_random_samples`, numbers
-    from 0 to 1 of shape (batch, channel, 2), settle where the windows begin.
+    from 0 to 1 of shape (batch, channel, 2), determine the positions of the windows.
 
     >>> import wengert
     >>> x = wengert.arange(16.).reshape(1, 4, 4)
@@ -118,7 +118,7 @@ def fractional_max_pool3d(
     input: Tensor, kernel_size: Ints, output_size: Any = None, output_ratio: Any = None,
     return_indices: bool = False, _random_samples: Tensor | None = None,
 ) -> Any:  # fmt: skip
-    """Maxima of windows of the last three dimensions that begin at random and cover them.
+    """Maxima over windows of the last three dimensions at random positions that cover them.
 
     >>> import wengert
     >>> x = wengert.arange(27.).reshape(1, 3, 3, 3)

@@ -16,12 +16,12 @@ from wengert.ops.variadic import require_tensor
 
 
 def refused(derivative: str) -> Any:
-    """What takes the place of a derivative that has no closed form."""
+    """A placeholder for a derivative that has no closed form."""
     raise NotImplementedError(f"the derivative for {derivative} is not implemented")
 
 
 def _density(input: Value, other: Value) -> Value:
-    """The gamma distribution's density of shape `input` at `other`."""
+    """The density at `other` of the gamma distribution of shape `input`."""
     return exp((input - 1.0) * log(other) - other - lgamma(input))
 
 

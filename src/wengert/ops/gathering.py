@@ -38,7 +38,7 @@ _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def require_index(name: str, index: Any, position: int) -> None:
-    """Raise TypeError where `index` came as something else than a tensor."""
+    """Raise TypeError unless `index` is a tensor."""
     if not isinstance(index, np.ndarray):
         raise TypeError(
             f"{name}(): argument 'index' (position {position}) must be Tensor, not"
@@ -57,15 +57,15 @@ def check_bounds(index: np.ndarray, length: int, axis: int) -> None:
 
 
 def elementwise_key(name: str, array: np.ndarray, dim: int, index: Any) -> Key:
-    """The checked key of scatter: an index for each element along one dimension."""
+    """The checked key of scatter: an index per element along one dimension."""
     return kernels.scatter.along(*elementwise_index(name, array, dim, index))
 
 
 def elementwise_index(name: str, array: np.ndarray, dim: int, index: Any) -> tuple[np.ndarray, int]:
-    """The checked index of gather and scatter, an element each, and the axis.
+    """The checked per-element index of gather and scatter, and the axis.
 
-    The index may be shorter than the array along the other dimensions. The array must have
-    dimensions.
+    The index may be shorter than the array along the other dimensions. The array must not be
+    0-d.
     """
     require_index(name, index, 3)
     if index.dtype not in (_INT64, _INT32) and index.size:
@@ -99,7 +99,7 @@ def with_dims(array: np.ndarray) -> np.ndarray:
 
 
 def elements(name: str, tensor: Tensor) -> np.ndarray:
-    """The array of a tensor whose elements decide about the shape of a result."""
+    """The array of a tensor whose elements determine the shape of a result."""
     array: Any = tensor._array
     if type(array) is not np.ndarray:
         array.refuse_shape(name)
@@ -107,7 +107,7 @@ def elements(name: str, tensor: Tensor) -> np.ndarray:
 
 
 def elementwise_batch(b: Batch, like: str) -> Value:
-    """A batch of an operation with an index for each element; its result is shaped as `like`."""
+    """Batching rule of operations with an index per element; the result is shaped like `like`."""
     axis = axis_of(b.params["dim"], b.rank("input"))
     out = b(**{i: vectors(b, i) for i in b.op.inputs}, dim=axis + 1)
     return out if b.rank(like) else reshape(out, (b.size,))
@@ -124,8 +124,8 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
     """For each element of `index`, the input's element at that place along `dim`.
 
     The output has the shape of `index` (int64 or int32), which has as many dimensions as the
-    input and is no longer along the others. RuntimeError for an index out of bounds; negative
-    ones are.
+    input and is no longer along the others. RuntimeError for an index out of bounds, including
+    negative ones.
 
     >>> import wengert
     >>> wengert.gather(wengert.tensor([[1, 2], [3, 4]]), 1, wengert.tensor([[0], [1]]))
@@ -154,7 +154,7 @@ def _gather_adjoint_batch(b: Batch) -> Value:
     name="gather_backward",
 )
 def _gather_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) -> Value:
-    """Zeros with `g` added where gather took it from."""
+    """Zeros with `g` added at the positions gather read."""
     if not index.size:
         return np.zeros(shape, g.dtype)
     full = shape or (1,)
@@ -168,7 +168,7 @@ def _index_select_batch(b: Batch) -> Value:
     axis = axis_of(b.params["dim"], rank)
     if not rank or "index" not in b.batched or "input" in b.batched:
         return along_rows(b, like="index")
-    # All samples look into one tensor.
+    # All samples read from one tensor.
     index, shape = vectors(b, "index"), b.shape("input")
     rows = b(index=reshape(index, (-1,)))
     rows = reshape(rows, (*shape[:axis], *index.shape, *shape[axis + 1 :]))
@@ -182,7 +182,7 @@ def _index_select_batch(b: Batch) -> Value:
     batch=_index_select_batch,
 )
 def index_select(input: Value, dim: int, index: Value) -> Value:
-    """The slices of a dimension at the places of an index vector (int64 or int32).
+    """The slices of a dimension selected by an index vector (int64 or int32).
 
     >>> import wengert
     >>> wengert.index_select(wengert.tensor([[1, 2], [3, 4]]), 1, wengert.tensor([1]))
@@ -236,7 +236,7 @@ def _index_select_adjoint_batch(b: Batch) -> Value:
     name="index_select_backward",
 )
 def _index_select_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) -> Value:
-    """Zeros with the slices of `g` added where index_select took them from."""
+    """Zeros with the slices of `g` added at the positions index_select read."""
     if not shape:
         return np.asarray(g)
     key = (*(slice(None),) * (dim % len(shape)), with_dims(index))
@@ -244,7 +244,7 @@ def _index_select_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: i
 
 
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at places of the input in flat order; negative ones count from the end.
+    """The elements at flat positions of the input; negative ones count from the end.
 
     >>> import wengert
     >>> wengert.take(wengert.tensor([[1, 2], [3, 4]]), wengert.tensor([0, -1]))
@@ -383,7 +383,7 @@ def _first_nonzero(input: Value, rank: int, size: int, fill_value: int) -> Value
 
 
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """The index along each dimension of a tensor of that shape, of places in flat order.
+    """Convert flat positions in a tensor of that shape to an index along each dimension.
 
     >>> import wengert
     >>> wengert.unravel_index(wengert.tensor([3, 7]), (2, 5))

@@ -1,7 +1,7 @@
-"""Sampling along a grid of points, and the grids of affine maps.
+"""Sampling at a grid of points, and the grids of affine maps.
 
-A point reads a few elements, its taps. Their weights are a function of the grid whose
-derivatives are given to any order; what is sampled is linear in the input and in the weights.
+A point reads a few elements, its taps. Their weights are a function of the grid with
+derivatives of any order; the samples are linear in the input and in the weights.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def _weights_jvp(t: Value, input: Value, how: Sampling, orders: tuple[int, ...])
 
 @primitive(batch=leading, input=_weights_vjp, jvp=_weights_jvp, name="grid_sample")
 def _tap_weights(input: Value, how: Sampling, orders: tuple[int, ...]) -> Value:
-    """The weights of the taps of each point, differentiated so often by each coordinate."""
+    """The weights of the taps of each point, or their partial derivatives of given orders."""
     return kernels.grid.weights(input, how, orders)
 
 
 @primitive(batch=leading, input=None, name="grid_sample")
 def _tap_positions(input: Value, how: Sampling) -> Value:
-    """Which elements the taps of each point read."""
+    """The elements that the taps of each point read."""
     return kernels.grid.positions(input, how)
 
 
@@ -106,8 +106,8 @@ def grid_sample(
     """The values of `input` (batch, channel, *space) at the points of `grid`.
 
     `grid` is (batch, *out, d) for an input of d spatial dimensions, two or three; the first
-    coordinate runs along the last dimension, from -1 to 1. `mode` is bilinear, nearest or (in
-    two dimensions) bicubic; `padding_mode` says what lies outside: zeros, border or reflection.
+    coordinate is along the last dimension, from -1 to 1. `mode` is bilinear, nearest or (in
+    two dimensions) bicubic; `padding_mode` determines values outside: zeros, border or reflection.
 
     >>> import wengert
     >>> image = wengert.arange(4.).reshape(1, 1, 2, 2)
@@ -165,7 +165,7 @@ def _check(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
 
 
 def _axis(n: int, align_corners: bool, dtype: np.dtype[Any]) -> np.ndarray:
-    """Coordinates of n elements: their centres, or with corners aligned from -1 to 1."""
+    """Coordinates of n elements: of their centres, or from -1 to 1 with aligned corners."""
     if n == 1:
         return np.zeros(1, dtype)
     along = kernels.spacing.evenly(-1, 1, n, dtype.type)
@@ -173,7 +173,7 @@ def _axis(n: int, align_corners: bool, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The points to which affine maps take those of an output: a grid for `grid_sample`.
+    """Sampling points of affine maps of an output's points: a grid for `grid_sample`.
 
     `theta` is (batch, 2, 3) for `size` (batch, channel, height, width), or (batch, 3, 4) with a
     depth before them. The result is (batch, *space, d).

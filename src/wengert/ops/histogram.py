@@ -31,9 +31,9 @@ def histogram(
     """Counts (or sums of `weight`) in bins, and the bins' edges.
 
     Args:
-        bins: how many bins of one width, or the edges in ascending order. The last bin includes
-            its right edge; what lies outside of all is not counted.
-        range: the outer edges of bins of one width. By default those of the input.
+        bins: the number of equal-width bins, or the edges in ascending order. The last bin includes
+            its right edge; values outside are not counted.
+        range: the outer edges of equal-width bins. By default the input's minimum and maximum.
         density: divide by the sum and the widths: the integral is 1.
 
     >>> import wengert
@@ -42,7 +42,9 @@ def histogram(
     """
     require_tensor("histogram", "input", input)
     if isinstance(bins, Tensor) and range is not None:
-        raise TypeError("histogram(): 'range' is taken with a number of bins, not with their edges")
+        raise TypeError(
+            "histogram(): 'range' can only be given with a number of bins, not with their edges"
+        )
     flat = None if weight is None else weight.reshape(-1)
     hist, edges = _histogram(input.reshape(-1, 1), [bins], range, flat, density)
     return result_of("histogram", hist, edges[0])
@@ -55,12 +57,12 @@ def histogramdd(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
-    """A histogram of points, which are the last dimension of the input, and the edges by dimension.
+    """Histogram of points, given by the input's last dimension, and the edges for each dimension.
 
     Args:
         bins: a number for all dimensions, or for each one a number or a tensor of edges.
         range: the outer edges of each dimension, one pair after the other.
-        weight: of each point; 1 by default.
+        weight: the weight of each point; 1 by default.
         density: divide by the sum and the bins' volumes.
 
     >>> import wengert
@@ -154,7 +156,7 @@ def _check_count(bins: int, d: int) -> None:
 
 
 def _even_edges(x: Tensor, bins: int, pair: Any, d: int) -> Tensor:
-    """The edges of bins of one width between two numbers, or those that the elements span."""
+    """The edges of equal-width bins between two numbers, or over the range of the elements."""
     _check_count(bins, d)
     dtype = memory_of(x).dtype
     if pair is not None:
@@ -180,7 +182,7 @@ def _even_edges(x: Tensor, bins: int, pair: Any, d: int) -> Tensor:
 
 
 def _places(points: Tensor, edges: list[Tensor], shape: list[int]) -> tuple[Tensor, Tensor]:
-    """The flat number of each point's bin (any, outside of all), and whether it is in one."""
+    """The flat bin number of each point (arbitrary if outside), and whether it is inside."""
     cell: Any = 0
     counted: Any = True
     for d, (edge, n) in enumerate(zip(edges, shape, strict=True)):

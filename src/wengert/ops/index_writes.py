@@ -43,7 +43,7 @@ _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def _check_rows(name: str, input: np.ndarray, dim: int, index: Any, source: np.ndarray) -> int:
-    """Checks of an index vector and a source with a slice for each of its elements."""
+    """Check an index vector and a source with a slice for each of its elements."""
     require_index(name, index, 3)
     axis = axis_of(dim, input.ndim)
     if index.ndim > 1:
@@ -66,7 +66,7 @@ def _slices(axis: int, index: np.ndarray) -> Key:
     ),
 )
 def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: complex = 1) -> Value:
-    """A copy of the input with the slices of `source`, times `alpha`, added at index places.
+    """A copy of the input with the slices of `source`, times `alpha`, added at the indices.
 
     >>> import wengert
     >>> index = wengert.tensor([0, 0])
@@ -98,14 +98,14 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: com
         )
     out = with_dims(input).copy()
     check_bounds(index, out.shape[axis], axis)
-    # Python's numbers do not wrap around: -1 beside uint8 needs an array.
+    # Python numbers do not wrap around: -1 with uint8 needs an array.
     scaled = source if alpha == 1 else (source * np.asarray(alpha)).astype(source.dtype)
     kernels.scatter.add_at(out, _slices(axis, index), with_dims(scaled))
     return out.reshape(input.shape)
 
 
 def _rows(g: Any, dim: int, index: Any, shape: tuple[int, ...]) -> Any:
-    """The slices of `g` at an index, in the shape of the source that they belong to."""
+    """The slices of `g` at an index, in the shape of their source."""
     rows = index_select(g, dim, index)
     return rows if rows.shape == shape else reshape(rows, shape)
 
@@ -121,7 +121,7 @@ def _rows(g: Any, dim: int, index: Any, shape: tuple[int, ...]) -> Any:
     ),
 )
 def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
-    """A copy of the input with the slices of `source` at index places (int64).
+    """A copy of the input with the slices of `source` at the indices (int64).
 
     >>> import wengert
     >>> wengert.index_copy(wengert.zeros(2), 0, wengert.tensor([1]), wengert.tensor([5.0]))
@@ -195,7 +195,7 @@ def index_fill(
     *,
     axis: int | None = None,
 ) -> Tensor:
-    """A copy of the input with one value, a number or a 0-d tensor, in the slices at an index.
+    """A copy of the input with the slices at the indices filled with a number or 0-d tensor.
 
     >>> import wengert
     >>> wengert.index_fill(wengert.zeros(2, 2), 1, wengert.tensor([-1]), 5)
@@ -257,14 +257,14 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     _check_enough(source, count)
     if not source._array.size:
         return clone(data, memory_format=contiguous_format)
-    # The k-th place where the mask is true takes the k-th element; the others look anywhere.
+    # The k-th true position takes the k-th element; the others read an arbitrary one.
     positions = clamp_min(count - 1, 0)
     elements = index_select(reshape(source, (-1,)), 0, positions)
     return contiguous(where(mask, reshape(elements, mask.shape), data))
 
 
 def _check_enough(source: Tensor, count: Tensor) -> None:
-    """Raise RuntimeError unless the source has an element for each that is counted."""
+    """Raise RuntimeError unless the source has enough elements."""
     n = source._array.size
 
     def refuse(needed: int) -> RuntimeError:
@@ -311,7 +311,7 @@ def index_put(
 
 
 def index_item(index: Tensor) -> Any:
-    """An index of a key: a private array, or the tensor itself where it differs between samples."""
+    """An index of a key: a private array, or the tensor itself if it differs between samples."""
     array: Any = index._array
     if type(array) is np.ndarray:
         return index_array(array)
@@ -360,7 +360,7 @@ def check_put_dtype(array: np.ndarray, values: np.ndarray) -> None:
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy of the input with the elements of `source` at places in flat order, or added there.
+    """A copy of the input with the elements of `source` written at, or added to, flat positions.
 
     >>> import wengert
     >>> wengert.put(wengert.zeros(2, 2), wengert.tensor([0, -1]), wengert.tensor([1.0, 2.0]))
@@ -396,9 +396,9 @@ def index_reduce(
     include_self: bool = True,
     axis: int | None = None,
 ) -> Tensor:
-    """A copy of the input with the slices of `source` combined at index places.
+    """A copy of the input with the slices of `source` reduced into it at the indices.
 
-    `reduce` is prod, mean, amax or amin; `include_self` says whether the input's own slices count.
+    `reduce` is prod, mean, amax or amin; `include_self` includes the input's own slices.
 
     >>> import wengert
     >>> x, index = wengert.ones(2), wengert.tensor([0, 0])
@@ -474,7 +474,7 @@ def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> in
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
-    """A copy of the input with `src` in the place of a `diagonal`.
+    """A copy of the input with a `diagonal` replaced by `src`.
 
     >>> import wengert
     >>> wengert.diagonal_scatter(wengert.zeros(2, 2), wengert.tensor([1.0, 2.0]))

@@ -32,7 +32,7 @@ Positions = np.ndarray
 
 
 def _one_axis_on(b: Batch) -> Value:
-    """A batch: the same along axes that stand one place further back."""
+    """Batching rule: the same along axes shifted by one."""
     return b(taps=tuple([t._replace(axis=t.axis + 1) for t in b.params["taps"]]))
 
 
@@ -63,13 +63,13 @@ def resample_back(input: Value, taps: tuple[Taps, ...], lines: bool = False) -> 
 
 
 def _nearest(size: int, out: int, ratio: float, shift: float) -> tuple[Positions, None]:
-    # In float32, as PyTorch: where a position falls on an edge the rounding decides.
+    # In float32, like PyTorch: rounding decides when a position falls on an edge.
     source = (np.arange(out, dtype=np.float32) + np.float32(shift)) * np.float32(ratio)
     return np.minimum(source.astype(np.int64), size - 1)[None], None
 
 
 def _source(out: int, ratio: float, align_corners: bool) -> np.ndarray:
-    """Where, among the inputs, the centre of each output lies."""
+    """The position of each output's centre in input coordinates."""
     return np.arange(out) * ratio if align_corners else (np.arange(out) + 0.5) * ratio - 0.5
 
 
@@ -99,7 +99,7 @@ def _cubic(size: int, out: int, ratio: float, align: bool) -> tuple[Positions, n
 def _filtered(
     size: int, out: int, ratio: float, align: bool, reach: float, shape: Callable[..., Any]
 ) -> tuple[Positions, np.ndarray]:
-    """Antialiasing: the kernel is stretched over all inputs that an output covers."""
+    """Antialiasing: stretch the kernel over all inputs that an output covers."""
     stretch = max(ratio, 1.0)
     centre = ratio * (np.arange(out) + 0.5)
     support = reach * stretch
@@ -145,7 +145,7 @@ def area_taps(axis: int, size: int, out: int) -> Taps:
     return _taps("area", axis, size, out, 0.0, False, False)
 
 
-# The number of spatial dimensions that a mode is for.
+# The numbers of spatial dimensions a mode supports.
 _RANKS = {
     "nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "area": (1, 2, 3),
     "linear": (1,), "bilinear": (2,), "bicubic": (2,), "trilinear": (3,),
@@ -221,7 +221,7 @@ def _check_mode(mode: str, rank: int, align_corners: bool | None, antialias: boo
 def _out_size(
     space: tuple[int, ...], size: Any, scale_factor: Any, recompute: bool | None
 ) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
-    """The size of the output, and the factors that coordinates are scaled by where given."""
+    """The size of the output, and the coordinate scale factors, if given."""
     if (size is None) == (scale_factor is None):
         which = "either" if size is None else "only one of"
         raise ValueError(f"{which} size or scale_factor should be defined")

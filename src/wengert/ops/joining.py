@@ -1,4 +1,4 @@
-"""Operations: several tensors into one."""
+"""Operations that join several tensors into one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
     """`cat` for each entry of the first `lead` dimensions, which `dim` does not count."""
     if not arrays:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    # As in PyTorch, vectors without elements join anything: old code starts with one.
+    # As in PyTorch, empty vectors join anything: old code starts with one.
     nothing = (*arrays[0].shape[:lead], 0)
     used = [a for a in arrays if a.shape != nothing]
     if not used:
@@ -49,7 +49,7 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
 
 
 def _joined(arrays: list[Array], axis: int) -> Array:
-    """Channels last where all arrays have them last, and contiguous otherwise."""
+    """Channels last if all arrays are, contiguous otherwise."""
     out = kernels.blocks.joined(arrays, axis)
     return as_images(out, *arrays[: all(map(is_channels_last, arrays))])
 
@@ -80,9 +80,9 @@ def _check_cat(arrays: list[Array], expected: tuple[int, ...], dim: int, lead: i
 
 
 def cat(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor:
-    """The tensors one after another along a dimension.
+    """Concatenate tensors along a dimension.
 
-    All other dimensions must agree; dtypes promote. Vectors without elements are skipped.
+    All other dimensions must agree; dtypes are promoted. Empty vectors are skipped.
 
     >>> import wengert
     >>> wengert.cat([wengert.tensor([1, 2]), wengert.tensor([3])])
@@ -134,13 +134,13 @@ def _stack(arrays: list[Array], dim: int) -> tuple[Array, Any]:
     axis = axis_of(dim, len(shape) + 1)
     if axis == len(shape):
         return np.ascontiguousarray(np.stack(arrays, axis)), axis
-    # Along a dimension that there is, and then apart: as PyTorch, which may join channels last.
+    # Along an existing dimension, then split: like PyTorch, which may join channels last.
     joined = _joined(arrays, axis)
     return joined.reshape((*shape[:axis], len(arrays), *shape[axis:])), axis
 
 
 def stack(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor:
-    """The tensors, all of one shape, along a new dimension.
+    """Stack tensors of the same shape along a new dimension.
 
     >>> import wengert
     >>> wengert.stack([wengert.tensor([1, 2]), wengert.tensor([3, 4])], 1)
@@ -167,7 +167,7 @@ def _checked(name: str, several: Several) -> Several:
 
 
 def hstack(tensors: Several) -> Tensor:
-    """The tensors side by side: along the second dimension, vectors along their only one.
+    """Concatenate along the second dimension; vectors along their only one.
 
     >>> import wengert
     >>> wengert.hstack([wengert.tensor([1, 2]), wengert.tensor([3])])
@@ -178,7 +178,7 @@ def hstack(tensors: Several) -> Tensor:
 
 
 def vstack(tensors: Several) -> Tensor:
-    """The tensors below each other; vectors are rows.
+    """Concatenate along the first dimension; vectors are rows.
 
     >>> import wengert
     >>> wengert.vstack([wengert.tensor([1, 2]), wengert.tensor([3, 4])])
@@ -200,7 +200,7 @@ def row_stack(tensors: Several) -> Tensor:
 
 
 def dstack(tensors: Several) -> Tensor:
-    """The tensors behind each other, along the third dimension.
+    """Concatenate along the third dimension.
 
     >>> import wengert
     >>> wengert.dstack([wengert.tensor([1, 2]), wengert.tensor([3, 4])])
@@ -211,7 +211,7 @@ def dstack(tensors: Several) -> Tensor:
 
 
 def column_stack(tensors: Several) -> Tensor:
-    """The tensors side by side; vectors are columns.
+    """Concatenate along the second dimension; vectors are columns.
 
     >>> import wengert
     >>> wengert.column_stack([wengert.tensor([1, 2]), wengert.tensor([3, 4])])

@@ -40,7 +40,7 @@ def _linear_in_batch(b: Batch) -> Any:
     if bias is not None:
         _check_bias(bias, shape, x.dtype)
     if b.batched == {"input"}:
-        return b()  # leading dimensions are rows of one product
+        return b()  # leading dimensions become rows of a single product
     if not {"input", "weight"} & b.batched:
         out = linear(b.values["input"], b.values["weight"])
     else:
@@ -57,7 +57,7 @@ def _linear_in_batch(b: Batch) -> Any:
 def _linear_jvp(
     t_input: Value, t_weight: Value, t_bias: Value, input: Value, weight: Value, out: Value
 ) -> Value:
-    """The map is affine in each of its inputs; the tangent of the bias rides along."""
+    """The tangent: the map is affine in each of its inputs, and the bias' tangent is added."""
     if t_input is not None:
         out_t = linear(t_input, weight, t_bias)
         return out_t if t_weight is None else out_t + linear(input, t_weight)
@@ -115,7 +115,7 @@ def _bias_mismatch(bias: np.ndarray, shape: tuple[int, ...]) -> RuntimeError:
 
 
 def _any_rank(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
-    """Any number of leading dimensions, as one product of matrices; any dtype."""
+    """`linear` with any number of leading dimensions, as one matrix product; any dtype."""
     _check_factors(input, weight)
     shape = input.shape[:-1] + weight.shape[:-1]
     if bias is not None:

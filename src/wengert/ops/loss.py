@@ -29,7 +29,7 @@ def check_reduction(reduction: str) -> None:
 
 
 def older_reduction(size_average: bool | None, reduce: bool | None) -> str:
-    """What the two arguments say that `reduction` has replaced; warns of them."""
+    """Translate the two arguments replaced by `reduction`, with a warning."""
     reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     warn(
         "size_average and reduce args will be deprecated, please use"
@@ -87,7 +87,7 @@ def mse_loss(
 ) -> Tensor:  # fmt: skip
     """The mean, sum or tensor of squared differences.
 
-    Warns where the shapes differ, for then they are broadcast.
+    Warns if the shapes differ, since they are then broadcast.
 
     >>> import wengert
     >>> wengert.nn.functional.mse_loss(wengert.tensor([1., 2.]), wengert.tensor([1., 4.]))
@@ -142,7 +142,7 @@ def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Half the squared difference up to `delta`, and from there on linear with slope `delta`.
+    """Half the squared difference up to `delta`, linear with slope `delta` beyond.
 
     >>> import wengert
     >>> wengert.nn.functional.huber_loss(wengert.tensor([0., 3.]), wengert.tensor([1., 0.]))
@@ -167,7 +167,7 @@ def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", beta: float = 1.0,
 ) -> Tensor:  # fmt: skip
-    """Absolute differences, rounded off to a parabola below `beta`.
+    """Absolute differences, smoothed to a parabola below `beta`.
 
     >>> import wengert
     >>> wengert.nn.functional.smooth_l1_loss(wengert.tensor([0., 3.]), wengert.tensor([1., 0.]))
@@ -192,7 +192,7 @@ def _log_at_least(x: np.ndarray) -> np.ndarray:
 
 @elementwise(input=lambda g, input: g * (1.0 - 2.0 * input), name="binary_cross_entropy_backward")
 def _bernoulli_variance(input: Value) -> Value:
-    """x (1 - x), kept from zero: the variance that divides the derivative."""
+    """x (1 - x), bounded away from zero: the variance that divides the derivative."""
     return np.maximum(input * (1 - input), input.dtype.type(1e-12))
 
 
@@ -211,7 +211,7 @@ def binary_cross_entropy(
 ) -> Tensor:  # fmt: skip
     """Cross entropy of probabilities `input` against `target`, both in [0, 1].
 
-    Logarithms are bounded by -100. Raises ValueError where the shapes differ, RuntimeError for
+    Logarithms are bounded by -100. Raises ValueError if the shapes differ, RuntimeError for
     values outside [0, 1].
 
     >>> import wengert
@@ -296,8 +296,8 @@ def kl_div(
 ) -> Tensor:  # fmt: skip
     """Kullback-Leibler divergence of `target` from the log-probabilities `input`.
 
-    ``"batchmean"`` divides by the batch size, which is what the mathematics means by a mean;
-    ``"mean"`` divides by all elements, with a warning.
+    ``"batchmean"`` divides by the batch size, which is the mathematical definition; ``"mean"``
+    divides by the number of elements, with a warning.
 
     >>> import wengert
     >>> q, p = wengert.tensor([[0.5, 0.5]]).log(), wengert.tensor([[1.0, 0.0]])
@@ -359,7 +359,7 @@ def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce:
     bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """`input` where `target` is 1, and by how much it falls short of `margin` where it is -1.
+    """`input` where `target` is 1, max(0, margin - input) where it is -1.
 
     >>> import wengert
     >>> x, y = wengert.tensor([0.5, 0.25]), wengert.tensor([1., -1.])
@@ -380,7 +380,7 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None =
     None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """1 - cosine where `target` is 1; by how much the cosine exceeds `margin` where it is -1.
+    """1 - cosine where `target` is 1, max(0, cosine - margin) where it is -1.
 
     >>> import wengert
     >>> a, b = wengert.tensor([[1., 0.]]), wengert.tensor([[0., 1.]])
@@ -402,7 +402,7 @@ def cosine_embedding_loss(
             f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found"
             f" inputs with sizes {list(input1.shape)} and {list(input2.shape)}"
         )
-    # eps as in PyTorch: within the product of the squared norms
+    # eps as in PyTorch: inside the product of the squared norms
     squares = ((input1 * input1).sum(-1) + 1e-12) * ((input2 * input2).sum(-1) + 1e-12)
     cosine = (input1 * input2).sum(-1) / squares.sqrt()
     like, unlike = target == 1, target == -1
@@ -415,9 +415,9 @@ def triplet_margin_loss(
     float = 1e-6, swap: bool = False, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """By how much `negative` is not farther from `anchor` than `positive` is, plus `margin`.
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) for p-norm distances d.
 
-    With `swap` the distance of `negative` from `positive` counts if it is less.
+    With `swap` d(positive, negative) is used for the negative if it is smaller.
 
     >>> import wengert
     >>> a, b, c = (wengert.tensor([[v]]) for v in (0., 2., 1.))
@@ -500,9 +500,9 @@ def gaussian_nll_loss(
 ) -> Tensor:  # fmt: skip
     """Negative log likelihood of `target` under normal distributions of mean `input`.
 
-    `var` is a number or has the shape of `input`, where the last dimension may be left out or
-    one dimension be 1; it is at least `eps`, through which gradients pass. `full` adds the
-    constant.
+    `var` is a number or has the shape of `input`, except that the last dimension may be missing
+    or one dimension be 1; it is clamped to at least `eps`, which gradients ignore. `full` adds
+    the constant term.
 
     >>> import wengert
     >>> x, t, v = wengert.tensor([0.]), wengert.tensor([2.]), wengert.tensor([1.])
@@ -522,13 +522,13 @@ def gaussian_nll_loss(
             raise ValueError(f"var is of incorrect size: {var.shape} for input {input.shape}")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    var = var + (eps - var.detach()).clamp_min(0)  # beside the graph: gradients pass
+    var = var + (eps - var.detach()).clamp_min(0)  # outside the graph: gradients pass
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
 def _differs_in_one(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether `other` is the same shape but for a single 1."""
+    """Whether `other` is the same shape except for a single 1."""
     if len(shape) != len(other):
         return False
     return [n for m, n in zip(shape, other, strict=True) if m != n] == [1]

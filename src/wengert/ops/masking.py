@@ -19,7 +19,7 @@ from wengert.ops.numbers import Number
 from wengert.ops.variadic import require_tensor
 from wengert.ops.zeros import aligned, drop, keep, or_zeros
 
-# Of `clamp`: dtypes and bounds that need no conversion.
+# For `clamp`: dtypes and bounds that need no conversion.
 _REAL = frozenset(d for d in dtypes.inexact if d.kind != "c")
 _LIMITS = frozenset({int, float, type(None)})
 
@@ -47,7 +47,7 @@ _WHERE = getattr(_where, "op")  # noqa: B009 (the published function has it, its
 
 
 def _mismatch(*shapes: tuple[int, ...]) -> str:
-    """What to say of shapes that do not broadcast: the first two that disagree."""
+    """The message for shapes that do not broadcast: the first two that disagree."""
     pairs = ((a, b) for i, a in enumerate(shapes) for b in shapes[i + 1 :])
     messages = (operands._broadcast_message("where", list(pair)) for pair in pairs)
     return next(message for message in messages if message is not None)
@@ -56,7 +56,7 @@ def _mismatch(*shapes: tuple[int, ...]) -> str:
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of `input` where `condition` is true, of `other` elsewhere; all broadcast.
 
-    With the condition alone: the indices of its nonzero elements, one tensor a dimension.
+    With the condition alone: the indices of its nonzero elements, one tensor per dimension.
 
     >>> import wengert
     >>> wengert.where(wengert.tensor([True, False]), wengert.tensor([1.0, 2.0]), 0.0)
@@ -142,7 +142,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def filling(name: str, value: Any, input: Tensor) -> Tensor:
-    """The value that fills elements of the input, as a 0-d tensor of its dtype."""
+    """The fill value, as a 0-d tensor of the input's dtype."""
     dtype = dtypes.of_numpy[input._array.dtype]
     if isinstance(value, Tensor):
         if value._array.ndim:
@@ -210,7 +210,7 @@ def minimum(input: Value, other: Value) -> Value:
     tensors=("input", "other"),
 )
 def fmax(input: Value, other: Value) -> Value:
-    """The larger of two elements; a number is preferred to NaN.
+    """The larger of two elements; NaN only if both are.
 
     >>> import wengert
     >>> wengert.fmax(wengert.tensor([1.0, float("nan")]), wengert.tensor([3.0, 2.0]))
@@ -226,7 +226,7 @@ def fmax(input: Value, other: Value) -> Value:
     tensors=("input", "other"),
 )
 def fmin(input: Value, other: Value) -> Value:
-    """The smaller of two elements; a number is preferred to NaN.
+    """The smaller of two elements; NaN only if both are.
 
     >>> import wengert
     >>> wengert.fmin(wengert.tensor([1.0, float("nan")]), wengert.tensor([3.0, 2.0]))
@@ -237,7 +237,7 @@ def fmin(input: Value, other: Value) -> Value:
 
 
 def number_of(dtype: np.dtype, value: Any, name: str) -> Any:
-    """An argument of function `name` as an element; RuntimeError where it is out of range."""
+    """An argument of function `name` as an element; RuntimeError if it is out of range."""
     if dtype.kind not in "iu":
         number = dtype.type(value)
         if abs(number) != math.inf:
@@ -293,7 +293,7 @@ def _above(input: Value, min: Value, max: Value) -> Value:
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Elements limited to [min, max]; the bounds are both numbers or both tensors, or None.
 
-    Where they cross, the result is `max`. The gradient passes inside and at the bounds.
+    If min > max, the result is `max`. The gradient passes inside and at the bounds.
 
     >>> import wengert
     >>> wengert.clamp(wengert.tensor([-2.0, 0.5, 3.0]), min=0.0, max=1.0)
@@ -306,7 +306,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         and type(max) in _LIMITS
         and min is not max
     ):
-        return _clamp_numbers(input, min, max)  # the usual case, without what follows
+        return _clamp_numbers(input, min, max)  # fast path for the usual case
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     bounds = [b for b in (min, max) if b is not None]
@@ -331,7 +331,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """Elements that are at least `min`, a number or a tensor.
+    """Elements limited from below by `min`, a number or a tensor.
 
     >>> import wengert
     >>> wengert.clamp_min(wengert.tensor([-2.0, 3.0]), 0.0)
@@ -341,7 +341,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 
 
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """Elements that are at most `max`, a number or a tensor.
+    """Elements limited from above by `max`, a number or a tensor.
 
     >>> import wengert
     >>> wengert.clamp_max(wengert.tensor([-2.0, 3.0]), 1.0)
@@ -359,7 +359,7 @@ clip = clamp
 def nan_to_num(
     input: Value, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Value:
-    """NaN and infinities replaced: by 0, the largest and the smallest number, or as given.
+    """Replace NaN and infinities by 0, the largest and the smallest number, or given values.
 
     >>> import wengert
     >>> wengert.nan_to_num(wengert.tensor([float("nan"), 1.0]))

@@ -1,4 +1,4 @@
-"""Matrix products of every rank, with and without a term to add."""
+"""Matrix products of every rank, with and without an added term."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _matmul_right(g: Value, input: Value, other_shape: Shape) -> Value:
 
 
 def _column(g: Value, other: Value) -> tuple[Value, Value]:
-    """A vector on the right as a matrix of one column, and the cotangent to match."""
+    """A right-hand vector as a one-column matrix, and the matching cotangent."""
     if other.ndim > 1:
         return g, other
     return g.reshape((*g.shape, 1)), other.reshape((-1, 1))
@@ -92,8 +92,8 @@ _MATRICES = in_batches("nk", "km")
 def matmul(input: Value, other: Value) -> Value:
     """Matrix product over the last two dimensions; the leading ones broadcast.
 
-    A 1-D tensor counts as a row on the left and as a column on the right, and its dimension
-    is then dropped. Both tensors have the same dtype.
+    A 1-D tensor is a row on the left and a column on the right, and its dimension is dropped
+    from the result. Both tensors must have the same dtype.
 
     >>> import wengert
     >>> a = wengert.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -337,7 +337,7 @@ def _scaled(g: Value, factor: float) -> Value:
 
 
 def _sum_in_batch(b: Batch, product: Value) -> Any:
-    """beta * input + alpha * product, which has the batch in front."""
+    """beta * input + alpha * product, where the product has the batch first."""
     x, _, y = samples(b)
     _check_dtypes_of_sum(x, y)
     check_expands(x, tuple(product.shape[1:]))
@@ -352,7 +352,7 @@ def _sum_in_batch(b: Batch, product: Value) -> Any:
 
 
 def _factor(factor: float, dtype: np.dtype) -> float:
-    # Integers take the integer part of the factor, as PyTorch does.
+    # Integers use the integer part of the factor, as in PyTorch.
     return int(factor) if dtype.kind in "iu" else factor
 
 

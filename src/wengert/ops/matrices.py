@@ -1,4 +1,4 @@
-"""What operations on matrices share: checks, errors, and several results in one array."""
+"""Helpers of matrix operations: checks, errors, and several results in one array."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Shape = tuple[int, ...]
 
 
 class LinAlgError(RuntimeError):
-    """A matrix for which the asked does not exist, or was not found: it is singular, say."""
+    """Raised for a matrix without the requested result, such as the inverse of a singular one."""
 
 
 def check_matrix(name: str, A: Tensor, argument: str = "A") -> None:
@@ -52,10 +52,10 @@ def check_square(name: str, A: Tensor, argument: str = "A") -> None:
 
 
 def check_inexact(name: str, A: Tensor, half: str | None = None) -> None:
-    """Raise unless the elements are numbers that LAPACK knows.
+    """Raise unless LAPACK supports the dtype.
 
-    `half` is the name by which PyTorch's message for half precision speaks of the operation,
-    where that is a NotImplementedError.
+    `half` is the operation's name in PyTorch's message for half precision, if that is a
+    NotImplementedError.
     """
     kind = of_numpy[dtype_of(A)]
     if kind.category < FLOAT:
@@ -79,7 +79,7 @@ def check_same_dtype(name: str, a: Tensor, b: Tensor, called: str = "A and B") -
 
 
 def refuse(name: str, info: Info, text: str) -> None:
-    """Raise LinAlgError where LAPACK's codes say that a matrix failed; `{}` in text is its code."""
+    """Raise LinAlgError if LAPACK's codes say that a matrix failed; `{}` in text is its code."""
     if info is None or not info.any():
         return
     first = int(np.flatnonzero(info)[0])
@@ -115,7 +115,7 @@ def diagonals(x: Value) -> Value:
 
 
 def times(*factors: Value) -> Value:
-    """The product of matrices, from the left."""
+    """The product of matrices, multiplied left to right."""
     product = factors[0]
     for factor in factors[1:]:
         product = matmul(product, factor)
@@ -133,7 +133,7 @@ def identity(n: int, like: Value) -> np.ndarray:
 
 
 def instead(constant: np.ndarray, x: Tensor) -> Tensor:
-    """A constant in the shape of `x`, with the derivative that it has as a function of `x`: 0."""
+    """A constant in the shape of `x`, recorded as a function of `x` with derivative 0."""
     return where(wrap(np.ones((), bool)), constant, x)
 
 
@@ -154,12 +154,12 @@ def by_columns(x: Tensor) -> Tensor:
 
 
 def real_part(x: Value) -> Value:
-    """Numbers that are real, out of what is complex for the sake of others."""
+    """The real part of values that are real, though stored as complex."""
     return contiguous(real(x)) if isinstance(x, Tensor) else real(x)
 
 
 def per_matrix(x: Value) -> Value:
-    """A number for each matrix, as one that multiplies it."""
+    """A number per matrix, shaped to multiply the matrices."""
     return unsqueeze(unsqueeze(x, -1), -1)
 
 
@@ -168,10 +168,9 @@ def led(x: Tensor, lead: Shape) -> Tensor:
     return x if tuple(x.shape[:-2]) == lead else expand(x, (*lead, *x.shape[-2:]))
 
 
-# A decomposition has several results, and their derivatives come from one formula. It is an
-# operation with one output, in which they stand one after the other along the last
-# dimension: one node, one rule, and batches and forward mode follow. `split_outputs` takes it
-# apart.
+# A decomposition has several results, whose derivatives share one formula. It is an operation
+# with one output, in which they are concatenated along the last dimension: one node, one
+# rule, and batches and forward mode follow. `split_outputs` splits it.
 
 
 def joined(lead: Shape, *results: np.ndarray) -> np.ndarray:
@@ -180,7 +179,7 @@ def joined(lead: Shape, *results: np.ndarray) -> np.ndarray:
 
 
 def split_outputs(whole: Value, *shapes: Shape) -> list[Value]:
-    """The results that stand in the output of a decomposition, by their shapes."""
+    """Split the output of a decomposition into results of these shapes."""
     found, start = [], 0
     for shape in shapes:
         found.append(_part(whole, start, shape))
@@ -194,7 +193,7 @@ def split_outputs(whole: Value, *shapes: Shape) -> list[Value]:
     name="linalg",
 )
 def _part(whole: Value, start: int, shape: Shape) -> Value:
-    """One of the results, in memory of its own; matrices as LAPACK leaves them."""
+    """Copy out one of the results; matrices keep LAPACK's column-major layout."""
     found = whole[..., start : start + prod(shape)].reshape((*whole.shape[:-1], *shape))
     return found.copy() if len(shape) < 2 else found.swapaxes(-1, -2).copy().swapaxes(-1, -2)
 
@@ -205,7 +204,7 @@ def _part(whole: Value, start: int, shape: Shape) -> Value:
     name="linalg_backward",
 )
 def _placed(g: Value, start: int, rank: int, length: int) -> Value:
-    """Zeros, but for one of the results."""
+    """Zeros, except for one of the results."""
     lead, shape = g.shape[: g.ndim - rank], g.shape[g.ndim - rank :]
     out: Any = np.zeros((*lead, length), g.dtype)
     out[..., start : start + prod(shape)] = g.reshape((*lead, prod(shape)))

@@ -31,7 +31,7 @@ Pair = tuple[int, int]
 
 
 def _exp_vjp(g: Value, A: Value) -> Value:
-    # The derivative in a direction stands in a corner of the exponential of a larger matrix.
+    # The directional derivative is a corner block of the exponential of a larger matrix.
     n, Ah = A.shape[-1], mH(A)
     upper, lower = cat([Ah, g], -1), cat([Ah * 0, Ah], -1)
     return exponential(cat([upper, lower], -2))[..., :n, n:]
@@ -44,7 +44,7 @@ def exponential(A: Value) -> Value:
 
 
 def checked_exp(A: Tensor) -> Tensor:
-    """The exponentials, of what has some."""
+    """The exponentials, after checks."""
     check_square("linalg.matrix_exp", A)
     kind = of_numpy[dtype_of(A)]
     if kind.np.kind in "biu":
@@ -97,7 +97,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 
 def chain(name: str, tensors: Sequence[Tensor]) -> Tensor:
-    """The product of several matrices, in the order that costs least."""
+    """The product of several matrices, in the cheapest order."""
     tensors = list(tensors)
     for k, x in enumerate(tensors):
         require_tensor(name, "tensors", x, k + 1)
@@ -131,7 +131,7 @@ def chain(name: str, tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _splits(sizes: Sequence[int]) -> dict[Pair, int]:
-    """Where to part each stretch of a chain of matrices, of which `sizes` are the dimensions."""
+    """Where to split each subchain of a chain of matrices with dimensions `sizes`."""
     n = len(sizes) - 1
     cost = {(i, i): 0 for i in range(n)}
     best: dict[Pair, int] = {}
@@ -153,7 +153,7 @@ def _product(tensors: Sequence[Tensor], best: dict[Pair, int], i: int, j: int) -
 
 
 def chain_matmul(*matrices: Tensor) -> Tensor:
-    """The product of several matrices, in the order that costs least; see `linalg.multi_dot`.
+    """The product of several matrices, in the cheapest order; see `linalg.multi_dot`.
 
     >>> import wengert
     >>> a = wengert.ones(2, 2)
@@ -172,7 +172,7 @@ _ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
 
 
 def _largest(x: Tensor, dim: int, keepdim: bool = False) -> Tensor:
-    """The largest size along a dimension; 0 of none, which a sum gives."""
+    """The largest magnitude along a dimension; 0 if there are none, as a sum gives."""
     return amax(x, dim, keepdim) if x.shape[dim] else sum(x, dim, keepdim)
 
 
@@ -188,9 +188,9 @@ def matrix_norm(
 ) -> Tensor:
     """A norm of each matrix, given by two dimensions.
 
-    "fro" is the root of the sum of squares and "nuc" the sum of singular values; 2 and -2
-    are the largest and the smallest of them; 1, -1, inf and -inf the extreme sums of
-    magnitudes of columns or rows.
+    "fro" is the root of the sum of squares and "nuc" the sum of singular values; 2 and -2 are
+    the largest and the smallest singular value; 1 and -1 the largest and smallest absolute
+    column sum, inf and -inf the same for rows.
 
     >>> import wengert
     >>> wengert.linalg.matrix_norm(wengert.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
@@ -245,7 +245,7 @@ def renorm(
     *,
     axis: int | None = None,
 ) -> Tensor:
-    """The slices along `dim`, those with a p-norm above `maxnorm` scaled down to it.
+    """Scale slices along `dim` with a p-norm above `maxnorm` down to it.
 
     >>> import wengert
     >>> wengert.renorm(wengert.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
@@ -265,7 +265,8 @@ def renorm(
     axis = axis_of(dim, input.ndim)
     others = tuple(d for d in range(input.ndim) if d != axis)
     large = p_norm(input.detach(), p, others, True) > maxnorm
-    norms = p_norm(keep(input, large), p, others, True)  # others have no part in the derivative
+    # Slices that are not rescaled do not take part in the derivative.
+    norms = p_norm(keep(input, large), p, others, True)
     return contiguous(input * where(large, maxnorm / (norms + 1e-7), ones_matching(norms)))
 
 

@@ -1,7 +1,7 @@
-"""Attention with several heads, from projections to projection.
+"""Multi-head attention, from input to output projections.
 
 Heads are dimensions of views: (length, batch, heads x width) becomes (batch, heads, length,
-width) without a copy, and products of matrices read it as it lies.
+width) without a copy, and matrix products read it in place.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from wengert.ops.padding import pad
 from wengert.ops.softmax import softmax
 
 Three = tuple[Tensor, Tensor, Tensor]
-# Dtypes that masks may have.
+# The dtypes allowed for masks.
 _MASKS = {np.dtype(bool), *dtypes.inexact}
 
 
 def canonical_mask(
     mask: Tensor | None, name: str, other: Tensor | None, other_name: str, like: Tensor
 ) -> Tensor | None:
-    """A mask, in which True hides, as what is added to scores of the dtype of `like`.
+    """Turn a mask in which True hides into one to add to scores of the dtype of `like`.
 
-    Warns where `other`, the mask beside it, is not of its dtype.
+    Warns if `other`, the other mask, has a different dtype.
     """
     if mask is None:
         return None
@@ -106,7 +106,7 @@ def _check_sizes(
 
 
 def _with_batch(query: Tensor, key: Tensor, value: Tensor) -> Three:
-    """The inputs with a batch of one; those that are the same stay so."""
+    """The inputs with a batch of one; identical inputs stay identical."""
     q = query.unsqueeze(1)
     k = q if key is query else key.unsqueeze(1)
     return q, k, k if value is key else value.unsqueeze(1)
@@ -115,7 +115,7 @@ def _with_batch(query: Tensor, key: Tensor, value: Tensor) -> Three:
 def _projected(
     query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None
 ) -> Three:
-    """The three projections by one weight: as one product where the inputs are the same."""
+    """The three projections by one weight, as a single product if the inputs are identical."""
     if weight is None:
         raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
     if key is value:
@@ -140,7 +140,7 @@ def _each_projected(inputs: Three, weights: Any, biases: Any) -> Three:
 def _projected_separately(
     inputs: Three, weights: tuple[Tensor | None, ...], bias: Tensor | None
 ) -> Three:
-    """The three projections by weights of their own."""
+    """The three projections by separate weights."""
     names, embed = ("q", "k", "v"), inputs[0].shape[-1]
     for name, x, weight in zip(names, inputs, weights, strict=True):
         if weight is None:
@@ -161,7 +161,7 @@ def _check_static(static_k: Tensor | None, static_v: Tensor | None) -> None:
 
 
 def _static(name: str, static: Tensor, q: Tensor) -> Tensor:
-    """Keys or values that were projected before, with a dimension for the heads."""
+    """Keys or values that are already projected, with a dimension for the heads."""
     batch, heads, _, width = q.shape
     if static.shape[0] != batch * heads:
         raise AssertionError(
@@ -190,24 +190,24 @@ def _heads(x: Tensor, heads: int) -> Tensor:
 
 
 def _one_more_key(*masks: Tensor | None) -> list[Tensor | None]:
-    """Masks for one more key, which nothing hides."""
+    """Extend masks by one key that is never hidden."""
     return [None if x is None else pad(x, (0, 1)) for x in masks]
 
 
 def _with_biases(k: Tensor, v: Tensor, bias_k: Tensor, bias_v: Tensor) -> tuple[Tensor, Tensor]:
-    """One more key and value, the same for every sample."""
+    """Append one key and value, the same for every sample."""
     batch = k.shape[1]
     return cat((k, bias_k.repeat(1, batch, 1))), cat((v, bias_v.repeat(1, batch, 1)))
 
 
 def _with_zeros(x: Tensor) -> Tensor:
-    """One more key or value for each head: zeros."""
+    """Append one key or value of zeros to each head."""
     batch, heads, _, width = x.shape
     return cat((x, x.new_zeros(batch, heads, 1, width)), 2)
 
 
 def _merged(mask: Tensor | None, hidden: Tensor | None, k: Tensor) -> Tensor | None:
-    """The mask of scores with that of keys in it."""
+    """The mask of scores combined with that of keys."""
     if hidden is None:
         return mask
     expected = (k.shape[0], k.shape[2])
@@ -220,7 +220,7 @@ def _merged(mask: Tensor | None, hidden: Tensor | None, k: Tensor) -> Tensor | N
 
 
 def _weights(q: Tensor, k: Tensor, mask: Tensor | None, dropout_p: float) -> Tensor:
-    """The weights of attention; nan for a query that may see nothing, as in PyTorch."""
+    """The attention weights; nan for a query with no visible key, as in PyTorch."""
     scores = (q * math.sqrt(1.0 / q.shape[-1])) @ k.transpose(-2, -1)
     weights = softmax(scores if mask is None else scores + mask, -1)
     return dropout(weights, dropout_p) if dropout_p else weights
@@ -230,7 +230,7 @@ def _attended(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool,
     need_weights: bool,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """What all heads find, side by side in (length, batch, features); the weights if wanted."""
+    """The concatenated outputs of all heads, (length, batch, features); the weights if wanted."""
     weights = _weights(q, k, mask, dropout_p) if need_weights else None
     if weights is None:
         out = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
@@ -251,10 +251,10 @@ def multi_head_attention_forward(
     v_proj_weight: Tensor | None = None, static_k: Tensor | None = None,
     static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """What `nn.MultiheadAttention` computes, of (length, batch, features) inputs.
+    """Multi-head attention on (length, batch, features) inputs, as in `nn.MultiheadAttention`.
 
-    Returns the output and, with `need_weights`, the weights of attention. In boolean masks True
-    hides. `is_causal` is a promise that `attn_mask` is the causal one.
+    Returns the output and, with `need_weights`, the attention weights. In boolean masks True
+    hides. `is_causal` promises that `attn_mask` is the causal mask.
 
     >>> import wengert
     >>> x, w, eye = wengert.ones(3, 1, 2), wengert.ones(6, 2), wengert.eye(2)

@@ -62,7 +62,7 @@ def _check_dtypes(name: str, input: Tensor, **others: Tensor | None) -> None:
 
 
 def _in_float32(function: Any, input: Tensor, *args: Any) -> Tensor:
-    """`function` of a half-precision input beside float32 parameters."""
+    """Apply `function` to a half-precision input with float32 parameters."""
     return convert(function(convert(input, dtypes.float32), *args), of_numpy[input._array.dtype])
 
 
@@ -81,7 +81,7 @@ def _over_last(shape: tuple[int, ...], normalized: tuple[int, ...], centred: boo
 def _check_trailing(
     name: str, shape: tuple[int, ...], normalized: Any, *params: tuple[str, Tensor | None]
 ) -> tuple[int, ...]:
-    """The normalised shape, which the input must end with and the parameters must have."""
+    """Check the normalised shape: the input must end with it, the parameters must have it."""
     if not isinstance(normalized, tuple | list):
         kind = type(normalized).__name__
         raise TypeError(f"{name}(): argument 'normalized_shape' must be tuple of ints, not {kind}")
@@ -148,7 +148,7 @@ def rms_norm(
     array = input._array
     trailing = _check_trailing("rms_norm", array.shape, normalized_shape, ("weight", weight))
     least = finfo(of_numpy[array.dtype]).eps if eps is None else eps
-    if array.dtype.kind == "c":  # the square is that of a complex number, not of its size
+    if array.dtype.kind == "c":  # the square of a complex number, not of its magnitude
         dims = tuple(range(-len(trailing), 0))
         out: Tensor = input * ((input * input).mean(dims, True) + least).rsqrt()
         return out if weight is None else out * weight
@@ -211,7 +211,7 @@ def batch_norm(
 ) -> Tensor:  # fmt: skip
     """Normalise each channel of `input` (batch, channel, ...) over everything else.
 
-    With `training` by the statistics of this batch, towards which the running ones move by
+    With `training` by the statistics of this batch, and the running ones are updated with
     `momentum`; otherwise by the running statistics.
 
     >>> import wengert
@@ -267,7 +267,7 @@ def instance_norm(
     weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
     momentum: float = 0.1, eps: float = 1e-05,
 ) -> Tensor:  # fmt: skip
-    """Normalise each channel of each sample of `input` (batch, channel, *space) by itself.
+    """Normalise each channel of each sample of `input` (batch, channel, *space) separately.
 
     >>> import wengert
     >>> wengert.nn.functional.instance_norm(wengert.tensor([[[1., 3.], [5., 9.]]]))

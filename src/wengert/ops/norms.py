@@ -1,4 +1,4 @@
-"""The norms of PyTorch's oldest functions, which take the names of norms of matrices as well."""
+"""The norms of PyTorch's oldest functions, which also accept the names of matrix norms."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def norm(
 ) -> Tensor:
     """The p-norm of the elements over `dim`, or over everything; "fro" is p=2.
 
-    p=0 counts what is not zero, and p=inf takes the largest magnitude. "nuc" is the sum of the
-    singular values of a matrix, or of the matrices that two dimensions name.
+    p=0 counts nonzero elements, and p=inf takes the largest magnitude. "nuc" is the sum of the
+    singular values of a matrix, or of the matrices in two dimensions.
 
     >>> import wengert
     >>> wengert.norm(wengert.tensor([3.0, 4.0]))

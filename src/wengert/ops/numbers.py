@@ -1,4 +1,4 @@
-"""Python numbers beside tensors, as arrays of no dimensions."""
+"""Python numbers combined with tensors, as 0-d arrays."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from wengert.core import dtypes
 
 Number = (bool, int, float, complex)
 
-# Python numbers as 0-d arrays, by (value, dtype): NumPy takes twice as long to convert them.
-# Only inexact dtypes: 2 and 2.0 are one key, and mean different things beside integers.
-# No zeros in the first: 0.0 and -0.0 are one key as well. Operations without a derivative
-# (comparisons) do not tell them apart and have the second.
+# Python numbers as 0-d arrays, by (value, dtype): converting them takes NumPy twice as long.
+# Only inexact dtypes: 2 and 2.0 are the same key, but mean different things next to integers.
+# No zeros in the first: 0.0 and -0.0 are the same key as well. Operations without a derivative
+# (comparisons) do not distinguish them and use the second.
 Constants = dict[tuple[Any, "np.dtype[Any]"], np.ndarray]
 constants: Constants = {}
 thresholds: Constants = {}

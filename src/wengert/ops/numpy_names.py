@@ -1,9 +1,9 @@
 """NumPy's names for `dim` and `keepdim`: PyTorch takes `axis` and `keepdims` as well.
 
-Python has one name for one argument, and whatever passes the second one on (`**kwargs`, a
-wrapper) costs every call. So the aliases are arguments of their own, behind the others, and a
-test of constants stands in front of the body. For operations that is generated with the rest of
-their text.
+Python has one name per argument, and anything that forwards an alias (`**kwargs`, a wrapper)
+costs every call. So the aliases are separate trailing arguments, and the body is preceded by a
+test against constants. For operations that is generated with the rest of their
+source.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 
 ALIASES = {"dim": "axis", "keepdim": "keepdims"}
 
-# Written in Python in PyTorch: it does not rename their arguments.
+# Implemented in Python in PyTorch, which does not rename their arguments.
 PLAIN = frozenset({"norm", "split", "unique", "unique_consecutive"})
 
-# The default of a required argument that may come as its alias, or behind one that may.
+# The default of a required argument that may be passed by its alias, or that follows one.
 MISSING: Any = ...
 
-Defaults = dict[str, Any]  # of arguments, by name; `...` for those that have none
+Defaults = dict[str, Any]  # of arguments, by name; `...` for those without one
 
 
 def take_numpy_names(families: Iterable[ModuleType]) -> None:
-    """Have the operations among these modules' functions take NumPy's names, where PyTorch's do."""
+    """Make the operations among these modules' functions accept NumPy's names, if PyTorch's do."""
     for family in families:
         elsewhere = {*getattr(family, "METHODS", ()), *getattr(family, "IN_NAMESPACES", ())}
         for name in {*family.__all__, *elsewhere} - PLAIN:
@@ -41,16 +41,16 @@ def renamed(arguments: Iterable[str]) -> list[str]:
 
 
 def needed(defaults: Defaults) -> list[str]:
-    """Required arguments that get a default, because one before them may come as its alias."""
+    """Required arguments that get a default, because one before them may be passed by alias."""
     names = list(defaults)
     first = min([names.index(name) for name in renamed(names)], default=len(names))
     return [name for name in names[first:] if defaults[name] is ...]
 
 
 def alias_guard(name: str, defaults: Defaults) -> str:
-    """The lines in front of a body; they do nothing where neither alias came.
+    """The lines before a body; they do nothing if neither alias was passed.
 
-    They see to it as well that `keepdim` is a bool: a call ``x.sum(0, 1)`` means two dimensions.
+    They also check that `keepdim` is a bool: a call ``x.sum(0, 1)`` means two dimensions.
 
     Args:
         name: of the function, for its errors.
@@ -79,7 +79,7 @@ def _text(default: Any) -> str:
 
 
 def either(name: str, argument: str, value: Any, other: Any, default: Any) -> Any:
-    """An argument that came under its own name or under NumPy's. TypeError for both."""
+    """An argument passed under its own name or NumPy's. TypeError for both."""
     if other is None:
         return value
     if value is not default and value != default:
@@ -91,7 +91,7 @@ def either(name: str, argument: str, value: Any, other: Any, default: Any) -> An
 
 
 def require_arguments(name: str, **values: Any) -> None:
-    """TypeError for a required argument that did not come."""
+    """Raise TypeError for a missing required argument."""
     for argument, value in values.items():
         if value is MISSING:
             raise TypeError(f"{name}() missing 1 required positional argument: '{argument}'")
@@ -111,7 +111,7 @@ def either_keepdim(name: str, keepdim: Any, keepdims: Any) -> Any:
 def either_dims(
     name: str, dim: Any, axis: Any, keepdim: Any, keepdims: Any, default: Any = None
 ) -> tuple[Any, Any]:
-    """`dim`, whose default is `default`, and `keepdim`: see `either` and `either_keepdim`."""
+    """`dim` (default `default`) and `keepdim`: see `either` and `either_keepdim`."""
     return (
         either(name, "dim", dim, axis, default),
         either_keepdim(name, keepdim, keepdims),

@@ -1,4 +1,4 @@
-"""What is known about one operation, and what its nodes keep."""
+"""The description of an operation, and of the values its nodes save."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wengert.ops.numbers import Number, number_as_array
 Rule = Callable[..., Any]
 Jvp = Callable[..., Any]
 BatchRule = Callable[[Any], Any]
-# What ops take and return: arrays inside an op, Tensors (and numbers) outside.
+# Operands and results of ops: arrays inside an op, Tensors (and numbers) outside.
 Value = Any
 Layout = str | tuple[str, ...] | None
 
@@ -21,35 +21,35 @@ REGISTRY: dict[str, Op] = {}
 
 
 class Op:
-    """All that is known about one operation.
+    """The complete description of one operation.
 
     Attributes:
         name: the name of its function.
-        public_name: the public function that it speaks for in errors. An op that only a rule uses
-            has that of the function that it helps to differentiate, and `_backward`.
+        public_name: the public function named in errors. An op that only a rule uses has the name
+            of the function it helps differentiate, plus `_backward`.
         forward: the function over arrays.
         kind: "elementwise", "multilinear" or "primitive".
         inputs: arguments that may be Tensors, in order.
         params: the other arguments and their defaults.
         rules: vjp by input; an input without a derivative has None.
-        shared: a rule for what the rules of several inputs read by the name `shared`.
+        shared: a rule whose result the rules of several inputs read by the name `shared`.
         wants: the names of values that each rule reads, after `g`, itself or through `shared`.
-        aux: names of what the forward returns beside its output (never differentiated).
+        aux: names of the forward's extra results (never differentiated).
         view: whether the output may share memory with the first input.
-        layout: the order of the output's dimensions in memory: "contiguous", "columns" (of
-            matrices, one by one), or the inputs by which it goes, the first to decide first
+        layout: the order of the output's dimensions in memory: "contiguous", "columns"
+            (column-major matrices), or the inputs that determine it, in order of precedence
             ("operands" for all of them); None for what the forward returns.
         floats: whether integer inputs are first converted to the default dtype.
         mixed: whether inputs of different dtypes are first converted to a common one.
         batch: how `vmap` computes it for a batch at once (see `batching`).
-        jvp: its forward-mode derivative, where the kind does not say it.
-        reference: the same from ordinary operations, for transforms that cannot use the forward.
+        jvp: its forward-mode derivative, if it does not follow from the kind.
+        reference: the same made of ordinary operations, for transforms that cannot use the forward.
         tensors: inputs that may not be Python numbers.
-        older: parameters that once stood among the inputs (see `_older`).
-        scalar: the forward on single elements, as kernels are made of it (see `_fuse`): itself
-            for those of kind "elementwise", None for others that do not declare it.
-        function: what users call.
-        node: the class of the nodes that it records.
+        older: parameters that were once among the inputs (see `_older`).
+        scalar: the forward on single elements, from which kernels are made (see `_fuse`): itself
+            for kind "elementwise", None for others that do not declare it.
+        function: the function users call.
+        node: the class of the nodes it records.
         label: the name of that class.
     """
 
@@ -90,9 +90,9 @@ class Op:
         REGISTRY[self.name] = self
 
     function: Callable[..., Any]
-    numpy_names = False  # whether its function takes `axis` for `dim` as well
+    numpy_names = False  # whether its function also takes `axis` for `dim`
 
-    # What follows is worked out when the op is first called: an import has 300 of them.
+    # The rest is computed when the op is first called: an import creates 300 of them.
 
     @cached_property
     def signature(self) -> inspect.Signature:
@@ -135,7 +135,7 @@ class Op:
 
     @cached_property
     def jvp_reads(self) -> list[str]:
-        """What its `jvp` reads after the tangents."""
+        """The values its `jvp` reads after the tangents."""
         assert self.jvp is not None
         return list(inspect.signature(self.jvp).parameters)[len(self.differentiable) :]
 
@@ -146,7 +146,7 @@ class Op:
 
     @cached_property
     def keeps(self) -> list[str]:
-        """What its nodes have slots for: the names that rules read."""
+        """The names of the values saved by its nodes: those that rules read."""
         return list(NodeLayout(self).readers)
 
     @cached_property
@@ -155,7 +155,7 @@ class Op:
 
     @cached_property
     def sources(self) -> dict[str, tuple[str, Any]]:
-        """Where what a rule may read comes from: the kind, and an input's index or a name."""
+        """The source of each value a rule may read: its kind, and an input's index or a name."""
         by_name: dict[str, tuple[str, Any]] = {"out": ("out", None)}
         by_name |= {name: ("param", name) for name in self.params}
         by_name |= {f"{name}_shape": ("shape", k) for k, name in enumerate(self.inputs)}
@@ -169,7 +169,7 @@ class Op:
 
     @cached_property
     def keyword_only(self) -> list[str]:
-        """The parameters that have to be named."""
+        """The keyword-only parameters."""
         parameters = self.signature.parameters.values()
         return [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
 
@@ -180,7 +180,7 @@ class Op:
         return self.function(**dict(zip(self.inputs, inputs, strict=True)), **params)
 
     def read(self, name: str, inputs: Sequence[Any], params: dict[str, Any], out: Any) -> Any:
-        """What a rule that names `name` gets of a call on Tensors."""
+        """The value of `name` in a rule, for a call on Tensors."""
         source, key = self.sources[name]
         if source == "input":
             value = inputs[key]
@@ -213,12 +213,12 @@ def _needs_shared(rule: Rule) -> bool:
 
 
 def _label(name: str) -> str:
-    """The name of the node, as PyTorch would form it: `log_softmax` gives LogSoftmaxBackward0."""
+    """The node's name, formed as in PyTorch: `log_softmax` gives LogSoftmaxBackward0."""
     return "".join(word.capitalize() for word in name.strip("_").split("_")) + "Backward0"
 
 
 class NodeLayout:
-    """Which values a node of an op keeps, and under which slot."""
+    """The values a node of an op saves, and the slot of each."""
 
     def __init__(self, op: Op) -> None:
         self.op = op
@@ -232,7 +232,7 @@ class NodeLayout:
         self.arrays = [n for n in self.readers if n in op.inputs or n == "out" or n in op.aux]
 
     def value(self, name: str) -> str:
-        """Where `apply` finds a value."""
+        """The expression for a value in `apply`."""
         if name in self.op.inputs:
             return f"v_{name}"
         if name == "out" or name in self.op.params or name in self.op.aux:
@@ -243,16 +243,16 @@ class NodeLayout:
         raise TypeError(f"{self.op.name}: a rule reads {name!r}, which is nothing this op has")
 
     def owner(self, name: str) -> int | None:
-        """Whose value a saved array is: an input's index, -1 for the output, None for aux."""
+        """The owner of a saved array: an input's index, -1 for the output, None for aux."""
         if name in self.op.inputs:
             return self.differentiable.index(name) if name in self.differentiable else None
         return -1 if name == "out" else None
 
 
 def node_class(op: Op) -> type[Node]:
-    """The class of the op's nodes: a slot for each edge, and each value that a rule may need.
+    """The class of the op's nodes: a slot for each edge and each value that a rule may need.
 
-    Not a tuple of edges: the garbage collector visits every container of a graph that lives.
+    Not a tuple of edges: the garbage collector visits every container in a live graph.
     """
     layout = NodeLayout(op)
     edges = [f"e_{i}" for i in op.differentiable]

@@ -193,7 +193,10 @@ def traced(values: Iterable[Any]) -> bool:
 
 def foreign(values: Iterable[Any]) -> bool:
     """Whether operations do not unwrap one of the values: a tracer, or what may answer."""
-    return traced(values) or any(overrides(x) for x in values)
+    for x in values:
+        if type(x) not in tensors and (isinstance(x, Tracer | SparseTensor) or overrides(x)):
+            return True
+    return False
 
 
 def innermost(values: Iterable[Any]) -> Any:

@@ -55,7 +55,7 @@ def _taps(mode: str, axis: int, size: int, low: int, high: int) -> Taps:
     elif mode == "replicate":
         index = np.clip(position, 0, size - 1)
     else:
-        first = max(-low, 0)  # what is cropped does not come round again
+        first = max(-low, 0)  # cropped elements do not wrap around
         index = first + (position - first) % (size - first - max(-high, 0))
     return kernels.resample.Taps(axis, index[None], None, size)
 
@@ -136,7 +136,7 @@ def _check_rank(ndim: int, pads: Pads, mode: str, value: float | None) -> None:
 
 
 def _check_length(shape: tuple[int, ...], pads: Pads) -> None:
-    """For reflect and replicate, raise RuntimeError where there is nothing to repeat or left."""
+    """For reflect and replicate, raise RuntimeError if nothing can be repeated or is left."""
     n = len(pads) // 2
     if 0 in shape[len(shape) - n - 1 :]:
         raise RuntimeError(

@@ -1,7 +1,7 @@
 """Pooling: maxima, means and power means over windows.
 
-A maximum is found once, as positions (which is all that is kept), and then taken; the
-means are linear maps, each with its adjoint.
+Maxima are computed as positions (only these are saved) and then gathered; the means are
+linear maps, each with its adjoint.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Ints = int | tuple[int, ...] | list[int]
 
 
 class Windows(NamedTuple):
-    """The windows of one pooling: their shape, how many, and how they lie."""
+    """The windows of one pooling: their shape, number and geometry."""
 
     kernel: Shape
     out: Shape
@@ -56,14 +56,14 @@ def _as_images(out: np.ndarray, like: np.ndarray, n: int) -> np.ndarray:
 
 @primitive(input=None, batch=leading, name="max_pool")
 def max_positions(input: Value, windows: Windows) -> Value:
-    """Where the maximum of each window stands: flat positions of the last dimensions."""
+    """The flat position of each window's maximum within the last dimensions."""
     out = _in_batches(kernels.pool.max_positions, input, len(windows.kernel), *windows)
     return _as_images(out, input, len(windows.kernel))
 
 
 @primitive(input=None, batch=leading, name="adaptive_max_pool")
 def region_max_positions(input: Value, size: Shape) -> Value:
-    """`max_positions` of as many windows as an adaptive pooling's output of that size has."""
+    """`max_positions` for the windows of adaptive pooling to an output of that size."""
     out = _in_batches(kernels.pool.region_max_positions, input, len(size), size)
     return _as_images(out, input, len(size))
 
@@ -117,7 +117,7 @@ def unpool(input: Value, indices: Value, size: Shape) -> Value:
 
 
 def _taken(input: Value, indices: Value, windows: Windows) -> Value:
-    """The values at the positions of maxima; for windows wholly in the padding the lowest."""
+    """The values at the positions of maxima; the lowest number for windows inside the padding."""
     values = take_positions(input, indices, len(windows.kernel))
     hollow = _hollow(input.shape, windows)
     if hollow is None:
@@ -156,7 +156,7 @@ def maxima(input: Value, windows: Windows) -> Value:
 
 
 def _as_pictures(out: np.ndarray, input: np.ndarray) -> np.ndarray:
-    """As images, but volumes contiguous."""
+    """Like images, except that volumes are contiguous."""
     return np.ascontiguousarray(out) if out.ndim == 5 else as_images(out, input, lines=True)
 
 
@@ -225,7 +225,7 @@ class _Given(NamedTuple):
 def _given(
     name: str, n: int, kernel_size: Ints, stride: Any, padding: Ints, dilation: Ints = 1
 ) -> _Given:
-    """The arguments as integers: first the types of all are looked at, then how many there are."""
+    """The arguments as integers: checks first all types, then all lengths."""
     if stride is None or stride == () or stride == []:
         stride = kernel_size
     named = (
@@ -272,7 +272,7 @@ def _windows(name: str, size: Shape, sizes: _Given, ceil_mode: bool) -> Windows:
 def space_of(name: str, input: Tensor, n: int, lengthy: range | None = None) -> Shape:
     """The spatial size of an input with or without a batch dimension.
 
-    `lengthy` are the dimensions that must not be empty: all but the first, unless it says else.
+    `lengthy` are the dimensions that must not be empty, by default all but the first.
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
@@ -290,7 +290,7 @@ def space_of(name: str, input: Tensor, n: int, lengthy: range | None = None) -> 
 
 
 def batched(function: Callable[..., Any], input: Tensor, n: int, *args: Any) -> Tensor:
-    """`function` of the input, with a batch dimension for the time of the call."""
+    """Apply `function` to the input, with a batch dimension added during the call if needed."""
     if input._array.ndim == n + 1:
         return function(input.unsqueeze(0), *args).squeeze(0)
     return function(input, *args)
@@ -309,7 +309,7 @@ def _max_pool(
     windows = _windows(name, size, sizes, bool(ceil_mode))
     if not return_indices:
         result = batched(maxima, input, n, windows)
-        # PyTorch takes another way where no gradient is wanted.
+        # PyTorch takes a different path if no gradient is needed.
         return contiguous(result) if n == 1 and result._edge is None else result
     indices = max_positions(input, windows)
     values = _taken(input, indices, windows)
@@ -321,7 +321,7 @@ def max_pool1d(
     input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
     dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """The largest element of each window of the last dimension; with `return_indices` also where.
+    """The largest element of each window of the last dimension; optionally its index.
 
     >>> import wengert
     >>> wengert.nn.functional.max_pool1d(wengert.tensor([[1., 3., 2., 5.]]), 2)
@@ -415,7 +415,7 @@ def max_pool3d_with_indices(
 def _divisor(
     size: Shape, windows: Windows, count_include_pad: bool, divisor_override: int | None
 ) -> Any:
-    """What each window's sum is divided by: a number, or float32 counts by position.
+    """The divisor of each window's sum: a number, or float32 counts by position.
 
     The overhang of `ceil_mode` is never counted.
     """

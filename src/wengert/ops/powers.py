@@ -91,7 +91,7 @@ def _pow(input: Any, exponent: Any) -> Tensor:
     elif isinstance(input, np.ndarray | np.generic) and not isinstance(exponent, Tensor):
         return np.power(input, exponent)
     elif isinstance(input, int | float | complex) and isinstance(exponent, Tensor):
-        exponent = contiguous(exponent)  # so PyTorch has powers of a number
+        exponent = contiguous(exponent)  # as in PyTorch for powers of a number
     return _pow_tensor(input, exponent)
 
 
@@ -170,7 +170,7 @@ def rsqrt(input: Value) -> Value:
     tensors=("input", "other"),
 )
 def hypot(input: Value, other: Value) -> Value:
-    """The hypotenuse ``sqrt(input**2 + other**2)``, without overflow on the way.
+    """The hypotenuse ``sqrt(input**2 + other**2)``, without intermediate overflow.
 
     >>> import wengert
     >>> wengert.hypot(wengert.tensor([3.0]), wengert.tensor([4.0]))

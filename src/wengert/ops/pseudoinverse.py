@@ -1,4 +1,4 @@
-"""Pseudoinverses, least squares and ranks: what depends on which singular values count."""
+"""Pseudoinverses, least squares and ranks, which ignore small singular values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Tolerance = float | Tensor | None
 
 
 def _tolerances(A: Tensor, atol: Tolerance, rtol: Tolerance) -> tuple[Tensor, Tensor]:
-    """Both tolerances, one of each for each matrix."""
+    """Both tolerances, one pair per matrix."""
     single = dtype_of(A).name in ("float32", "complex64")
     kind = np.float32 if single else np.float64
     if rtol is None:
@@ -120,7 +120,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
 
 def rank_of(A: Tensor, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Tensor:
-    """The number of singular values that count."""
+    """The number of singular values above the tolerance."""
     check_matrix("linalg.matrix_rank", A)
     if hermitian:
         check_square("linalg.matrix_rank", A)
@@ -139,7 +139,7 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 def least_squares(A: Tensor, B: Tensor, rcond: float | None, driver: str | None) -> Any:
-    """What `linalg.lstsq` returns."""
+    """The results of `linalg.lstsq`."""
     name, driver = "torch.linalg.lstsq", driver or "gelsy"
     check_matrix(name, A)
     check_matrix(name, B, "B") if B.ndim != 1 else None

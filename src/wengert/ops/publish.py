@@ -1,10 +1,10 @@
-"""Write, for one op, the functions that one would write by hand, and keep their source.
+"""Generate, for one op, the functions one would write by hand, and keep their source.
 
-`apply` is what the user calls: unwrap, compute, and record if some input wants a gradient.
-`send` is what the engine calls: it adds a gradient for each edge that wants one to those on
-their way. `pullback_to` is its general form, which returns them: for chosen inputs only, and
+`apply` is what the user calls: unwrap, compute, and record if some input needs a gradient.
+`send` is what the engine calls: it adds a gradient for each edge that needs one to those in
+flight. `pullback_to` is its general form, which returns them: for selected inputs only, and
 with saved values lifted to Tensors when the derivative is itself recorded. Tracebacks,
-profilers and `wengert show OP` find the text through `linecache`.
+profilers and `wengert show OP` get the source through `linecache`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, 
 from wengert.ops.numbers import constants, thresholds
 from wengert.ops.op import NodeLayout, Op
 
+# Names in the generated text: for an input `i`, `v_i` is its array, `e_i` its edge and `g_i` its
+# gradient; for a saved value `n`, `s_n` is its slot on the node and `l_n` the value lifted.
+
 APPLY = """\
 def {name}({signature}):
 {guard}{unwrap}\
@@ -47,7 +50,7 @@ def {name}({signature}):
     result._array = out
 {view}{record}"""
 
-# Where nothing is recorded, the result remembers where its inputs were cut off a graph.
+# If nothing is recorded, the result remembers where its inputs were cut off a graph.
 ASK = """\
     if {no_edge}:
         site = None
@@ -95,7 +98,7 @@ NO_RECORD = """\
     return result
 """
 
-# What is computed from tensors of inference mode alone is not recorded; they are not saved.
+# Results of inference tensors alone are not recorded, and inference tensors are never saved.
 INFERENCE = """\
     if inferences:
         cut = inference_cut({public_name!r}, ({inputs},), ({saved}), ({slots}))
@@ -141,7 +144,7 @@ def {name}_release(node):
     {released}
 """
 
-# Large arrays: one kernel for all gradients. None where there is none.
+# Large arrays: one kernel for all gradients; it returns None if it does not apply.
 FUSED = """\
     gradients = None if {small} else pull(g, ({edges},), ({values}), ({params}))
     if gradients is not None:
@@ -232,7 +235,7 @@ def _signature(op: Op) -> str:
 
 
 def _defaults(op: Op) -> dict[str, Any]:
-    """The default of each argument, `...` where there is none."""
+    """The default of each argument, `...` if it has none."""
     parameters = op.signature.parameters.items()
     return {n: ... if p.default is Parameter.empty else p.default for n, p in parameters}
 
@@ -246,7 +249,7 @@ def _call(op: Op, value: str = "v_{i}") -> str:
 
 
 def _compute(op: Op, largest: str) -> str:
-    """The forward; where the array named `largest` is large, the kernel made of it."""
+    """The forward, or, if the array named `largest` is large, the kernel made from it."""
     least = _fuse.least_of(op)
     if least is None:
         return f"forward({_call(op)})"
@@ -256,7 +259,7 @@ def _compute(op: Op, largest: str) -> str:
 
 
 def _kept(layout: NodeLayout, name: str) -> str:
-    """What a node keeps under a name: nothing if no input whose rule reads it wants a gradient."""
+    """The value a node saves under a name: None unless a rule that reads it is needed."""
     value, readers = layout.value(name), layout.readers[name]
     needed = len(layout.differentiable) > len(readers) and name not in layout.op.params
     condition = " or ".join(f"e_{i} is not None" for i in readers)
@@ -331,7 +334,7 @@ def pullback_source(op: Op, layout: NodeLayout) -> str:
 def _fused_source(
     op: Op, layout: NodeLayout, gradients: str, edge: str, small: str, load: str
 ) -> str:
-    """All gradients by one kernel where they are large, or else as they are."""
+    """All gradients by one kernel if they are large, otherwise rule by rule."""
     diff = layout.differentiable
     return FUSED.format(
         small=small,
@@ -351,16 +354,16 @@ def _edge_of(layout: NodeLayout, name: str) -> str:
 
 
 def source_of(op: Op) -> str:
-    """The text of the op's functions."""
+    """The source of the op's functions."""
     layout = NodeLayout(op)
     text = apply_source(op, layout)
     return text + pullback_source(op, layout) if layout.differentiable else text
 
 
 def recorded(op: Op, site: tensor.Site, edges: Any, values: Any, shape: tuple[int, ...]) -> Any:
-    """A fresh node of the caller's line, from the edges and what its rules read.
+    """A fresh node at the caller's line, from the edges and the values its rules read.
 
-    What an op's own function does in line; for those who record in its place.
+    The op's own function does this inline; this is for code that records in its place.
     """
     node = tensor.new(op.node)
     node.code, node.lasti = tensor.caller(tensor.getframe(1))
@@ -373,9 +376,9 @@ def recorded(op: Op, site: tensor.Site, edges: Any, values: Any, shape: tuple[in
 
 
 def watched(op: Op, site: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """A call at a site where somebody watches: who may answer in the operation's place.
+    """A call at a watched site, where the watcher may supply the result.
 
-    Otherwise the operation records as ever, and the node goes through the watcher's hands.
+    Otherwise the operation records as usual, and the watcher processes the node.
     """
     result = site.instead(op, inputs, params)
     if result is None:
@@ -389,7 +392,7 @@ def watched(op: Op, site: Any, inputs: tuple[Any, ...], params: dict[str, Any]) 
 
 
 def publish(op: Op) -> Any:
-    """The public function of an op. Its text is written and compiled at the first call."""
+    """The public function of an op. Its source is generated and compiled on first call."""
     scope: dict[str, Any] = {"__name__": op.declared.__module__, "__builtins__": builtins}
     scope["first_call"] = partial(_first_call, op, scope)
     function: Any = FunctionType(_STUB, scope, op.name)
@@ -407,9 +410,9 @@ _STUB = _stub.__code__
 
 
 def _first_call(op: Op, scope: dict[str, Any], args: Any, kwargs: Any) -> Any:
-    """Write the op's functions, give the stub its real body, and call that."""
+    """Generate the op's functions, replace the stub's body, and call it."""
     function = scope["published"]
-    with compile_lock:  # reentrant: a finalizer that runs meanwhile may compute something
+    with compile_lock:  # reentrant: a finalizer may run an operation meanwhile
         if function.__code__ is _STUB:
             _write(op, scope, function)
     return function(*args, **kwargs)
@@ -449,7 +452,7 @@ _OPERAND_NAMES = (
     "call_foreign", "mixed", "foreign", "to_float", "call_error", "mark_view", "sum_to",
 )  # fmt: skip
 
-# What the text of every op refers to.
+# The globals of every op's source.
 _SCOPE: dict[str, Any] = {
     "arranged": arranged,
     "by_columns": by_columns,
@@ -467,7 +470,7 @@ _SCOPE: dict[str, Any] = {
     **{n: getattr(tensor, n) for n in _CORE_NAMES},
     **{n: getattr(operands, n) for n in _OPERAND_NAMES},
 }
-# Names that `apply` uses beside those of the op: no argument may hide one of them.
+# Names that `apply` itself uses: no argument may shadow them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
     "fused", "older", "pull", "operand", "settled_ndim", "ndim", "site", "cut", "error", "out",

@@ -1,4 +1,4 @@
-"""Samples that are differentiable in a parameter: each keeps its quantile while that changes."""
+"""Samples that are differentiable in a parameter: each keeps its quantile as it changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wengert.ops.reduction import sum
 
 
 def _refused(name: str) -> Any:
-    """What stands for the derivative of a derivative that has no simple form."""
+    """A placeholder for a second derivative without a simple form."""
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 
@@ -55,7 +55,7 @@ def dirichlet_grad(x: Value, alpha: Value, total: Value) -> Value:
     name="distributions.Gamma",
 )
 def gammas(input: Value, places: Value, source: Generator) -> Value:
-    """Gamma numbers of these shapes and rate 1. `places` has their shape: how many are needed."""
+    """Gamma samples of these shapes and rate 1. `places` has the shape of the samples needed."""
     wide_input = widened(input)
     drawn = kernels.sampling.gammas(source.feed, wide_input)
     return np.maximum(drawn, np.finfo(wide_input.dtype).tiny).astype(input.dtype)
@@ -75,7 +75,7 @@ def _dirichlet_rule(g: Value, input: Value, out: Value) -> Value:
     name="distributions.Dirichlet",
 )
 def dirichlets(input: Value, places: Value, source: Generator) -> Value:
-    """Samples of Dirichlet distributions: gamma numbers over their sum along the last dimension."""
+    """Samples of Dirichlet distributions: gamma samples over their sum along the last dimension."""
     drawn = kernels.sampling.gammas(source.feed, input.astype(np.float64))
     drawn = np.maximum(drawn, np.finfo(np.float64).tiny)
     return (drawn / drawn.sum(-1, keepdims=True)).astype(input.dtype)

@@ -1,7 +1,7 @@
 """Rectifiers: activation functions that are linear to the right of zero or of a threshold.
 
-Those with `inplace` hand over to the in-place method of the tensor, which is derived from
-the operation beside them.
+Those with `inplace` delegate to the tensor's in-place method, which is derived from
+the out-of-place operation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 _ZERO = {d.np: np.zeros((), d.np) for d in ALL if d.category not in (BOOL, COMPLEX)}
 
 
-# Here and below, the gradient passes where the input is nan.
+# Here and below, the gradient passes through nan inputs.
 @elementwise(input=lambda g, out: drop(g, out <= 0.0))
 def _relu(input: Value) -> Value:
     try:
@@ -127,7 +127,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """`elu`, scaled such that activations keep mean 0 and variance 1.
+    """`elu`, scaled so that activations keep mean 0 and variance 1.
 
     >>> import wengert
     >>> wengert.selu(wengert.tensor([-1.0, 2.0]))
@@ -181,7 +181,7 @@ def _prelu(input: Value, weight: Value) -> Value:
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x where positive, else ``weight * x``; `weight` has one element, or one a channel.
+    """x where positive, else ``weight * x``; `weight` has one element, or one per channel.
 
     Channels are dimension 1 of `input`.
 
@@ -219,7 +219,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """`leaky_relu` with a slope an element, drawn from [lower, upper] while training.
+    """`leaky_relu` with a slope per element, drawn from [lower, upper] while training.
 
     In evaluation the slope is the mean of the bounds.
 
@@ -303,5 +303,5 @@ FUNCTIONAL: tuple[str, ...] = (
     "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "threshold", "threshold_",
 )  # fmt: skip
 METHODS = ("prelu", "relu")
-# The private names give the in-place methods that the functions above hand over to.
+# The private names define the in-place methods that the functions above delegate to.
 INPLACE = ("_elu", "_hardtanh", "_leaky_relu", "_prelu", "_threshold", "relu")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from wengert.kernels.recurrent.steps import Steps
 
 Tensors = Sequence[Tensor]
-# How many blocks of rows the weights of a mode have.
+# The number of row blocks (gates) in the weights of each mode.
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
@@ -44,8 +44,8 @@ def stacked(
 ) -> tuple[Tensor, list[Tensor]]:  # fmt: skip
     """The last layer's states, and the final state (and cell) of every layer and direction.
 
-    `input` has the rows of a packed sequence, `sizes` says how many belong to each step. Without
-    `hx` states start from zeros.
+    `input` has the rows of a packed sequence, `sizes` the number of rows of each step. Without
+    `hx` the initial states are zeros.
     """
     directions = 2 if bidirectional else 1
     each = _params_of_layer(mode, params, has_biases, num_layers * directions)
@@ -72,7 +72,7 @@ def stacked(
 
 
 def _params_of_layer(mode: str, params: Tensors, has_biases: bool, layers: int) -> int:
-    """How many parameters a layer has in one direction."""
+    """The number of parameters of a layer in one direction."""
     each = 4 if has_biases else 2
     if mode == "LSTM" and len(params) == (each + 1) * layers:
         each += 1  # a projection
@@ -96,7 +96,7 @@ def _in_float32(mode: str, input: Tensor, sizes: Any, hx: Any, params: Any, *opt
 def _layer(
     mode: str, input: Tensor, state: list[Any], params: Tensors, steps: Steps
 ) -> tuple[Tensor, list[Tensor]]:
-    """The states of one layer in one direction, and the last of each sequence."""
+    """The states of one layer in one direction, and the last state of each sequence."""
     w_ih, w_hh, *others = params
     b_ih, b_hh = others[:2] if len(others) > 1 else (None, None)
     _check_layer(GATES[mode], input, state, w_ih, w_hh)
@@ -144,7 +144,7 @@ def _check_layer(gates: int, input: Tensor, state: list[Any], w_ih: Tensor, w_hh
 
 
 def sizes_of(input: Tensor) -> list[int]:
-    """How many sequences run at each step of an input (time, batch, width)."""
+    """The number of sequences at each step of an input (time, batch, width)."""
     steps, batch, _ = input.shape
     if not steps:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
@@ -183,7 +183,7 @@ def over_time(
     mode: str, input: Tensor, hx: Tensors | None, params: Tensors, has_biases: bool,
     num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool,
 ) -> tuple[Tensor, list[Tensor]]:  # fmt: skip
-    """`stacked`, for sequences of one length beside each other."""
+    """`stacked`, for a batch of sequences of equal length."""
     if (level := as_one_call(input)) is not None:
         args = (mode, input, hx, params, has_biases, num_layers, dropout, train, bidirectional)
         return level.call(over_time, (*args, batch_first), {})
@@ -201,7 +201,7 @@ def rnn_tanh(
     input: Tensor, hx: Tensor, params: Tensors, has_biases: bool, num_layers: int,
     dropout: float, train: bool, bidirectional: bool, batch_first: bool,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """What `nn.RNN` computes: the states of the last layer, and every layer's last.
+    """The computation of `nn.RNN`: the states of the last layer, and every layer's final state.
 
     `params` are the weights of its layers in order.
 
@@ -219,7 +219,7 @@ def rnn_relu(
     input: Tensor, hx: Tensor, params: Tensors, has_biases: bool, num_layers: int,
     dropout: float, train: bool, bidirectional: bool, batch_first: bool,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """As `rnn_tanh`, with rectifiers.
+    """As `rnn_tanh`, with ReLU.
 
     >>> import wengert
     >>> x, h, w = wengert.ones(4, 1, 2), wengert.ones(1, 1, 3), wengert.eye(3)
@@ -235,7 +235,7 @@ def gru(
     input: Tensor, hx: Tensor, params: Tensors, has_biases: bool, num_layers: int,
     dropout: float, train: bool, bidirectional: bool, batch_first: bool,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """What `nn.GRU` computes: the states of the last layer, and every layer's last.
+    """The computation of `nn.GRU`: the states of the last layer, and every layer's final state.
 
     `params` are the weights of its layers in order.
 
@@ -253,7 +253,7 @@ def lstm(
     input: Tensor, hx: Tensors, params: Tensors, has_biases: bool, num_layers: int,
     dropout: float, train: bool, bidirectional: bool, batch_first: bool,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """What `nn.LSTM` computes: the states of the last layer, every layer's last, and its cell.
+    """The computation of `nn.LSTM`: the last layer's states, every layer's final state and cell.
 
     `params` are the weights of its layers in order.
 
@@ -316,7 +316,7 @@ def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """As `rnn_tanh_cell`, with a rectifier.
+    """As `rnn_tanh_cell`, with ReLU.
 
     >>> import wengert
     >>> x, h, w = wengert.ones(1, 2), wengert.ones(1, 2), wengert.eye(2)

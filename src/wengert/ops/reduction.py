@@ -1,7 +1,7 @@
-"""Reductions: sums, means, products, norms, and truth.
+"""Reductions: sums, means, products, norms, all and any.
 
-Rules bring what was reduced back to a shape that broadcasts against the input
-(`unreduced`), or all the way to the input's shape (`expand_back`).
+Rules bring reduced values back to a shape that broadcasts against the input
+(`unreduced`), or to the input's full shape (`expand_back`).
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def sum(
 
 
 def unreduced(x: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Value:
-    """What a reduction over `dim` left, in the form that broadcasts against its input."""
+    """The result of a reduction over `dim`, shaped to broadcast against its input."""
     return x if keepdim else x.reshape(kept_shape(shape, dim))
 
 
@@ -139,7 +139,7 @@ def mean(
     axis: Dims = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """Mean over `dim`, or over everything; nan where there is nothing.
+    """Mean over `dim`, or over everything; nan for an empty tensor.
 
     Integers raise a RuntimeError unless `dtype` names a floating-point type.
 
@@ -158,7 +158,7 @@ def _check_inexact(complaint: str, array: np.ndarray) -> None:
 
 
 def pushed(gradient: Value, t: Value, out: Value, dim: Dims, keepdim: bool = False) -> Value:
-    """The tangent of what a reduction gave: `gradient` is its vjp of ones, `t` the input's."""
+    """The tangent of a reduction: `gradient` is its vjp of ones, `t` the input's tangent."""
     total = sum_over(conj(gradient) * t, dim, keepdim)
     return total if out.dtype.is_complex else real(total)
 
@@ -183,7 +183,7 @@ def nansum(
     axis: Dims = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """Sum over `dim` that counts nan as zero.
+    """Sum over `dim`, treating nan as zero.
 
     >>> import wengert
     >>> wengert.nansum(wengert.tensor([1.0, float("nan"), 2.0]))
@@ -206,7 +206,7 @@ def nanmean(
     axis: Dims = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """Mean over `dim` of what is not nan.
+    """Mean over `dim`, ignoring nan.
 
     >>> import wengert
     >>> wengert.nanmean(wengert.tensor([1.0, float("nan"), 2.0]))
@@ -223,12 +223,12 @@ def nanmean(
 
 @elementwise(input=None, name="nanmean")
 def _known(input: Value) -> Value:
-    """Where it is not nan."""
+    """A mask of the elements that are not nan."""
     return input == input
 
 
 def _prod_vjp(g: Value, input: Value, out: Value, dim: int | None, keepdim: bool) -> Value:
-    """Each factor's derivative is the product of the others; by division where that is safe."""
+    """Each factor's derivative is the product of the others; by division if that is safe."""
     shape = input.shape
     if not has_zeros(input):
         return unreduced(g * conj(out), shape, dim, keepdim) / conj(input)
@@ -264,7 +264,7 @@ def prod(
 ) -> Tensor:
     """Product over one dimension, or of everything; integers and booleans give int64.
 
-    Its derivatives are exact where factors are zero.
+    Its derivatives are exact even for zero factors.
 
     >>> import wengert
     >>> wengert.prod(wengert.tensor([2.0, 3.0, 4.0]))
@@ -281,7 +281,7 @@ def prod(
 
 @elementwise(input=lambda g, out: -g * out * out, name="norm_backward")
 def inverse_or_zero(input: Value) -> Value:
-    """1/x, and 0 in the place of 1/0: a subgradient at the origin of a norm."""
+    """1/x, and 0 instead of 1/0: a subgradient of a norm at the origin."""
     with np.errstate(divide="ignore"):
         return np.where(input == 0, input.dtype.type(0), input.dtype.type(1) / input)
 
@@ -292,7 +292,7 @@ def _share(input: Value, extreme: Value) -> Value:
 
 
 def norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: bool) -> Value:
-    """The cotangent of the input of a norm, of that of its output."""
+    """The cotangent of a norm's input, given that of its output."""
     shape = input.shape
     g, out = unreduced(g, shape, dim, keepdim), unreduced(out, shape, dim, keepdim)
     if p == 2:
@@ -304,7 +304,7 @@ def norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: b
     if math.isinf(p):
         share = _share(size, out)
         return g * direction * share / sum_over(share, dim, True)
-    # |x|^(p-1) / out^(p-1); a zero element gives 0 (p > 1), and is given 0 otherwise.
+    # |x|^(p-1) / out^(p-1); a zero element gives 0 for p > 1, and is set to 0 otherwise.
     if 0 < p < 1:
         return g * direction * _ratio_power(size, p - 1) * _ratio_power(out, 1 - p)
     return g * direction * _ratio_power(keep(size * inverse_or_zero(out), out != 0.0), p - 1)
@@ -356,7 +356,7 @@ def _nonzero_norm(input: Value, dim: Dims, keepdim: bool) -> Value:
 def p_norm(
     input: Tensor, p: float, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None
 ) -> Tensor:
-    """The p-norm over `dim`, or over everything, of a tensor of any dtype that has norms."""
+    """The p-norm over `dim`, or over everything, of a tensor of any dtype that supports norms."""
     if dtype is not None:
         source = input.dtype
         if promote_types(source, dtype) is not dtype:

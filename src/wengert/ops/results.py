@@ -1,4 +1,4 @@
-"""What operations with several results return: named tuples that print as PyTorch's do."""
+"""Named tuples for operations with several results, printed like PyTorch's."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _FIELDS: dict[str, Any] = {
 
 @cache
 def kind_of(name: str) -> Any:
-    """The class of the results of the function of that name. KeyError where it has none."""
+    """The result class of the function of that name. KeyError if it has none."""
     fields = _FIELDS[name]
     base = namedtuple(name, fields) if isinstance(fields, str) else fields
 

@@ -1,4 +1,4 @@
-"""Rounding and signs: piecewise constant, or linear in pieces."""
+"""Rounding and signs: piecewise constant or piecewise linear."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _complex_sgn(input: Value) -> Value:
 
 
 def _across(g: Value, z: Value, sgn: Value) -> Value:
-    """The part of `g` across z, over |z|: z / |z| does not change along z."""
+    """The component of `g` orthogonal to z, over |z|: z / |z| does not change along z."""
     along = real(conj(sgn) * g) * sgn
     return drop((g - along) / abs(z), z == 0)
 
@@ -158,7 +158,7 @@ def sgn(input: Tensor) -> Tensor:
     tensors=("input",),
 )
 def copysign(input: Value, other: Value) -> Value:
-    """The size of `input` with the sign of `other`; signed zeros count.
+    """The magnitude of `input` with the sign of `other`; signed zeros count.
 
     >>> import wengert
     >>> wengert.copysign(wengert.tensor([1.0, -2.0]), wengert.tensor([-1.0, 1.0]))

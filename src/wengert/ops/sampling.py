@@ -1,8 +1,8 @@
-"""Random choices, as functions of the numbers that were drawn for them.
+"""Random choices, as functions of the numbers drawn for them.
 
-The numbers come from `wengert.core.generators.draw_numbers`; what is made of them here has no
-slope. The checks are operations too, so that they see the values of a batch; they come before the
-draw.
+The numbers come from `wengert.core.generators.draw_numbers`; the functions here have derivative
+zero. The checks are operations too, so that they see the values of a batch; they run before
+the draw.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Generator.shuffler = staticmethod(lambda *arrays: kernels.twister.shuffle(*array
 
 @primitive(input=None, batch=leading, name="bernoulli")
 def check_probabilities(input: Value) -> Value:
-    """The input; RuntimeError unless all of it lies in [0, 1]."""
+    """The input; RuntimeError unless all elements are in [0, 1]."""
     if input.size and not (input.min() >= 0 and input.max() <= 1):
         raise RuntimeError(
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false: bernoulli() got"
@@ -69,7 +69,7 @@ def normals(mean: Value, std: Value, draws: Value) -> Value:
 
 @primitive(input=None, batch=leading, name="multinomial")
 def check_weights(input: Value) -> Value:
-    """The input; RuntimeError for weights that are no distribution."""
+    """The input; RuntimeError for weights that are not a distribution."""
     largest = input.max(-1, initial=0)
     if not (input.min(initial=0) >= 0 and (largest < np.inf).all()):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
@@ -80,7 +80,7 @@ def check_weights(input: Value) -> Value:
 
 @primitive(input=None, draws=None, mixed=False, batch=leading, name="multinomial")
 def without_replacement(input: Value, draws: Value, n: int) -> Value:
-    """The categories whose exponential clocks, running at the rate of the weights, ring first."""
+    """The categories whose exponential clocks, with the weights as rates, ring first."""
     clocks = draws.astype(input.dtype)
     clocks[clocks == 0] = np.finfo(np.float32).tiny
     early = input / clocks
@@ -91,7 +91,7 @@ def without_replacement(input: Value, draws: Value, n: int) -> Value:
 
 @primitive(input=None, draws=None, mixed=False, batch=leading, name="multinomial")
 def with_replacement(input: Value, draws: Value) -> Value:
-    """For each draw from [0, 1) the category in whose share of the weights it falls."""
+    """For each draw from [0, 1) the category whose share of the weights contains it."""
     return kernels.sampling.categories(input, draws)
 
 
@@ -114,9 +114,9 @@ def check_rates(input: Value) -> Value:
     name="poisson",
 )
 def counts(input: Value, places: Value, source: Generator) -> Value:
-    """Poisson numbers of these rates. `places` has their shape: how many are needed.
+    """Poisson samples of these rates. `places` has the shape of the samples needed.
 
-    How many uniforms a number takes depends on what they are; so they are drawn here.
+    How many uniforms a sample takes depends on their values, so they are drawn here.
     """
     return kernels.sampling.poissons(source.feed, input).astype(input.dtype)
 
@@ -131,5 +131,5 @@ def counts(input: Value, places: Value, source: Generator) -> Value:
     name="binomial",
 )
 def binomials(count: Value, prob: Value, places: Value, source: Generator) -> Value:
-    """How many of `count` trials succeed. `places` has their shape: how many are needed."""
+    """Binomial samples of `count` trials. `places` has the shape of the samples needed."""
     return kernels.sampling.binomials(source.feed, count, prob).astype(count.dtype)

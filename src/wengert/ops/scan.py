@@ -92,19 +92,19 @@ def _recurrence_jvp(
 
 
 def _before(x: Value, dim: int, reverse: bool, fill: float = 0.0) -> Value:
-    """What a recurrence has at the step before each."""
+    """The value of a recurrence at the previous step, for each step."""
     return _shifted(x, dim, -1 if reverse else 1, fill)
 
 
 def sum_of(a: Value, b: Value) -> Value:
-    """The sum of what there is of two tangents."""
+    """The sum of two tangents, either of which may be None."""
     if a is None or b is None:
         return b if a is None else a
     return a + b
 
 
 def _carried(g: Value, factor: Value, dim: int, reverse: bool) -> Value:
-    """What the cotangents of all later steps of a recurrence add up to at each step."""
+    """The cotangent accumulated at each step of a recurrence from all later steps."""
     step = 1 if reverse else -1
     return _recurrence(g, conj(_shifted(factor, dim, step, 0.0)), dim, not reverse)
 
@@ -116,7 +116,7 @@ def _cumprod_vjp(g: Value, input: Value, out: Value, dim: int, reverse: bool) ->
 
 
 def has_zeros(x: Value) -> bool:
-    """Whether a division by these factors, in any sample of a batch, would fail."""
+    """Whether any factor, in any sample of a batch, is zero."""
     return not (memory_of(x) if isinstance(x, Tensor) else x).all()
 
 
@@ -166,7 +166,7 @@ def _finite(input: Value) -> Value:
 
 
 def _bounded(out: Value) -> Value:
-    """Infinity replaced by the highest number: after it a running sum does not change."""
+    """Infinity replaced by the largest number: after it a running sum does not change."""
     return -_finite(-out)
 
 
@@ -216,7 +216,7 @@ def _running_place_of_min(input: Value, dim: int) -> Value:
 
 
 def cummax(input: Tensor, dim: int = MISSING, *, axis: int | None = None) -> ValuesIndices:
-    """Running maximum along `dim`, and where it was last met.
+    """Running maximum along `dim`, and the index of its latest occurrence.
 
     >>> import wengert
     >>> wengert.cummax(wengert.tensor([1.0, 3.0, 2.0]), dim=0).indices
@@ -231,7 +231,7 @@ def cummax(input: Tensor, dim: int = MISSING, *, axis: int | None = None) -> Val
 
 
 def cummin(input: Tensor, dim: int = MISSING, *, axis: int | None = None) -> ValuesIndices:
-    """Running minimum along `dim`, and where it was last met.
+    """Running minimum along `dim`, and the index of its latest occurrence.
 
     >>> import wengert
     >>> wengert.cummin(wengert.tensor([3.0, 1.0, 2.0]), dim=0).values
@@ -281,7 +281,7 @@ def diff(
     *,
     axis: int | None = None,
 ) -> Tensor:
-    """The n-th difference along `dim`, of the input with `prepend` and `append` put to its ends.
+    """The n-th difference along `dim`, of the input with `prepend` and `append` added at its ends.
 
     >>> import wengert
     >>> wengert.diff(wengert.tensor([1.0, 4.0, 9.0]))
@@ -342,7 +342,7 @@ def trapezoid(
     dim: int = -1,
     axis: int | None = None,
 ) -> Tensor:
-    """Integral along `dim` by the trapezoidal rule, at points `x` or at distance `dx` (1).
+    """Integral along `dim` by the trapezoidal rule, at points `x` or with spacing `dx` (1).
 
     >>> import wengert
     >>> wengert.trapezoid(wengert.tensor([1.0, 2.0, 3.0]))
@@ -353,7 +353,7 @@ def trapezoid(
     _check_trapezoids("trapezoid", y, x, dx)
     if x is not None or not y._array.shape[axis_of(dim, y._array.ndim)]:
         return _trapezoids("trapezoid", y, x, dx, dim).sum(dim) / 2
-    # All points count once, but for the ends.
+    # All points count once, except the ends, which count half.
     ends = y.select(dim, 0) + y.select(dim, -1)
     return (y.sum(dim) - ends * 0.5) * (1.0 if dx is None else dx)
 

@@ -35,9 +35,9 @@ from wengert.ops.zeros import drop, keep, no_slope, or_zeros
 def _scatter_parts(
     name: str, input: np.ndarray, dim: int, index: Any, src: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
-    """A copy of the input, the checked index, its axis, and the part of `src` that belongs to it.
+    """A copy of the input, the checked index, its axis, and the part of `src` it covers.
 
-    They lie as the functions of `kernels.scatter` need them.
+    Their layout is the one that the functions of `kernels.scatter` need.
     """
     out = with_dims(input).copy()
     key, axis = elementwise_index(name, out, dim, index)
@@ -69,7 +69,7 @@ def _batch(b: Batch) -> Any:
 
 
 def _src_gradient(g: Any, src_shape: tuple[int, ...], dim: int, index: Any) -> Any:
-    """The cotangent of `src`: what arrived at its places, zeros for what was left out."""
+    """The cotangent of `src`: gathered at its indices, zeros for elements not used."""
     gradient = gather(g, dim, index)
     shape = gradient.shape
     return gradient if shape == src_shape else _padded(gradient, src_shape)
@@ -126,10 +126,10 @@ def scatter(
     value: complex | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """A copy of the input in which each element of `index` says where along `dim` one is written.
+    """A copy of the input with values written along `dim` at the positions in `index`.
 
-    What is written are the elements of `src` in the index's shape, or one number. With
-    ``reduce="add"`` or ``"multiply"`` it is combined with what is there.
+    The values are the elements of `src` in the index's shape, or one number. With
+    ``reduce="add"`` or ``"multiply"`` they are combined with the existing elements.
 
     >>> import wengert
     >>> index = wengert.tensor([[0], [1]])
@@ -175,7 +175,7 @@ def _filled(index: Tensor, value: Any, like: Tensor) -> Any:
     layout="contiguous",
 )
 def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
-    """As `scatter`, adding the elements of `src`; places that come twice get both.
+    """As `scatter`, adding the elements of `src`; repeated indices accumulate.
 
     >>> import wengert
     >>> index = wengert.tensor([0, 0, 1])
@@ -192,7 +192,7 @@ _COMBINE = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
 
 def _identity(reduce: str, dtype: np.dtype[Any]) -> Any:
-    """What leaves any other value as it is."""
+    """The neutral element of a reduction."""
     if reduce == "prod":
         return 1
     if dtype.kind == "b":
@@ -213,9 +213,9 @@ def scatter_reduce(
     include_self: bool = True,
     axis: int | None = None,
 ) -> Tensor:
-    """As `scatter`, combining what comes to one place: sum, prod, mean, amax or amin.
+    """As `scatter`, reducing the elements with the same index by sum, prod, mean, amax or amin.
 
-    `include_self` says whether the input's own element counts.
+    `include_self` includes the input's own element.
 
     >>> import wengert
     >>> x, index = wengert.zeros(2), wengert.tensor([0, 0, 1])
@@ -266,7 +266,7 @@ def scatter_reduce(
 def _scatter_combined(
     input: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool
 ) -> Value:
-    """The product or an extreme of what comes to one place."""
+    """The product or an extremum of the elements with the same index."""
     out, key, axis, fitted = _scatter_parts("scatter_reduce", input, dim, index, src)
     if fitted.size:
         if not include_self:
@@ -310,7 +310,7 @@ def _ones(like: Any) -> Any:
 def _reached(
     input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
 ) -> tuple[Any, Any, Any]:
-    """Which elements of input and src are the extreme, and at how many each place's is shared."""
+    """The elements of input and src that are extreme, and the number of ties at each position."""
     own = input == out
     if not include_self:
         own = _scatter_number(own, dim, index, False)
@@ -322,7 +322,7 @@ def _reached(
 
 
 def _used(src: Any, index: Any) -> Any:
-    """The part of `src` that belongs to the index."""
+    """The part of `src` covered by the index."""
     if src.shape == index.shape:
         return src
     if not index.ndim:
@@ -333,7 +333,7 @@ def _used(src: Any, index: Any) -> Any:
 def _product_gradient(
     g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
 ) -> Any:
-    """The product of the other factors; to zeros without dividing by them."""
+    """The product of the other factors; for zeros without dividing by them."""
     used = _used(src, index)
     ones = _ones(used)
     zero = used == 0
@@ -347,10 +347,10 @@ def _product_gradient(
 
 
 def _other_zeros(used: Any, zero: Any, dim: int, index: Any, none: Any) -> Any:
-    """For each zero the product of the other zeros that come to its place.
+    """For each zero the product of the other zeros at its position.
 
-    It is 0 or 1, but its derivatives are not those of a constant: place by place the zeros are
-    counted, and those of one count are a factor of their own.
+    It is 0 or 1, but its derivatives are not those of a constant: the zeros at each position are
+    numbered, and those with the same number form one factor.
     """
     ones = _ones(used)
     counts = scatter_add(none, dim, index, keep(ones, zero))
@@ -373,7 +373,7 @@ def _other_zeros(used: Any, zero: Any, dim: int, index: Any, none: Any) -> Any:
 
 
 def _first_of_each(mask: Any, dim: int, index: Any, like: Any) -> Any:
-    """The first of the elements of a mask that come to each place."""
+    """The first element of a mask at each position."""
     size = prod(mask.shape)
     order = wrap(np.arange(size).reshape(tuple(mask.shape)))
     numbers = order + size * (~mask)

@@ -1,6 +1,6 @@
-"""Operations: another shape for the same elements, and the order of dimensions.
+"""Operations that change the shape or the order of dimensions.
 
-Where PyTorch returns a view these do too: the output shows the input's memory.
+Where PyTorch returns a view these do too: the output shares the input's memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from wengert.ops.variadic import require_tensor
 def reshape(input: Value, shape: Sequence[int]) -> Value:
     """The elements in another shape: a view where the memory allows it, else a copy.
 
-    One length may be -1; it follows from the others. RuntimeError where the number of elements
+    One length may be -1; it is inferred from the others. RuntimeError if the number of elements
     differs.
 
     >>> import wengert
@@ -53,7 +53,7 @@ def reshape(input: Value, shape: Sequence[int]) -> Value:
 
 
 def _inferred(shape: Sequence[int], source: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape with the length that follows from the source in the place of its -1."""
+    """The shape with its -1 replaced by the inferred length."""
     product = prod(n for n in shape if n != -1)
     if -1 not in shape or product == 0:
         return tuple(shape)
@@ -61,7 +61,7 @@ def _inferred(shape: Sequence[int], source: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def padded(batch: Value, rank: int) -> Value:
-    """A batch whose samples have `rank` dimensions: those that they lack come first."""
+    """A batch whose samples have `rank` dimensions: missing ones are inserted first."""
     size, *shape = batch.shape
     missing = rank - len(shape)
     return reshape(batch, (size, *(1,) * missing, *shape)) if missing else batch
@@ -94,7 +94,7 @@ def _reshape_error(array: np.ndarray, shape: tuple[int, ...]) -> RuntimeError:
     label="ViewBackward0",
 )
 def view(input: Value, size: Sequence[int]) -> Value:
-    """As `reshape`, but never a copy: RuntimeError where the strides do not allow a view."""
+    """As `reshape`, but never a copy: RuntimeError if the strides do not allow a view."""
     out: Value = reshape(input, size)
     if not input.flags.c_contiguous and out.size and not np.may_share_memory(out, input):
         raise RuntimeError(
@@ -106,7 +106,7 @@ def view(input: Value, size: Sequence[int]) -> Value:
 
 
 def _reinterpreted_batch(b: Batch) -> Value:
-    if not b.rank("input"):  # the batch is no dimension to shrink or grow
+    if not b.rank("input"):  # the batch dimension must not shrink or grow
         reinterpreted(np.empty((), dtype_of(b.values["input"])), b.params["dtype"])
     return b()
 
@@ -115,7 +115,7 @@ def _reinterpreted_batch(b: Batch) -> Value:
 def reinterpreted(input: Value, dtype: DType) -> Value:
     """The memory of `input` as elements of another dtype; no gradient passes.
 
-    Where the sizes of the elements differ, the last dimension grows or shrinks.
+    If the element sizes differ, the last dimension grows or shrinks.
     """
     a, b = of_numpy[input.dtype], dtype
     if a.itemsize != b.itemsize:
@@ -132,7 +132,7 @@ def reinterpreted(input: Value, dtype: DType) -> Value:
         for name, n in divided.items():
             if ratio > 1 and n % ratio:
                 raise RuntimeError(f"self.{name} must be divisible by {ratio} {sizes}, but got {n}")
-        if input.size and not input.strides[-1]:  # new, which NumPy does not take for dense
+        if input.size and not input.strides[-1]:  # new dimensions: not dense to NumPy
             input = input[..., 0].reshape(input.shape)
     return input.view(b.np)
 
@@ -192,7 +192,7 @@ def flatten(input: Value, start_dim: int = 0, end_dim: int = -1) -> Value:
 
 
 def ravel(input: Tensor) -> Tensor:
-    """The elements in one dimension, side by side: a view of what is contiguous, else a copy.
+    """The elements in one contiguous dimension: a view if the input is contiguous, else a copy.
 
     >>> import wengert
     >>> wengert.ravel(wengert.tensor([[1, 2], [3, 4]]))
@@ -234,7 +234,7 @@ def unflatten(
 
 
 def _squeezed(dim: int | Sequence[int] | None, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The dimensions of a batch that go where `dim` names those of a sample."""
+    """The dimensions of a batch to squeeze when `dim` names those of a sample."""
     if dim is None:
         return tuple([d + 1 for d, n in enumerate(shape) if n == 1])
     axes = [axis_of(d, len(shape)) + 1 for d in ((dim,) if isinstance(dim, int) else dim)]
@@ -247,7 +247,7 @@ def _squeezed(dim: int | Sequence[int] | None, shape: tuple[int, ...]) -> tuple[
     batch=lambda b: b(dim=_squeezed(b.params["dim"], b.shape("input"))),
 )
 def squeeze(input: Value, dim: int | Sequence[int] | None = None) -> Value:
-    """The input without its dimensions of length 1, or without those of them that `dim` names.
+    """The input without its dimensions of length 1, or without those of them named by `dim`.
 
     >>> import wengert
     >>> wengert.squeeze(wengert.zeros(1, 3, 1), 0).shape
@@ -294,7 +294,7 @@ def unsqueeze(input: Value, dim: int) -> Value:
     batch=batch_along("dim0", "dim1"),
 )
 def transpose(input: Value, dim0: int, dim1: int) -> Value:
-    """The input with two dimensions exchanged.
+    """The input with two dimensions swapped.
 
     >>> import wengert
     >>> wengert.transpose(wengert.tensor([[1, 2], [3, 4]]), 0, 1)
@@ -340,7 +340,7 @@ def _check_at_most_matrix(rank: int) -> None:
 
 @multilinear(input=lambda g: t(g), view=True, batch=_t_batch)
 def t(input: Value) -> Value:
-    """The transpose of a matrix; a vector or a number as it is.
+    """The transpose of a matrix; a vector or scalar is returned unchanged.
 
     >>> import wengert
     >>> wengert.t(wengert.tensor([[1, 2], [3, 4]]))
@@ -389,7 +389,7 @@ def inverse_of(dims: Sequence[int]) -> tuple[int, ...]:
 
 
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """The input with the dimensions `source` at the places `destination`, the others in order.
+    """Move the dimensions `source` to the positions `destination`; the others stay in order.
 
     >>> import wengert
     >>> wengert.movedim(wengert.zeros(2, 3, 4), 0, -1).shape
@@ -428,7 +428,7 @@ def moveaxis(
 
 
 def matrix_transpose(input: Tensor, name: str) -> Tensor:
-    """The last two dimensions exchanged; RuntimeError for a vector."""
+    """The last two dimensions swapped; RuntimeError for a vector."""
     if input.ndim == 1:
         raise RuntimeError(
             f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor."
@@ -442,7 +442,7 @@ def reversed_dims(input: Tensor) -> Tensor:
 
 
 def _cloned_batch(b: Batch) -> Value:
-    """A batch has a dimension too many for the other formats."""
+    """Clone a batch, which has one dimension too many for the other formats."""
     format = b.params["memory_format"]
     return b(memory_format=format if format is contiguous_format else None)
 
@@ -463,7 +463,7 @@ def clone(input: Value, *, memory_format: Any = None) -> Value:
 
 
 def in_order_of(input: Tensor, like: Tensor) -> Tensor:
-    """The input, which is contiguous, or a copy in the order in which `like` lies in memory."""
+    """The contiguous input, or a copy in the memory order of `like`."""
     array = like._array
     if isinstance(like, Tracer) or array.flags.c_contiguous:
         return input
@@ -472,7 +472,7 @@ def in_order_of(input: Tensor, like: Tensor) -> Tensor:
 
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The input itself where its memory is in the order of its shape, else such a copy.
+    """The input itself if it is contiguous, otherwise a contiguous copy.
 
     >>> import wengert
     >>> wengert.zeros(2, 3).t().contiguous().shape

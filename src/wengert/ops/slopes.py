@@ -1,4 +1,4 @@
-"""The gradient of a function that is known at points, by finite differences."""
+"""The gradient of a sampled function, by finite differences."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def gradient(
     """Derivatives along dimensions (all of them by default), from neighbouring elements.
 
     Args:
-        spacing: the distance of neighbours, 1 for None; or for each dimension a distance, or
+        spacing: the distance between neighbours, 1 for None; or for each dimension a distance or
             the points themselves as a vector.
-        edge_order: how exact the outermost elements are, 1 or 2.
+        edge_order: the order of accuracy at the boundary, 1 or 2.
 
     >>> import wengert
     >>> wengert.gradient(wengert.tensor([1.0, 4.0, 9.0, 16.0]), edge_order=2)
@@ -68,7 +68,7 @@ def _dims(input: Tensor, dim: Any) -> list[int]:
 
 
 def _steps(input: Tensor, spacing: Any, dims: list[int], every: bool) -> list[Any]:
-    """For each dimension the distance of points, or the points."""
+    """For each dimension the distance between points, or the points."""
     if not isinstance(spacing, list | tuple):
         return [1 if spacing is None else spacing] * len(dims)
     if len(spacing) != len(dims):

@@ -1,4 +1,4 @@
-"""Softmax, its logarithm, and logsumexp: one node each, which keeps its output alone."""
+"""Softmax, its logarithm, and logsumexp: one node each, which saves only its output."""
 
 from __future__ import annotations
 

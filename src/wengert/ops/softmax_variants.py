@@ -1,4 +1,4 @@
-"""The softmax family of `torch.nn.functional`, where the dimension may be left out."""
+"""The softmax family of `torch.nn.functional`, where the dimension is optional."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def gumbel_softmax(
 ) -> Tensor:
     """A sample of the Gumbel-Softmax distribution of the `logits` along `dim`.
 
-    With `hard` the sample is one-hot, and its gradient that of the soft sample. `eps` has no
+    With `hard` the sample is one-hot, with the gradient of the soft sample. `eps` has no
     effect, as in PyTorch.
 
     >>> import wengert

@@ -49,7 +49,7 @@ from wengert.ops.variadic import require_tensor
     layout="columns",
 )
 def _inv(A: Value, called: str | None) -> Value:
-    """The inverse; `called` is the function that refuses singular matrices."""
+    """The inverse; `called` is the function named in errors."""
     out, info = kernels.products.factorizations.inverse(A)
     if called is not None:
         refuse(called, info, SINGULAR)
@@ -80,9 +80,9 @@ def inverse(input: Tensor) -> Tensor:
 
 
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """The inverse, and for each matrix the place (from 1) of a pivot that is zero, or 0.
+    """The inverse, and for each matrix the 1-based index of a zero pivot, or 0.
 
-    Only `check_errors` makes it raise; the inverse of a singular matrix is nan.
+    Raises only with `check_errors`; otherwise the inverse of a singular matrix is nan.
 
     >>> import wengert
     >>> wengert.linalg.inv_ex(wengert.zeros(2, 2)).info
@@ -133,7 +133,7 @@ def slogdet_of(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def det(input: Tensor) -> Tensor:
-    """The determinant of each square matrix. Its gradient is right where it is zero as well.
+    """The determinant of each square matrix. Its gradient is correct for singular matrices, too.
 
     >>> import wengert
     >>> wengert.det(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -143,7 +143,7 @@ def det(input: Tensor) -> Tensor:
 
 
 def checked_det(A: Tensor) -> Tensor:
-    """The determinants, of what has some."""
+    """The determinants, after checks."""
     check_square("linalg.det", A)
     check_inexact("linalg.det", A, "lu_cpu")
     return det_of(A)
@@ -162,7 +162,7 @@ def slogdet(input: Tensor) -> Any:
 
 
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant; nan where that is negative.
+    """The logarithm of the determinant; nan if that is negative.
 
     >>> import wengert
     >>> wengert.logdet(wengert.eye(3))
@@ -238,9 +238,9 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """As `solve`, and for each matrix the place (from 1) of a pivot that is zero, or 0.
+    """As `solve`, plus for each matrix the 1-based index of a zero pivot, or 0.
 
-    Only `check_errors` makes it raise; the solution for a singular matrix is nan.
+    Raises only with `check_errors`; otherwise the solution for a singular matrix is nan.
 
     >>> import wengert
     >>> wengert.linalg.solve_ex(wengert.zeros(2, 2), wengert.ones(2)).info
@@ -264,7 +264,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, 
 
 
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """X of A @ X = input, for what `linalg.lu_factor` made of A.
+    """X of A @ X = input, for the result of `linalg.lu_factor` of A.
 
     >>> import wengert
     >>> factors = wengert.linalg.lu_factor(wengert.tensor([[2.0, 1.0], [1.0, 3.0]]))

@@ -70,7 +70,7 @@ def sort(
     *,
     axis: int | None = None,
 ) -> ValuesIndices:
-    """The elements sorted along `dim`, and where they were. Always stable.
+    """The elements sorted along `dim`, and their original indices. Always stable.
 
     >>> import wengert
     >>> values, indices = wengert.sort(wengert.tensor([3.0, 1.0, 2.0]))
@@ -161,7 +161,7 @@ def kthvalue(
 
 
 def _with_extras(outputs: Any) -> Any:
-    """The values alone, or a tuple with what else was asked for."""
+    """The values alone, or a tuple with the requested extras."""
     results = [wrap(x) for x in outputs if x is not None]
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -190,8 +190,8 @@ def unique(
 ) -> Any:
     """The distinct elements in ascending order, or the distinct slices along `dim`.
 
-    With `return_inverse`, where each element went; with `return_counts`, how often each
-    occurs. The result has no derivative.
+    With `return_inverse`, the index of each element in the result; with `return_counts`, how
+    often each occurs. The result has no derivative.
 
     >>> import wengert
     >>> wengert.unique(wengert.tensor([3, 1, 3]), return_counts=True)
@@ -240,7 +240,7 @@ def searchsorted(
     """Where each value would be inserted to keep a sequence sorted.
 
     The sequence is 1-D, or has the leading dimensions of `input` and is searched row by row.
-    `side="right"` (or `right=True`) finds the place after equal elements.
+    `side="right"` (or `right=True`) finds the position after equal elements.
 
     >>> import wengert
     >>> wengert.searchsorted(wengert.tensor([1, 3, 5]), wengert.tensor([3, 4]))
@@ -311,7 +311,7 @@ def _search(edges: np.ndarray, values: np.ndarray, side: Any) -> np.ndarray:
 def bucketize(
     input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
-    """The number of the bucket, between sorted 1-D `boundaries`, that each value falls into.
+    """The index of the bucket, between sorted 1-D `boundaries`, that each value falls into.
 
     >>> import wengert
     >>> wengert.bucketize(wengert.tensor([0, 2, 9]), wengert.tensor([1, 3, 5]))
@@ -330,7 +330,7 @@ def bucketize(
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number from 0 on occurs in a 1-D tensor of integers, or the sum of weights.
+    """The count (or sum of weights) of each number from 0 in a 1-D tensor of integers.
 
     >>> import wengert
     >>> wengert.bincount(wengert.tensor([0, 2, 2]))

@@ -32,8 +32,8 @@ def stft(
     """Spectra of frames of length `n_fft`, `hop_length` (a quarter of it) apart.
 
     The signal, alone or in a batch, gives (..., frequencies, frames). `center` pads it so that
-    frame t is around sample ``t * hop_length``; without, `align_to_window` counts frames by the
-    length of the window. A window shorter than a frame stands in its middle.
+    frame t is centred on sample ``t * hop_length``; without it, `align_to_window` counts frames
+    by the length of the window. A window shorter than a frame is centred in it.
 
     >>> import wengert
     >>> window = wengert.hann_window(4)
@@ -78,7 +78,7 @@ def stft(
 def _lengths(
     name: str, n_fft: Any, hop_length: int | None, win_length: int | None
 ) -> tuple[int, int]:
-    """The distance of frames and the length of the window."""
+    """The hop length and the window length."""
     if not isinstance(n_fft, int):
         raise TypeError(f"{name}(): argument 'n_fft' must be int, not {type(n_fft).__name__}")
     hop = n_fft // 4 if hop_length is None else hop_length
@@ -98,7 +98,7 @@ def _frames(
     input: Tensor, n_fft: int, hop: int, win: int, center: bool, pad_mode: str,
     align_to_window: bool | None,
 ) -> Tensor:  # fmt: skip
-    """The frames of a signal, one beside the other in the last two dimensions."""
+    """The frames of a signal, in the last two dimensions."""
     ends = (0, 0)
     if center:
         if align_to_window is not None:
@@ -122,12 +122,12 @@ def _frames(
 
 
 def _around(n_fft: int, win: int) -> tuple[int, int]:
-    """How much of a frame lies before and behind its window."""
+    """The samples of a frame before and after its window."""
     return (n_fft - win) // 2, n_fft - win - (n_fft - win) // 2
 
 
 def _window(name: str, window: Tensor | None, n_fft: int, win: int, like: Tensor) -> Tensor | None:
-    """The weights of a frame; None where all are one."""
+    """The weights of a frame; None if all are one."""
     if window is None:
         warnings.warn(
             "A window was not provided. A rectangular window will be applied, which is known to"
@@ -182,7 +182,7 @@ def istft(
     spectra = transpose(input, -1, -2)
     if return_complex:
         frames = transform(spectra, (-1,), norm, True)
-    else:  # the first half says it all
+    else:  # the second half is redundant
         first_half = narrow(spectra, -1, 0, n_fft // 2 + 1)
         frames = half_to_real(first_half, (-1,), n_fft, norm)
     total = n_fft + hop * (input.shape[-1] - 1)
@@ -221,7 +221,7 @@ def _overlapped(
 
 
 def _checked_spectra(input: Tensor, n_fft: int, onesided: bool | None) -> bool:
-    """Whether there is half of each spectrum; RuntimeError for what is no output of `stft`."""
+    """Whether there is half of each spectrum; RuntimeError if it is not an output of `stft`."""
     if not input.is_complex():
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from stft with"

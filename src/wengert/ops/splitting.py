@@ -71,7 +71,7 @@ def narrow(
     *,
     axis: int | None = None,
 ) -> Tensor:
-    """`length` slices of a dimension from `start` on, as a view.
+    """`length` slices of a dimension starting at `start`, as a view.
 
     >>> import wengert
     >>> wengert.narrow(wengert.tensor([1, 2, 3, 4]), 0, 1, 2)
@@ -136,7 +136,7 @@ def unbind(input: Tensor, dim: int = 0, *, axis: int | None = None) -> tuple[Ten
 def split(
     tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
-    """The tensor in parts along a dimension: of one size (the last may be smaller) or of several.
+    """Split along a dimension into parts of one size (the last may be smaller) or of given sizes.
 
     >>> import wengert
     >>> wengert.split(wengert.tensor([1, 2, 3]), 2)
@@ -173,7 +173,7 @@ def _even_sizes(n: int, size: int) -> list[int]:
 def split_with_sizes(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, axis: int | None = None
 ) -> tuple[Tensor, ...]:
-    """The tensor in parts of the given sizes along a dimension.
+    """Split along a dimension into parts of the given sizes.
 
     >>> import wengert
     >>> wengert.split_with_sizes(wengert.tensor([1, 2, 3]), [1, 2])
@@ -207,7 +207,7 @@ def split_with_sizes(
 def chunk(
     input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None
 ) -> tuple[Tensor, ...]:
-    """At most `chunks` parts of one size along a dimension; the last may be smaller.
+    """Split along a dimension into at most `chunks` equal parts; the last may be smaller.
 
     >>> import wengert
     >>> wengert.chunk(wengert.tensor([1, 2, 3]), 2)
@@ -232,7 +232,7 @@ def tensor_split(
     *,
     axis: int | None = None,
 ) -> tuple[Tensor, ...]:
-    """So many parts of nearly one size, or the parts between the given indices.
+    """Split into parts of nearly equal size, or at the given indices.
 
     >>> import wengert
     >>> wengert.tensor_split(wengert.tensor([1, 2, 3]), (1,))
@@ -320,7 +320,7 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 def select_scatter(
     input: Tensor, src: Tensor, dim: int = MISSING, index: int = MISSING, *, axis: int | None = None
 ) -> Tensor:
-    """A copy of the input with `src` in the place of one slice of a dimension.
+    """A copy of the input with one slice of a dimension replaced by `src`.
 
     >>> import wengert
     >>> wengert.select_scatter(wengert.zeros(2, 2), wengert.tensor([1.0, 2.0]), 0, 1)
@@ -346,7 +346,7 @@ def slice_scatter(
     *,
     axis: int | None = None,
 ) -> Tensor:
-    """A copy of the input with `src` in the place of a slice of a dimension.
+    """A copy of the input with a slice of a dimension replaced by `src`.
 
     >>> import wengert
     >>> wengert.slice_scatter(wengert.zeros(3), wengert.tensor([1.0, 2.0]), start=1)
@@ -382,7 +382,7 @@ def _placed(name: str, input: Tensor, src: Tensor, target: Tensor, key: Key) -> 
     name="slice_scatter",
 )
 def with_part(input: Value, src: Value, key: Key) -> Value:
-    """A copy of the input with `src`, which has its shape, in the place of a part."""
+    """A copy of the input with a part replaced by `src`, which has its shape."""
     out = copy_with_gaps(input)
     out[key] = src
     return out
@@ -391,7 +391,7 @@ def with_part(input: Value, src: Value, key: Key) -> Value:
 def unsafe_split(
     input: Tensor, split_size: int, dim: int = 0, *, axis: int | None = None
 ) -> tuple[Tensor, ...]:
-    """`split`; writing to one part is safe here in any case.
+    """`split`; writing to one part is always safe here.
 
     >>> import wengert
     >>> wengert.unsafe_split(wengert.tensor([1, 2, 3]), 2)
@@ -405,7 +405,7 @@ def unsafe_split(
 def unsafe_split_with_sizes(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, axis: int | None = None
 ) -> tuple[Tensor, ...]:
-    """`split_with_sizes`; writing to one part is safe here in any case.
+    """`split_with_sizes`; writing to one part is always safe here.
 
     >>> import wengert
     >>> wengert.unsafe_split_with_sizes(wengert.tensor([1, 2, 3]), [1, 2])
@@ -419,7 +419,7 @@ def unsafe_split_with_sizes(
 def unsafe_chunk(
     input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None
 ) -> tuple[Tensor, ...]:
-    """`chunk`; writing to one part is safe here in any case.
+    """`chunk`; writing to one part is always safe here.
 
     >>> import wengert
     >>> wengert.unsafe_chunk(wengert.tensor([1, 2, 3]), 2)

@@ -144,7 +144,7 @@ def std(
     axis: Dims = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """Standard deviation: the square root of `var`. Its gradient is 0 where it is 0.
+    """Standard deviation: the square root of `var`. Its gradient is 0 at 0.
 
     >>> import wengert
     >>> wengert.std(wengert.tensor([1.0, 3.0, 5.0]))
@@ -201,7 +201,7 @@ def std_mean(
 
 
 def _middle(array: np.ndarray, ignore_nan: bool) -> Any:
-    """The lower median of all elements; nan of none."""
+    """The lower median of all elements; nan if there are none."""
     if not array.size:
         if array.dtype in dtypes.inexact:
             return array.dtype.type(math.nan)
@@ -219,9 +219,9 @@ def _check_ranked(name: str, array: np.ndarray) -> None:
 
 
 def _of_all(b: Batch, out_dim: Any) -> Any:
-    """A median of all elements, by its place in each sample."""
+    """A median of all elements, by its position in each sample."""
     if 0 in b.shape("input"):
-        return one_by_one(b)  # there is no such place
+        return one_by_one(b)  # there is no such position
     rows = as_rows(b, "input")
     return picked("median", rows, out_dim(rows, 1, False), 1, False).values
 
@@ -296,7 +296,7 @@ def nanmedian(
     axis: int | None = None,
     keepdims: bool | None = None,
 ) -> Tensor | ValuesIndices:
-    """The median of what is not nan; along `dim` with its index.
+    """The median, ignoring nan; along `dim` with its index.
 
     >>> import wengert
     >>> wengert.nanmedian(wengert.tensor([4.0, float("nan"), 3.0]))
@@ -348,9 +348,9 @@ def quantile(
     axis: int | None = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """The q-quantiles along `dim`, or of everything; nan where there is a nan.
+    """The q-quantiles along `dim`, or of everything; nan if there is a nan.
 
-    With a 1-D tensor `q` its length comes first in the shape of the result.
+    For a 1-D `q` its length is the first dimension of the result.
 
     >>> import wengert
     >>> wengert.quantile(wengert.tensor([0.0, 1.0, 2.0, 3.0]), 0.5)
@@ -372,7 +372,7 @@ def nanquantile(
     axis: int | None = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """The q-quantiles of what is not nan.
+    """The q-quantiles, ignoring nan.
 
     >>> import wengert
     >>> wengert.nanquantile(wengert.tensor([0.0, float("nan"), 2.0]), 0.5)
@@ -406,7 +406,7 @@ def _quantile(
     else:
         out = lerp(below, above, 0.5) if interpolation == "midpoint" else below
     if dim is not None and len(shape) > 1:
-        # The levels side by side in memory, as PyTorch has them.
+        # The levels are adjacent in memory, as in PyTorch.
         out = contiguous(out.movedim(axis, -1)).movedim(-1, 0)
     out_shape = (
         kept_dims if keepdim else () if dim is None else kept_dims[:axis] + kept_dims[axis + 1 :]
@@ -438,13 +438,13 @@ def _checked_levels(name: str, input: Tensor, q: Any, interpolation: str) -> Ten
 
 
 def _ranks(x: Tensor, levels: Tensor, axis: int, ignore_nan: bool, interpolation: str) -> Tensor:
-    """The rank of each level among the elements along the axis, nan being the largest."""
+    """The rank of each level among the elements along the axis, with nan as the largest."""
     n = x.shape[axis]
     missing = isnan(x)
     if ignore_nan:
         last = (n - 1 - missing.sum(axis, keepdim=True)).clamp_min(0)
         rank = levels * last.to(x.dtype)
-    else:  # where there is a nan it is the answer; sorted, it is the last
+    else:  # a nan is the result, and is sorted last
         rank = where(missing.any(axis, keepdim=True), float(n - 1), levels * (n - 1))
     if interpolation == "nearest":
         rank = rank.round()
@@ -495,7 +495,7 @@ def cov(
 
 
 def _at_least_none(degrees: Any) -> Any:
-    """The degrees of freedom, a number or a tensor: none, and a warning, instead of fewer."""
+    """The degrees of freedom, a number or a tensor, clamped to 0 with a warning."""
     values = memory_of(degrees) if isinstance(degrees, Tensor) else np.asarray(degrees)
     if not (values > 0).all():
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than"

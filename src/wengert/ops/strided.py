@@ -1,9 +1,9 @@
-"""Windows of memory: `as_strided`, and how the history of a view follows from that of its root.
+"""Windows of memory: `as_strided`, and deriving the history of a view from that of its root.
 
-A window says which elements of a tensor's memory a view shows, in bytes from the tensor's
-first element. The derivative works on a copy of that memory: a cotangent is laid out there
-as the tensor is, and read or written through the window. That is right for any strides, and
-for views of another dtype (the real parts of complex numbers).
+A window describes the elements of a tensor's memory that a view covers, in bytes from the
+tensor's first element. The derivative works on a copy of that memory: a cotangent is laid out
+there like the tensor, and read or written through the window. That is correct for any strides,
+and for views of another dtype (the real parts of complex numbers).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from wengert.ops.variadic import record, require_tensor
 
 
 class Window(NamedTuple):
-    """Elements of memory: the first one's place relative to a tensor, shape, strides, dtype."""
+    """Elements of memory: offset from a tensor's first element, shape, strides, dtype."""
 
     offset: int
     shape: tuple[int, ...]
@@ -32,7 +32,7 @@ class Window(NamedTuple):
     dtype: np.dtype[Any]
 
     def extent(self) -> tuple[int, int]:
-        """The first byte and the one after the last."""
+        """The first byte, and one past the last."""
         if 0 in self.shape:
             return self.offset, self.offset
         reach = [s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True)]
@@ -40,12 +40,12 @@ class Window(NamedTuple):
         return low, self.offset + sum(r for r in reach if r > 0) + self.dtype.itemsize
 
     def within(self, other: Window) -> bool:
-        """Whether the memory that another window reaches over is enough for this one."""
+        """Whether this window lies within the extent of another."""
         (low, high), (start, stop) = self.extent(), other.extent()
         return low >= high or (start <= low and high <= stop)
 
     def overlaps(self) -> bool:
-        """Whether two indices may name one element (expanded or unfolded windows)."""
+        """Whether two indices may refer to the same element (expanded or unfolded windows)."""
         if 0 in self.shape:
             return False
         reach = self.dtype.itemsize
@@ -58,24 +58,24 @@ class Window(NamedTuple):
 
 
 def whole(array: np.ndarray) -> Window:
-    """The window that shows all of an array."""
+    """The window over all of an array."""
     return Window(0, array.shape, array.strides, array.dtype)
 
 
 def window_of(view: np.ndarray, root: np.ndarray) -> Window:
-    """What `view` shows, relative to the first element of `root`."""
+    """The window of `view`, relative to the first element of `root`."""
     return Window(_address(view) - _address(root), view.shape, view.strides, view.dtype)
 
 
 def layout_of(tensor: Tensor) -> Window:
-    """The window that shows all of a tensor; inside of vmap that of a sample."""
+    """The window over all of a tensor; inside vmap over one sample."""
     memory, rank = memory_of(tensor), len(shape_of(tensor))
     lead = memory.ndim - rank
     return Window(0, memory.shape[lead:], memory.strides[lead:], memory.dtype)
 
 
 def window_in(root: Tensor, view: Tensor) -> Window:
-    """What a view of a tensor shows, relative to the tensor's first element."""
+    """The window of a view of a tensor, relative to the tensor's first element."""
     offset = _address(memory_of(view)) - _address(memory_of(root))
     return layout_of(view)._replace(offset=offset)
 
@@ -115,7 +115,7 @@ def _copied(layout: Window, window: Window) -> tuple[np.ndarray, np.ndarray, np.
 
 
 def _with_batch(b: Batch, step: int) -> dict[str, Window]:
-    """Both windows of a sample as windows of a batch of samples that are so far apart."""
+    """Both windows of a sample as windows of a batch with that distance between samples."""
     return {
         name: w._replace(shape=(b.size, *w.shape), strides=(step, *w.strides))
         for name, w in b.params.items()
@@ -142,7 +142,7 @@ def _window_batch(b: Batch) -> Value:
     name="as_strided",
 )
 def _window(input: Value, layout: Window, window: Window) -> Value:
-    """The input's memory through a window; as a copy where it is not laid out so (a tangent)."""
+    """The input's memory through a window; copied first if its layout differs (a tangent)."""
     return look(input, window) if whole(input) == layout else _take(input, layout, window)
 
 
@@ -152,7 +152,7 @@ def _window(input: Value, layout: Window, window: Window) -> Value:
     name="as_strided_backward",
 )
 def _spread(g: Value, layout: Window, window: Window) -> Value:
-    """Zeros in the layout of the tensor, with `g` added to what the window shows."""
+    """Zeros in the layout of the tensor, with `g` added to the window."""
     root, copy_window, memory = _copied(layout, window)
     if not window.overlaps():
         copy_window[...] = g
@@ -171,7 +171,7 @@ def _spread(g: Value, layout: Window, window: Window) -> Value:
     g=lambda g, layout, window: _spread(g, layout, window), batch=_apart, name="as_strided"
 )
 def _take(g: Value, layout: Window, window: Window) -> Value:
-    """What the window shows of `g`, laid out as the tensor."""
+    """The window of `g`, laid out like the tensor."""
     root, copy_window, _ = _copied(layout, window)
     root[...] = g
     return copy_window.copy()
@@ -183,7 +183,7 @@ def _take(g: Value, layout: Window, window: Window) -> Value:
     name="as_strided_backward",
 )
 def _erase(g: Value, layout: Window, window: Window) -> Value:
-    """`g`, laid out as the tensor, with zeros where the window is."""
+    """`g`, laid out like the tensor, with the window zeroed."""
     root, copy_window, _ = _copied(layout, window)
     root[...] = g
     copy_window[...] = 0
@@ -191,7 +191,7 @@ def _erase(g: Value, layout: Window, window: Window) -> Value:
 
 
 class CopySlices(Node):
-    """A write to a window of a tensor: edges to the tensor before it, and to what was written."""
+    """A write to a window of a tensor, with edges to the old tensor and to the written value."""
 
     __slots__ = ("layout", "window")
 
@@ -200,7 +200,7 @@ class CopySlices(Node):
     window: Window
 
     def pullback(self, g: Any) -> tuple[Any, ...]:
-        """The gradients of the tensor before the write and of what was written."""
+        """The gradients of the tensor before the write and of the written value."""
         before, written = self.edges
         return (
             None if before is None else _erase(g, self.layout, self.window),
@@ -217,7 +217,7 @@ class CopySlices(Node):
 
 
 def written_window(root: Tensor, view: Tensor, written: Node | None) -> Node:
-    """The history of `root` after a write to `view` whose history is `written`."""
+    """The history of `root` after writing a value with history `written` to `view`."""
     assert mode.site is not None
     node: CopySlices = record(CopySlices, (root._edge, written), shape_of(root), mode.site)
     node.layout, node.window = layout_of(root), window_in(root, view)
@@ -225,7 +225,7 @@ def written_window(root: Tensor, view: Tensor, written: Node | None) -> Node:
 
 
 def shown_window(tensor: Tensor, root: Tensor, view: Tensor) -> Tensor:
-    """The part of a tensor, laid out as `root`, that a view of `root` shows, as a view."""
+    """The part of a tensor, laid out like `root`, covered by a view of `root`; a view."""
     shown: Tensor = _window(tensor, layout_of(root), window_in(root, view))
     return shown
 
@@ -236,7 +236,7 @@ def window_history(view: Tensor, root: Tensor) -> Node | None:
 
 
 def placed_window(part: Tensor, root: Tensor, view: Tensor) -> Tensor:
-    """Zeros laid out as `root`, with `part` where a view of `root` shows its memory."""
+    """Zeros laid out like `root`, with `part` where a view of `root` lies."""
     placed: Tensor = _spread(part, layout_of(root), window_in(root, view))
     return placed
 
@@ -255,8 +255,8 @@ def as_strided(
 ) -> Tensor:
     """A view of the input's memory with the given shape, strides and offset, in elements.
 
-    The offset counts from the start of the memory that the input is itself a view of; None
-    means where the input starts. RuntimeError for a view that would leave that memory.
+    The offset is from the start of the memory underlying the input; None means the start of the
+    input. RuntimeError for a view that would leave that memory.
 
     >>> import wengert
     >>> wengert.as_strided(wengert.tensor([1, 2, 3, 4]), (3, 2), (1, 1))
@@ -281,7 +281,7 @@ def as_strided(
 
 
 def _sample(input: Tensor) -> np.ndarray:
-    """The memory of a tensor; inside of vmap that of the first sample."""
+    """The memory of a tensor; inside vmap of the first sample."""
     memory = memory_of(input)
     batches = memory.ndim - input.ndim
     if 0 in memory.shape[:batches]:
@@ -398,7 +398,7 @@ def _fold_batch(b: Batch) -> Value:
     name="unfold_backward",
 )
 def overlap_add(g: Value, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Value:
-    """The adjoint of unfold: every slice added back to where it was taken from."""
+    """The adjoint of unfold: every slice is added back where it was taken from."""
     if not shape:
         return g.sum()
     out = np.zeros(shape, g.dtype)
@@ -421,7 +421,7 @@ def as_strided_scatter(
     stride: tuple[int, ...],
     storage_offset: int | None = None,
 ) -> Tensor:
-    """A copy of the input with `src` in the place of what `as_strided` would show.
+    """A copy of the input with the elements `as_strided` would select replaced by `src`.
 
     >>> import wengert
     >>> wengert.as_strided_scatter(wengert.zeros(2, 2), wengert.ones(2), (2,), (3,))

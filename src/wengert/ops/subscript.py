@@ -1,4 +1,4 @@
-"""What stands behind `x[key]` and `x[key] = v`, once the key is in NumPy's form.
+"""The operations behind `x[key]` and `x[key] = v`, once the key is in NumPy's form.
 
 `basic` keys hold integers, slices, None and at most one Ellipsis, and give views. `index`
 keys hold full slices and arrays of integers or booleans, and give copies; the positions of
@@ -49,11 +49,11 @@ class Deferred:
 
 
 class Slices(Deferred):
-    """The cotangents of parts of one tensor, on their way to its node: zeros elsewhere.
+    """The summed cotangents of slices of one tensor, in flight to its node: zeros elsewhere.
 
-    A loop over `x[:, t]` would otherwise make and add an array of the size of `x` per step.
-    The first addition makes one array, which nobody else has seen, and all later ones write
-    to it; the walk takes it out when it comes to the node.
+    A loop over `x[:, t]` would otherwise allocate and add an array of the size of `x` per step.
+    The first addition allocates one array, not shared with anyone, and all later ones write
+    to it; the walk takes it out when it reaches the node.
     """
 
     __slots__ = ("_array", "_g", "_key", "_shape")
@@ -91,7 +91,7 @@ class Slices(Deferred):
 
 
 def slice_vjp(g: Any, shape: tuple[int, ...], key: Key) -> Any:
-    """The cotangent of a tensor of which a basic key took a part."""
+    """The cotangent of a tensor indexed with a basic key."""
     return basic_adjoint(g, shape, key) if isinstance(g, Tensor) else Slices(g, shape, key)
 
 
@@ -107,7 +107,7 @@ def _of_batch(key: Key) -> Key:
     name="__getitem__",
 )
 def basic(input: Value, key: Key) -> Value:
-    """The part of the input's memory that a basic key names."""
+    """The view selected by a basic key."""
     return input[key]
 
 
@@ -124,9 +124,9 @@ def basic_adjoint(g: Value, shape: tuple[int, ...], key: Key) -> Value:
 
 
 def _batch_place(key: Key) -> int:
-    """Where NumPy puts the batch in the result of a key that a full slice precedes.
+    """Where NumPy puts the batch in the result of a key with a full slice prepended.
 
-    Behind the dimensions of the indices, if a slice stands between these.
+    After the dimensions of the indices, if a slice separates them.
     """
     items = [k for k, item in enumerate(key) if not isinstance(item, slice)]
     if items[-1] - items[0] == len(items) - 1:
@@ -167,10 +167,10 @@ def index(input: Value, key: Key) -> Value:
 
 
 def _outlines(input: np.ndarray, key: Key, shape: Shape) -> tuple[layout.Outline, ...]:
-    """What decides how picked elements lie: the dimensions that no index takes, then the indices.
+    """What determines the layout of picked elements: first unindexed dimensions, then the indices.
 
-    As the result has them: the dimensions of the indices stand where the first index does, or
-    first of all where slices part them.
+    In the order of the result: the dimensions of the indices replace the first index, or come
+    first if slices separate the indices.
     """
     indexed = [k for k, item in enumerate(key) if not isinstance(item, slice)]
     lead = indexed[0] if indexed[-1] - indexed[0] == len(indexed) - 1 else 0
@@ -188,7 +188,7 @@ def _outlines(input: np.ndarray, key: Key, shape: Shape) -> tuple[layout.Outline
 
 
 def in_torchs_words(error: IndexError) -> IndexError:
-    """NumPy's message with PyTorch's nouns."""
+    """NumPy's message in PyTorch's terms."""
     text = str(error).replace("for axis", "for dimension")
     return IndexError(text.replace("indexing arrays", "indexing tensors"))
 
@@ -262,7 +262,7 @@ def write_at(array: np.ndarray, values: np.ndarray, key: Key, accumulate: bool =
 
 
 def broadcasts(shape: Shape, to: Shape) -> bool:
-    """Whether values of a shape can be written where one of another shape is."""
+    """Whether values of a shape can be broadcast to a target shape."""
     try:
         return np.broadcast_shapes(shape, to) == to
     except ValueError:
@@ -270,7 +270,7 @@ def broadcasts(shape: Shape, to: Shape) -> bool:
 
 
 def value_mismatch(values: Shape, shape: Shape) -> RuntimeError:
-    """The exception for values that cannot be."""
+    """The exception for values that cannot be broadcast to the target."""
     return RuntimeError(
         f"shape mismatch: value tensor of shape {list(values)} cannot be broadcast to"
         f" indexing result of shape {list(shape)}"

@@ -49,8 +49,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sums of products over pairs of dimensions: a list for each tensor, or a number of them.
 
-    `dims=n` pairs the last n dimensions of `a` with the first n of `b`. A pair in which one
-    size is 1 is summed over the other's.
+    `dims=n` pairs the last n dimensions of `a` with the first n of `b`. If one size
+    of a pair is 1, it is broadcast.
 
     >>> import wengert
     >>> wengert.tensordot(wengert.ones(2, 3), wengert.ones(3, 2), dims=1)
@@ -113,7 +113,7 @@ def _paired(a: np.ndarray, b: np.ndarray, dims: Any) -> tuple[list[int], list[in
 
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Kronecker product: `other`, scaled by each element of `input` and laid out in its place.
+    """Kronecker product: each element of `input` replaced by the product of it and `other`.
 
     >>> import wengert
     >>> wengert.kron(wengert.tensor([1.0, 10.0]), wengert.tensor([1.0, 2.0]))

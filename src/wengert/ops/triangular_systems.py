@@ -46,7 +46,7 @@ def solve_triangular(
 ) -> Tensor:
     """X of A @ X = B, or of X @ A = B without `left`, for triangular A.
 
-    What stands in the other triangle is not read, nor is the diagonal with `unitriangular`.
+    The other triangle is not read, nor is the diagonal with `unitriangular`.
 
     >>> import wengert
     >>> A = wengert.tensor([[2.0, 0.0], [1.0, 4.0]])
@@ -63,7 +63,7 @@ def solve_triangular(
 
 
 def _checked(name: str, A: Tensor, B: Tensor, left: bool = True) -> tuple[Tensor, Tensor]:
-    """Both with the leading dimensions that they broadcast to."""
+    """Both, broadcast to common leading dimensions."""
     check_square(name, A)
     check_matrix(name, B, "B")
     check_same_dtype(name, A, B)

@@ -1,11 +1,11 @@
 """Operations that take a list of tensors, and those that return several.
 
-Both are linear and their nodes keep no array, only sizes. `apply` is written here once
-instead of being generated: the work for each tensor of the list outweighs the call.
+Both are linear and their nodes save no arrays, only sizes. `apply` is written here once
+instead of being generated: the work per tensor of the list outweighs the call overhead.
 
-An operation with several outputs records one node for the whole and a small one for each
-output. What arrives at the outputs meets in a `Partial`, so that the whole computes its
-input's gradient once, however many outputs there are.
+An operation with several outputs records one node for the operation and a small one for each
+output. Cotangents of the outputs are collected in a `Partial`, so that the operation computes
+its input's gradient once, however many outputs there are.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Edges = tuple[Node | None, ...]
 
 
 def record(kind: type[Any], edges: Edges, shape: tuple[int, ...], site: Site) -> Any:
-    """A fresh node of the caller's line. The caller fills in the slots of its kind."""
+    """A fresh node at the caller's line. The caller fills in the slots of its kind."""
     node = new(kind)
     node.code, node.lasti = caller(getframe(1))
     node.seq, node.site, node.state = tick(), site, None
@@ -59,7 +59,7 @@ class ListNode(Node):
     rule: Callable[[Any, int, Any], Any]
 
     def pullback(self, g: Any) -> tuple[Any, ...]:
-        """The gradients of the inputs that want one, None for the others."""
+        """The gradients of the inputs that need one, None for the others."""
         rule, kept = self.rule, self.kept
         return tuple([None if e is None else rule(g, k, kept) for k, e in enumerate(self.edges)])
 
@@ -70,7 +70,7 @@ class ListNode(Node):
 
 
 class ListOp:
-    """What is known about an operation on a list of tensors."""
+    """The description of an operation on a list of tensors."""
 
     def __init__(
         self, forward: Callable[..., Any], kind: type[Any], batch: Callable[..., Any] | None
@@ -88,7 +88,7 @@ def of_list(
     """Declare a linear operation on a list of tensors.
 
     The decorated forward takes a list of arrays of one dtype and parameters, and returns the
-    output and what the rule is to know (of shapes only). `rule(g, k, known)` is the gradient of
+    output and the data its rule needs (shapes only). `rule(g, k, known)` is the gradient of
     the k-th input. `batch(rank, *params)` gives the parameters for inputs of that rank with a
     batch as their first dimension; without it batches are computed one by one.
     """
@@ -131,9 +131,9 @@ def of_list(
 def unwrapped(name: str, inputs: Any) -> tuple[list[Array] | None, Edges | list[Any] | None]:
     """The arrays of a list's tensors in one dtype, and their edges; None where none is a Tensor.
 
-    Where one is sparse, there are no arrays.
+    If one is sparse, there are no arrays.
 
-    Where one is a tracer, a list of the inputs in one dtype takes the place of the edges.
+    Where one is a tracer, a list of the inputs in one dtype is returned instead of the edges.
     """
     if type(inputs) is not list and type(inputs) is not tuple:
         inputs = as_sequence(name, inputs)
@@ -183,7 +183,7 @@ def _in_one_dtype(inputs: Sequence[Any], arrays: list[Array], to: np.dtype[Any])
 
 
 class Partial:
-    """The cotangents of some outputs of a node, on their way to it."""
+    """The cotangents of some outputs of a node, in flight to it."""
 
     __slots__ = ("parts",)
 
@@ -191,7 +191,7 @@ class Partial:
         self.parts = {index: g}
 
     def __add__(self, other: Partial) -> Partial:
-        # In place: a walk brings each output's cotangent once, and nobody else holds this.
+        # In place: a walk delivers each output's cotangent once, and nothing else refers to this.
         self.parts |= other.parts
         return self
 
@@ -239,7 +239,7 @@ class SeveralNode(Node):
 
 
 class SeveralOp:
-    """What is known about an operation with several outputs."""
+    """The description of an operation with several outputs."""
 
     def __init__(
         self,
@@ -259,7 +259,7 @@ def with_outputs(
     """Declare a linear operation whose several outputs are views of its input.
 
     The decorated forward takes an array and parameters, and returns the outputs and what the
-    rule is to know. `rule(gs, known)` is the input's gradient from a cotangent per output.
+    data its rule needs. `rule(gs, known)` is the input's gradient from a cotangent per output.
     """
 
     def declare(forward: Callable[..., tuple[list[Array], Any]]) -> Callable[..., Any]:

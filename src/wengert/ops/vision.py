@@ -1,4 +1,4 @@
-"""Images: pixel and channel shuffling, sliding blocks, and sampling along a grid."""
+"""Images: pixel and channel shuffling, and sliding blocks."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _summed_blocks(
 
 
 def _pairs(name: str, *arguments: tuple[str, Any, int]) -> list[Shape]:
-    """Arguments (name, value, least value) as two integers each; first the types are looked at."""
+    """Arguments (name, value, minimum) as two integers each; types are checked first."""
     pairs = [(what, typed_ints(name, what, value), least) for what, value, least in arguments]
     for (what, pair, least), (_, value, _) in zip(pairs, arguments, strict=True):
         if isinstance(value, tuple | list) and len(pair) != 2:

@@ -1,4 +1,4 @@
-"""Zeros in derivatives: everywhere, in place of a missing tangent, or behind a mask; and ones."""
+"""Zeros in derivatives: constant rules, missing tangents and masks; and ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from wengert.ops.shape import padded
     g=lambda g: no_slope(g), batch=leading, name="zeros_like", scalar=lambda g: g.dtype.type(0)
 )
 def no_slope(g: Value) -> Value:
-    """The gradient of what is constant in pieces: zeros."""
+    """The gradient of a piecewise constant function: zeros."""
     return np.zeros_like(g)
 
 
 def or_zeros(tangent: Value | None, like: Value) -> Value:
-    """A tangent; zeros for that of an input which has none."""
+    """A tangent, or zeros if an input has none."""
     return no_slope(like) if tangent is None else tangent
 
 
@@ -55,7 +55,7 @@ def aligned(b: Batch) -> Value:
 def keep(input: Value, mask: Value) -> Value:
     """`input` where the mask, which broadcasts to its shape, is true; zero elsewhere.
 
-    Unlike a product with the mask, NaN and infinity do not get through.
+    Unlike a product with the mask, it blocks NaN and infinity.
     """
     return kept(input, mask, where=True)
 

@@ -2,7 +2,7 @@
 
 An optimizer reads the `.grad` of its parameters and writes to their arrays, in place.
 `optimizer.py` keeps groups, state and hooks; `_stepping.py` runs a step; each optimizer's module
-has its options and its `_rule`, whose formula, of `wengert.kernels.optim`, updates a group in one
+has its options and its `_rule`, whose formula in `wengert.kernels.optim` updates a group in one
 pass. Schedulers (`_scheduler.py`, `lr_scheduler.py`) set the learning rates of groups.
 Read `_stepping.py` first, then `adam.py`.
 """

@@ -24,17 +24,17 @@ from wengert.optim.optimizer import Group
 
 
 class Adafactor(Stepping):
-    """Steps scaled by averages of squares that matrices keep by row and column only.
+    """Steps scaled by averages of squares, stored per row and column for matrices.
 
     The learning rate is relative to the size of a parameter (Shazeer and Stern, 2018).
 
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
         lr: the largest relative learning rate.
-        beta2_decay: the power of the step number by which averages move.
-        eps: the least variance (by default that of the dtype), and the least size of a parameter.
+        beta2_decay: the exponent of the step number in the decay of averages.
+        eps: the smallest variance (by default that of the dtype), and the smallest parameter scale.
         d: the largest root mean square of an update.
-        weight_decay: how much weights decay, apart from the gradient.
+        weight_decay: decoupled weight decay.
         foreach: accepted and without effect.
         maximize: ascend instead.
 
@@ -107,7 +107,7 @@ class Adafactor(Stepping):
         return update
 
     def _begin(self, p: Tensor, g: np.ndarray) -> dict[str, Any]:
-        """The state of a parameter; of a matrix a row and a column of variances."""
+        """The state of a parameter; for a matrix a row and a column of variances."""
         state = self.state[p]
         if not state:
             state["step"] = scalar(0)
@@ -120,7 +120,7 @@ class Adafactor(Stepping):
 
 
 def _variance(state: dict[str, Any], g: np.ndarray, weight: float, tiny: float) -> np.ndarray:
-    """The squares of gradients to expect, from averages that are moved towards these."""
+    """The expected squared gradients, from averages updated with the current ones."""
     square = g * g
     if g.ndim < 2:
         move_towards(state["variance"]._array, square, weight)
@@ -130,7 +130,7 @@ def _variance(state: dict[str, Any], g: np.ndarray, weight: float, tiny: float) 
     move_towards(column, square.mean(axis=-2, keepdims=True), weight)
     estimate: np.ndarray = row * column
     mean = row.mean(axis=-2, keepdims=True)
-    mean[np.isinf(mean)] = np.nan  # quotients of 0 would become the longest steps there are
+    mean[np.isinf(mean)] = np.nan  # division by 0 would give the largest steps of all
     estimate /= np.maximum(mean, tiny)
     return estimate
 

@@ -1,4 +1,4 @@
-"""Schedulers of schedulers: one after the other, or all at once."""
+"""Combined schedulers: one after another, or all at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wengert.optim.optimizer import Optimizer
 
 
 class _Several(LRScheduler):
-    """What the two have in common: the checks, and the states of all in a list."""
+    """Base class of both: checks, and a list of all states."""
 
     _schedulers: Sequence[LRScheduler]
 
@@ -36,13 +36,13 @@ class _Several(LRScheduler):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of the schedulers their states."""
+        """Return everything except the optimizer, with the states of the schedulers."""
         state = super().state_dict()
         state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict()` returned."""
+        """Restore a state returned by `state_dict()`."""
         state = dict(state_dict)
         for scheduler, saved in zip(self._schedulers, state.pop("_schedulers"), strict=True):
             scheduler.load_state_dict(saved)
@@ -50,13 +50,13 @@ class _Several(LRScheduler):
 
 
 class SequentialLR(_Several):
-    """One scheduler after the other; each begins at its milestone.
+    """Runs schedulers one after another; each begins at its milestone.
 
     Args:
         optimizer: that of all schedulers.
         schedulers: in their order.
         milestones: the epochs at which those after the first begin.
-        last_epoch: -1, or the last epoch of a training that is resumed.
+        last_epoch: -1, or the last epoch when resuming training.
 
     >>> import wengert
     >>> from wengert.optim.lr_scheduler import ConstantLR, ExponentialLR, SequentialLR
@@ -95,7 +95,7 @@ class SequentialLR(_Several):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        # Each scheduler set learning rates when it was made: begin anew, with the first alone.
+        # Each scheduler set learning rates when created: start over with the first alone.
         for group in optimizer.param_groups:
             set_option(group, "lr", group["initial_lr"])
         self.recursive_undo()
@@ -104,7 +104,7 @@ class SequentialLR(_Several):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Take back an epoch of all schedulers, and of those in them."""
+        """Undo an epoch of all schedulers, including nested ones."""
         within = self if sched is None else sched
         if hasattr(within, "_schedulers"):
             for scheduler in within._schedulers:
@@ -125,7 +125,7 @@ class SequentialLR(_Several):
 
 
 class ChainedScheduler(_Several):
-    """All schedulers at each step, so that their factors multiply.
+    """Applies all schedulers at each step, so that their factors multiply.
 
     Args:
         schedulers: of one optimizer.

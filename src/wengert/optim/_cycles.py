@@ -1,4 +1,4 @@
-"""Learning rates that go up and down, and momenta that go the other way."""
+"""Cyclic learning rates, with momenta moving in the opposite direction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Cycling(LRScheduler):
     use_beta1: bool
 
     def _prepare_momenta(self, base: Any, largest: Any, last_epoch: int) -> None:
-        """Keep the bounds of the momenta, and begin at the largest."""
+        """Store the bounds of the momenta, and start at the upper one."""
         optimizer = self.optimizer
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError(
@@ -46,20 +46,20 @@ class CyclicLR(_Cycling):
     """The learning rate goes up and down between two bounds (Smith, 2015).
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer to schedule.
         base_lr: the lower bound, for all groups or for each.
         max_lr: the upper bound, as well.
-        step_size_up: how many steps it goes up.
-        step_size_down: how many it goes down; None is as many.
+        step_size_up: the number of increasing steps.
+        step_size_down: the number of decreasing steps; None means the same.
         mode: ``"triangular"``; ``"triangular2"`` halves the height in each cycle;
             ``"exp_range"`` multiplies it by `gamma` in each step.
         gamma: see `mode`.
-        scale_fn: a function for the factor of the height, in the place of `mode`.
+        scale_fn: a function that scales the height, instead of `mode`.
         scale_mode: whether that is a function of the ``"cycle"`` or of the ``"iterations"``.
-        cycle_momentum: whether momenta go the other way.
+        cycle_momentum: cycle momenta in the opposite direction.
         base_momentum: their lower bound.
         max_momentum: their upper bound.
-        last_epoch: -1, or the last step of a training that is resumed.
+        last_epoch: -1, or the last step when resuming training.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], momentum=0.9)
@@ -113,7 +113,7 @@ class CyclicLR(_Cycling):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """What the height is multiplied by in a cycle, or at a step."""
+        """The scale of the height in a cycle, or at a step."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -139,7 +139,7 @@ class CyclicLR(_Cycling):
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of a callable object its attributes, no functions."""
+        """Return everything except the optimizer; attributes of callable objects, no functions."""
         state = super().state_dict()
         custom = self._scale_fn_custom
         plain = custom is None or isinstance(custom, types.FunctionType)
@@ -147,7 +147,7 @@ class CyclicLR(_Cycling):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict()` returned."""
+        """Restore a state returned by `state_dict()`."""
         state = dict(state_dict)
         attributes = state.pop("_scale_fn_custom")
         if attributes is not None and self._scale_fn_custom is not None:
@@ -161,20 +161,20 @@ class OneCycleLR(_Cycling):
     The number of steps is `total_steps`, or `epochs` times `steps_per_epoch`.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer to schedule.
         max_lr: the largest learning rate, for all groups or for each.
-        total_steps: how many steps there are.
-        epochs: how many epochs.
-        steps_per_epoch: how many steps in each.
-        pct_start: the share of the steps that go up.
+        total_steps: the number of steps.
+        epochs: the number of epochs.
+        steps_per_epoch: the number of steps per epoch.
+        pct_start: the fraction of increasing steps.
         anneal_strategy: ``"cos"`` or ``"linear"``.
-        cycle_momentum: whether momenta go the other way.
+        cycle_momentum: cycle momenta in the opposite direction.
         base_momentum: their lower bound, for all groups or for each.
         max_momentum: their upper bound, as well.
-        div_factor: how far below the largest rate it begins.
-        final_div_factor: how far below that it ends.
-        three_phase: down to where it began in as many steps as up, and only then to the end.
-        last_epoch: -1, or the last step of a training that is resumed.
+        div_factor: the largest rate divided by the initial one.
+        final_div_factor: the initial rate divided by the final one.
+        three_phase: return to the initial rate in as many steps as up, then go to the final one.
+        last_epoch: -1, or the last step when resuming training.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], momentum=0.9)
@@ -247,7 +247,7 @@ class OneCycleLR(_Cycling):
         return rates
 
     def _interpolate(self, group: Group, phase: dict[str, Any], what: str, share: float) -> Any:
-        """The value at a share of the way through a phase."""
+        """The value at a fraction of a phase."""
         start, end = group[phase[f"start_{what}"]], group[phase[f"end_{what}"]]
         if self._anneal_func_type == "linear":
             return (end - start) * share + start
@@ -267,7 +267,7 @@ def _count_steps(total: int | None, epochs: int | None, per_epoch: int | None) -
 
 
 def _phases(rise: float, total: int, three: bool) -> list[dict[str, Any]]:
-    """From which option of a group to which it goes, and until when."""
+    """The start and end options of each phase, and when it ends."""
     ends = [rise - 1, total - 1]
     rates = ["initial_lr", "max_lr", "min_lr"]
     momenta = ["max_momentum", "base_momentum", "max_momentum"]
@@ -291,11 +291,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """The learning rate falls along a cosine, again and again (Loshchilov and Hutter, 2016).
 
     Args:
-        optimizer: whose learning rates are set.
-        T_0: how many epochs the first fall takes.
-        T_mult: how many times longer each is than that before it.
-        eta_min: the least learning rate.
-        last_epoch: -1, or the last epoch of a training that is resumed.
+        optimizer: the optimizer to schedule.
+        T_0: the number of epochs of the first cycle.
+        T_mult: the factor by which each cycle is longer than the previous one.
+        eta_min: the smallest learning rate.
+        last_epoch: -1, or the last epoch when resuming training.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
@@ -356,7 +356,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self._get_lr_called_within_step = False
 
     def _go_to(self, epoch: float) -> None:
-        """Find the fall that an epoch is in, and the epochs since it began."""
+        """Find the cycle an epoch is in, and the epochs since its start."""
         if epoch < self.T_0:
             self.T_i, self.T_cur = self.T_0, epoch
         elif self.T_mult == 1:

@@ -16,19 +16,19 @@ from wengert.optim.optimizer import Group
 
 
 class Muon(Stepping):
-    """Momentum made orthogonal, for the matrices of hidden layers (Jordan, 2024).
+    """Orthogonalised momentum, for the matrices of hidden layers (Jordan, 2024).
 
-    Other parameters, such as biases and embeddings, want another optimizer.
+    Use another optimizer for other parameters, such as biases and embeddings.
 
     Args:
         params: matrices, pairs of name and matrix, or dictionaries of groups.
         lr: the learning rate.
-        weight_decay: how much weights decay, apart from the gradient.
-        momentum: how much the average of the gradients keeps.
+        weight_decay: decoupled weight decay.
+        momentum: the decay of the average of gradients.
         nesterov: look ahead along the average.
         ns_coefficients: of the polynomial that each iteration applies to the singular values.
-        eps: the least norm that the momentum is divided by.
-        ns_steps: how many iterations.
+        eps: the smallest norm to divide the momentum by.
+        ns_steps: the number of iterations.
         adjust_lr_fn: how the learning rate depends on the shape: ``"original"`` (as None), or
             ``"match_rms_adamw"`` for steps of the size of those of AdamW.
 
@@ -109,7 +109,7 @@ class Muon(Stepping):
 
 
 def _size(adjustment: str | None, rows: int, columns: int) -> float:
-    """What the learning rate of a matrix is multiplied by."""
+    """The factor of the learning rate of a matrix."""
     if adjustment == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
     return math.sqrt(max(1, rows / columns))
@@ -118,9 +118,9 @@ def _size(adjustment: str | None, rows: int, columns: int) -> float:
 def _orthogonal(
     matrix: np.ndarray, coefficients: tuple[float, float, float], steps: int, eps: float
 ) -> np.ndarray:
-    """A matrix of the same singular vectors, with singular values near 1, by Newton-Schulz.
+    """A matrix with the same singular vectors and singular values near 1, by Newton-Schulz.
 
-    Every product is rounded to bfloat16: that is what the rates of others were found with.
+    Every product is rounded to bfloat16, with which published learning rates were tuned.
     """
     if steps >= 100:
         raise ValueError(

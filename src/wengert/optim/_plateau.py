@@ -1,4 +1,4 @@
-"""A learning rate that falls where a metric stops improving."""
+"""A learning rate that is reduced when a metric stops improving."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from wengert.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The learning rate times `factor` where a metric has not improved for `patience` epochs.
+    """Multiplies the learning rate by `factor` when a metric stops improving for `patience` epochs.
 
     Args:
-        optimizer: whose learning rates are set.
-        mode: ``"min"`` where less is better, ``"max"`` where more is.
-        factor: what the learning rate is multiplied by.
-        patience: how many epochs without improvement are let pass.
-        threshold: how much is an improvement.
-        threshold_mode: ``"rel"`` measures it against the best value, ``"abs"`` as it is.
-        cooldown: how many epochs after a reduction are not counted.
-        min_lr: the least learning rate, for all groups or for each.
-        eps: a smaller change of the learning rate is not made.
+        optimizer: the optimizer to schedule.
+        mode: ``"min"`` if lower is better, ``"max"`` if higher is.
+        factor: the factor of the learning rate.
+        patience: the number of epochs without improvement to wait.
+        threshold: the smallest improvement that counts.
+        threshold_mode: ``"rel"`` for relative to the best value, ``"abs"`` for absolute.
+        cooldown: the number of epochs after a reduction that do not count.
+        min_lr: the smallest learning rate, for all groups or for each.
+        eps: the smallest change of the learning rate that is applied.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
@@ -71,7 +71,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = self.num_bad_epochs = 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Take note of an epoch's metric, and reduce the learning rates if it is time to."""
+        """Record an epoch's metric, and reduce the learning rates if due."""
         current = float(metrics)
         if epoch is None:
             self.last_epoch += 1

@@ -1,4 +1,4 @@
-"""The base of the schedulers, and how they read and set the options of groups."""
+"""The base class of schedulers, and helpers to read and set options of groups."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from wengert.optim.optimizer import Optimizer
 
 
 class LRScheduler:
-    """The base of all schedulers: `step()` sets the learning rates that `get_lr()` computes.
+    """Base class of all schedulers: `step()` sets the learning rates that `get_lr()` computes.
 
     Args:
-        optimizer: whose learning rates are set.
-        last_epoch: -1, or the last epoch of a training that is resumed.
+        optimizer: the optimizer to schedule.
+        last_epoch: -1, or the last epoch when resuming training.
 
     >>> import wengert
     >>> from wengert.optim.lr_scheduler import LRScheduler
@@ -57,19 +57,19 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
+        """Return everything except the optimizer."""
         return {k: v for k, v in self.__dict__.items() if k != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict()` returned."""
+        """Restore a state returned by `state_dict()`."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
-        """The learning rates that the last `step()` set, by group."""
+        """Return the learning rates set by the last `step()`, by group."""
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """The next learning rates, by group; for subclasses to define."""
+        """Return the next learning rates, by group; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
 
     def step(self, epoch: int | None = None) -> None:
@@ -131,7 +131,7 @@ class LRScheduler:
             )
 
     def _scaled(self, factor: float) -> list[Any]:
-        """The present learning rates times a factor."""
+        """The current learning rates times a factor."""
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
 
@@ -162,7 +162,7 @@ def rates_of(optimizer: Optimizer) -> list[Any]:
 
 
 def set_option(group: dict[str, Any], name: str, value: Any) -> None:
-    """Set an option of a group; one that is a tensor keeps its identity."""
+    """Set an option of a group; a tensor option keeps its identity."""
     old = group[name]
     if isinstance(old, Tensor):
         old._array[...] = value._array.item() if isinstance(value, Tensor) else value

@@ -1,4 +1,4 @@
-"""What optimizers share: the loop of a step, their state, and checks of their options."""
+"""Shared parts of optimizers: the loop of a step, state, and checks of options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Numbers = dict[str, float]
 Prepare = Callable[[Tensor], tuple[State, Numbers]]
 Update = Callable[[Tensor, np.ndarray, np.ndarray], None]
 
-# Values of options that a saved state lacks because it is older than they are.
+# Defaults of options missing from older saved states.
 _BEFORE: dict[str, Any] = {
     "amsgrad": False,
     "capturable": False,
@@ -55,8 +55,8 @@ class Stepping(Optimizer):
         """Update the parameters from their gradients, in place.
 
         Args:
-            closure: computes the loss (and its gradients) anew; called first where given, and
-                what it returns is the result.
+            closure: recomputes the loss (and its gradients); called first if given, and its
+                result is returned.
         """
         loss = None
         if closure is not None:
@@ -111,7 +111,7 @@ class Stepping(Optimizer):
         )
 
     def _rule(self, group: Group) -> Any:
-        """A function that changes the array of a parameter, and its state, by one step.
+        """Return a function that updates a parameter's array and state by one step.
 
         Its arguments are the parameter, its array, and that of its gradient.
         """
@@ -227,7 +227,7 @@ def zero_state(p: np.ndarray) -> Tensor:
 
 
 def number(value: Any) -> Any:
-    """An option that may be a tensor of one element, as a number."""
+    """An option, which may be a tensor of one element, as a number."""
     return value._array.item() if isinstance(value, Tensor) else value
 
 

@@ -19,8 +19,8 @@ class Adadelta(Elementwise):
 
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
-        lr: what the steps are multiplied by.
-        rho: how much the averages of squares keep.
+        lr: the factor of the steps.
+        rho: the decay of the averages of squares.
         eps: added under both roots.
         weight_decay: L2 penalty.
         foreach: accepted and without effect, as is `capturable`.

@@ -30,9 +30,9 @@ class Adagrad(Elementwise):
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
         lr: the learning rate.
-        lr_decay: how fast the learning rate falls with the steps.
+        lr_decay: the decay of the learning rate per step.
         weight_decay: L2 penalty.
-        initial_accumulator_value: where the sum of squares begins.
+        initial_accumulator_value: the initial sum of squares.
         eps: added to the denominator.
         foreach: accepted and without effect, as is `fused`.
         maximize: ascend instead.
@@ -73,7 +73,7 @@ class Adagrad(Elementwise):
                 self._begin(p)
 
     def _begin(self, p: Tensor) -> State:
-        """The state of a parameter, made where there is none."""
+        """The state of a parameter, created if missing."""
         state = self.state[p]
         if not state:
             total = np.empty_like(p._array)

@@ -24,7 +24,7 @@ class Adam(Elementwise):
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
         lr: the learning rate.
-        betas: how much the averages of gradients and of their squares keep.
+        betas: the decay rates of the averages of gradients and of their squares.
         eps: added to the denominator.
         weight_decay: L2 penalty.
         amsgrad: divide by the largest average of squares so far.
@@ -33,7 +33,7 @@ class Adam(Elementwise):
         capturable: see `foreach`.
         differentiable: not offered.
         fused: see `foreach`.
-        decoupled_weight_decay: decay weights apart from the gradient, as AdamW.
+        decoupled_weight_decay: decouple weight decay from the gradient, as AdamW.
 
     >>> import wengert
     >>> w = wengert.ones(2, requires_grad=True)
@@ -101,7 +101,7 @@ class Adam(Elementwise):
 def _check_tensors(
     lr: Any, betas: tuple[Any, Any], *, capturable: bool, foreach: bool | None
 ) -> None:
-    """Raise ValueError for options that are tensors where none can be."""
+    """Raise ValueError for tensor options where they are not allowed."""
     several = foreach and not capturable
     if several and isinstance(lr, Tensor):
         raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")

@@ -16,13 +16,13 @@ from wengert.optim.optimizer import Group
 
 
 class Adamax(Elementwise):
-    """Adam with the largest recent gradient in the place of the squares (Kingma and Ba, 2014).
+    """Adam with a running maximum instead of the squares (Kingma and Ba, 2014).
 
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
         lr: the learning rate.
-        betas: how much the average of gradients and the running maximum keep.
-        eps: added to the size of each gradient.
+        betas: the decay rates of the average of gradients and of the running maximum.
+        eps: added to the magnitude of each gradient.
         weight_decay: L2 penalty.
         foreach: accepted and without effect, as is `capturable`.
         maximize: ascend instead.

@@ -8,7 +8,7 @@ from wengert.optim.adam import Adam
 
 
 class AdamW(Adam):
-    """Adam with weight decay apart from the gradient (Loshchilov and Hutter, 2017).
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2017).
 
     Args are those of `Adam`.
 

@@ -27,9 +27,9 @@ class ASGD(Elementwise):
 
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
-        lr: the learning rate at the beginning.
-        lambd: how much the parameters decay, and how fast the learning rate falls.
-        alpha: the power by which the learning rate falls.
+        lr: the initial learning rate.
+        lambd: the decay of the parameters and of the learning rate.
+        alpha: the exponent of the learning rate's decay.
         t0: the step from which parameters are averaged.
         weight_decay: L2 penalty.
         foreach: accepted and without effect, as is `capturable`.
@@ -77,7 +77,7 @@ class ASGD(Elementwise):
             step = advance(state)
             rate, weight = (state[name]._array for name in ("eta", "mu"))
             eta, mu = float(rate), float(weight)
-            # Rounded as numbers of state are, also where loading has taken these to float64.
+            # Rounded like numbers of the state, even if loading has converted those to float64.
             rate[...] = scalar(lr / (1 + lambd * lr * step) ** alpha)._array
             weight[...] = scalar(1 / max(1, step - t0))._array
             return state, {"eta": eta, "shrink": 1 - lambd * eta, "mu": mu, "decay": decay}

@@ -17,24 +17,24 @@ from wengert.optim._stepping import State, number, valid_defaults
 from wengert.optim.optimizer import Optimizer
 
 # The strong Wolfe conditions.
-_DECREASE = 1e-4  # sufficient decrease: at least this share of what the slope predicts
-_FLATTER = 0.9  # curvature: the slope at the end is at most this share of the first one
+_DECREASE = 1e-4  # sufficient decrease: at least this fraction of the predicted one
+_FLATTER = 0.9  # curvature: the final slope is at most this fraction of the initial one
 
 
 class LBFGS(Optimizer):
-    """Limited-memory BFGS: steps by an inverse Hessian told from the last gradients.
+    """Limited-memory BFGS: steps with an inverse Hessian estimated from recent gradients.
 
-    All parameters are one group, and are moved as one vector. `step` calls its closure, which
-    clears the gradients, computes the loss and its gradients, and returns the loss, many times.
+    All parameters form one group and are updated as one vector. `step` repeatedly calls its
+    closure, which clears the gradients, computes the loss and its gradients, and returns the loss.
 
     Args:
         params: tensors, or pairs of name and tensor.
-        lr: the length of steps, or where the line search begins.
-        max_iter: how many iterations a call of `step` makes at most.
-        max_eval: how often it calls the closure at most; None is 1.25 times `max_iter`.
+        lr: the step length, or the initial step of the line search.
+        max_iter: the maximum number of iterations per `step`.
+        max_eval: the maximum number of closure calls; None means 1.25 times `max_iter`.
         tolerance_grad: the largest element of the gradient at which to stop.
         tolerance_change: the change of loss and parameters at which to stop.
-        history_size: how many gradients are kept.
+        history_size: the number of gradients stored.
         line_search_fn: None, or ``"strong_wolfe"``.
 
     >>> import wengert
@@ -129,7 +129,7 @@ class LBFGS(Optimizer):
 
 
 class _Vector:
-    """The parameters as one vector of reals, and the function that is minimised."""
+    """The parameters as one real vector, and the function to minimise."""
 
     def __init__(self, params: list[Tensor], closure: Callable[[], Any], *where: Any) -> None:
         self.params, self.closure, self.where = params, closure, where
@@ -175,7 +175,7 @@ class _Vector:
 
 @dataclass
 class _Memory:
-    """What L-BFGS keeps between steps, under the names by which it is saved."""
+    """The state of L-BFGS between steps, under the names it is saved by."""
 
     func_evals: int
     n_iter: int
@@ -216,7 +216,7 @@ class _Memory:
             state[name] = _to_tensors(getattr(self, name))
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
-        """Where to go from here: minus the inverse Hessian times the gradient."""
+        """The search direction: minus the inverse Hessian times the gradient."""
         if self.n_iter == 1:
             self.d = -gradient
             return self.d
@@ -273,8 +273,8 @@ class _Search:
         at: the point at a step.
         start: the point at step 0.
         size: the largest element of the direction.
-        tolerance: how short a bracket, in the parameters, ends the search.
-        most: how many points are tried after the first.
+        tolerance: the bracket size, in parameters, at which the search ends.
+        most: the maximum number of points tried after the first.
     """
 
     def __init__(

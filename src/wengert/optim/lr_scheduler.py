@@ -1,4 +1,4 @@
-"""Learning rates that change with the epochs."""
+"""Schedulers: learning rates that change with the epoch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _PerGroup(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of callable objects their attributes, no functions."""
+        """Return everything except the optimizer; attributes of callable objects, no functions."""
         state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
         state["lr_lambdas"] = [
             None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in self.lr_lambdas
@@ -39,7 +39,7 @@ class _PerGroup(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict()` returned."""
+        """Restore a state returned by `state_dict()`."""
         state = dict(state_dict)
         for function, attributes in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
             if attributes is not None:
@@ -199,7 +199,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The learning rate times a factor that goes linearly from one value to another.
+    """The learning rate times a factor that changes linearly from one value to another.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
@@ -245,7 +245,7 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The learning rate falls to 0 in `total_iters` epochs, by a power of what is left.
+    """Decays the learning rate to 0 in `total_iters` epochs, polynomially.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
@@ -276,7 +276,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """The learning rate falls to `eta_min` in `T_max` epochs, along a cosine, and rises again.
+    """Anneals the learning rate to `eta_min` in `T_max` epochs along a cosine, then back up.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
@@ -317,7 +317,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class _LRScheduler(LRScheduler):
-    """The old name, a class of its own as in PyTorch: programs derive theirs from it."""
+    """The old name; a separate class as in PyTorch, since programs subclass it."""
 
 
 __all__ = [

@@ -24,16 +24,16 @@ from wengert.optim.optimizer import Group
 
 
 class NAdam(Elementwise):
-    """Adam with Nesterov's momentum, of a weight that grows with the steps (Dozat, 2016).
+    """Adam with Nesterov momentum whose weight grows with the steps (Dozat, 2016).
 
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
         lr: the learning rate.
-        betas: how much the averages of gradients and of their squares keep.
+        betas: the decay rates of the averages of gradients and of their squares.
         eps: added to the denominator.
         weight_decay: L2 penalty.
         momentum_decay: how fast the weight of the momentum approaches ``betas[0]``.
-        decoupled_weight_decay: decay weights apart from the gradient, as AdamW.
+        decoupled_weight_decay: decouple weight decay from the gradient, as AdamW.
         foreach: accepted and without effect, as is `capturable`.
         maximize: ascend instead.
         capturable: see `foreach`.

@@ -22,7 +22,7 @@ ParamsT = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
 
 
 class _Required:
-    """The default of an option that every group must set."""
+    """Marks an option that every group must set."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -32,7 +32,7 @@ required = _Required()
 
 
 class Optimizer:
-    """The base of all optimizers: groups of parameters with their options, and state by parameter.
+    """Base class of all optimizers: parameter groups with options, and state per parameter.
 
     Subclasses define `step()`.
 
@@ -102,7 +102,7 @@ class Optimizer:
         return text + ")"
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters, as when frozen layers are to be trained from now on."""
+        """Add a parameter group, for instance to start training frozen layers."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params, names = _split_names(param_group["params"])
@@ -142,7 +142,7 @@ class Optimizer:
             raise ValueError("some parameters appear in more than one parameter group")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters, or set them to zero."""
+        """Set the gradients of all parameters to None, or to zero."""
         if set_to_none:
             note_drop("zero_grad()", self)
         for group in self.param_groups:
@@ -153,15 +153,15 @@ class Optimizer:
         """Update the parameters from their gradients.
 
         Args:
-            closure: computes the loss (and its gradients) anew; called first where given, and
-                what it returns is the result.
+            closure: recomputes the loss (and its gradients); called first if given, and its
+                result is returned.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
     # Saving
 
     def state_dict(self) -> dict[str, Any]:
-        """State and groups, with parameters numbered in order; tensors are not copied."""
+        """Return state and groups, with parameters numbered in order; tensors are not copied."""
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         everyone = chain.from_iterable(group["params"] for group in self.param_groups)
@@ -180,7 +180,7 @@ class Optimizer:
         return saved
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict()` returned; tensors are copied to the parameters' dtypes."""
+        """Restore a state of `state_dict()`; tensors are copied to the parameters' dtypes."""
         state_dict = dict(state_dict)
         for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
             state_dict = _hook_result(hook(self, state_dict), state_dict)
@@ -204,7 +204,7 @@ class Optimizer:
     # Hooks
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before each step; it may return both anew."""
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return new ones."""
         return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:

@@ -18,15 +18,15 @@ from wengert.optim.optimizer import Group
 
 
 class RAdam(Elementwise):
-    """Adam that does not scale its first steps, while the variance is uncertain (Liu et al., 2019).
+    """Adam that does not scale early steps, while the variance is uncertain (Liu et al., 2019).
 
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
         lr: the learning rate.
-        betas: how much the averages of gradients and of their squares keep.
+        betas: the decay rates of the averages of gradients and of their squares.
         eps: added to the denominator.
         weight_decay: L2 penalty.
-        decoupled_weight_decay: decay weights apart from the gradient, as AdamW.
+        decoupled_weight_decay: decouple weight decay from the gradient, as AdamW.
         foreach: accepted and without effect, as is `capturable`.
         maximize: ascend instead.
         capturable: see `foreach`.
@@ -84,7 +84,7 @@ class RAdam(Elementwise):
 
 
 def _rectification(beta: float, step: float) -> float:
-    """What the scaled step is multiplied by; 0 where the variance cannot be told yet."""
+    """The factor of the scaled step; 0 while the variance cannot be estimated."""
     decay = beta**step
     most = 2 / (1 - beta) - 1
     length = most - 2 * step * decay / (1 - decay)

@@ -20,10 +20,10 @@ class RMSprop(Elementwise):
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
         lr: the learning rate.
-        alpha: how much the average of squares keeps.
+        alpha: the decay of the average of squares.
         eps: added to the denominator.
         weight_decay: L2 penalty.
-        momentum: how much of the last direction is kept.
+        momentum: the fraction of the previous direction to keep.
         centered: scale by the standard deviation instead.
         capturable: accepted and without effect, as is `foreach`.
         foreach: see `capturable`.

@@ -22,13 +22,13 @@ from wengert.optim.optimizer import Group
 
 
 class Rprop(Elementwise):
-    """Steps by the signs of the gradients, of a size kept for each element (Riedmiller, 1993).
+    """Steps by the signs of the gradients, with a step size per element (Riedmiller, 1993).
 
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
         lr: the size of the first steps.
-        etas: what a size is multiplied by where the sign has changed, and where it has not.
-        step_sizes: the least and the largest size.
+        etas: the factors of a step size when the sign has changed, and when it has not.
+        step_sizes: the smallest and the largest step size.
         capturable: accepted and without effect, as is `foreach`.
         foreach: see `capturable`.
         maximize: ascend instead.

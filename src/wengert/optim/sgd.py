@@ -26,8 +26,8 @@ class SGD(Elementwise):
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
         lr: the learning rate.
-        momentum: how much of the last direction is kept.
-        dampening: how much of the gradient is left out of the direction.
+        momentum: the fraction of the previous direction to keep.
+        dampening: the fraction of the gradient to leave out of the direction.
         weight_decay: L2 penalty.
         nesterov: look ahead along the direction.
         maximize: ascend instead.

@@ -1,4 +1,4 @@
-"""Averages of weights over a training, and what they need."""
+"""Averages of weights over training: models, functions and schedulers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Averages = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """A function of an average, a value and their count that gives the exponential average.
+    """Return a function that updates an exponential average, given it, a value and a count.
 
     >>> import wengert
     >>> average = wengert.optim.swa_utils.get_ema_avg_fn(0.75)
@@ -43,7 +43,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_swa_avg_fn() -> Average:
-    """A function of an average, a value and their count that gives the average with that value.
+    """Return a function that updates an equally weighted average, given it, a value and a count.
 
     >>> import wengert
     >>> average = wengert.optim.swa_utils.get_swa_avg_fn()
@@ -117,7 +117,7 @@ def _check_decay(decay: float) -> None:
 def _update_one_by_one(
     average: Average, averaged: Sequence[Tensor], current: Sequence[Tensor], count: Any
 ) -> None:
-    """Set all averages anew, in place."""
+    """Update all averages in place."""
     for a, b in zip(averaged, current, strict=True):
         a.detach().copy_(average(a.detach(), b, count))
 
@@ -126,7 +126,7 @@ def _update_in_one_pass(
     formula: Formula, numbers: dict[str, float], averaged: Sequence[Tensor],
     current: Sequence[Tensor],
 ) -> bool:  # fmt: skip
-    """Set all averages anew in one pass; False where some are not floats of equal dtypes."""
+    """Update all averages in one pass; False if some are not floats of equal dtypes."""
     averages, values = ([t._array for t in tensors] for tensors in (averaged, current))
     for a, b in zip(averages, values, strict=True):
         if a.dtype.kind != "f" or a.dtype != b.dtype or a.shape != b.shape:
@@ -138,15 +138,15 @@ def _update_in_one_pass(
 
 
 class AveragedModel(Module):
-    """A copy of a model with the average of the weights that it had during a training.
+    """A copy of a model with its weights averaged over training.
 
     Args:
         model: the model to copy.
-        device: where the copy is; there is the CPU.
+        device: the device of the copy, the CPU.
         avg_fn: a function of an average, a value and their count that gives the next average.
-        multi_avg_fn: one of lists of them, that changes the averages in place. Without either,
-            all weights count the same.
-        use_buffers: average buffers too; otherwise those of the model are taken over.
+        multi_avg_fn: the same for lists, updating the averages in place. Without either, all
+            weights count equally.
+        use_buffers: average buffers too; otherwise the model's are copied.
 
     >>> import wengert
     >>> model = wengert.nn.Linear(1, 1, bias=False)
@@ -181,11 +181,11 @@ class AveragedModel(Module):
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the averaged copy computes."""
+        """Call the averaged copy."""
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Take the present weights of a model into the average."""
+        """Add the current weights of a model to the average."""
         averaged, current = (
             [t.detach() for t in self._averaged_tensors(m)] for m in (self.module, model)
         )
@@ -214,12 +214,12 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the statistics of a model's batch norms anew, in a pass over some data.
+    """Recompute the statistics of a model's batch norms in one pass over data.
 
     Args:
         loader: batches; of a tuple or list, the first element is the input.
         model: the model.
-        device: where inputs are moved to; there is the CPU.
+        device: the device to move inputs to, the CPU.
 
     >>> import wengert
     >>> model = wengert.nn.BatchNorm1d(1)
@@ -244,14 +244,14 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """Learning rates that go from what they are to a constant one, for averaging weights.
+    """Anneals learning rates to a constant, for averaging weights.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer to schedule.
         swa_lr: the rate to go to, for all groups or for each.
-        anneal_epochs: in how many epochs.
+        anneal_epochs: the number of annealing epochs.
         anneal_strategy: ``"cos"`` or ``"linear"``.
-        last_epoch: -1, or the last epoch of a training that is resumed.
+        last_epoch: -1, or the last epoch when resuming training.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
@@ -286,7 +286,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def anneal_func(self, t: float) -> float:
-        """How far the rate has gone after a share of the epochs."""
+        """The annealing progress after a fraction of the epochs."""
         return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
     def get_lr(self) -> list[Any]:

@@ -1,9 +1,9 @@
-"""What a checkpoint may name: the library's own list, what the program adds, and modules.
+"""The names a checkpoint may refer to: the library's list, the program's additions, modules.
 
 With ``weights_only=False`` a file may also hold modules and optimizers of wengert, and modules
-of classes that the program has imported. They are made without `__init__`, and given their
-attributes: of a class of the program, only `__new__` and `__setstate__` are called. Functions
-in such a file may be operations; they stand as values, and no loading calls them.
+of classes that the program has imported. They are created without `__init__`, and their
+attributes set: of the program's classes, only `__new__` and `__setstate__` are called. Functions
+in such a file may be operations; they are values, and loading never calls them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from wengert.serialization._names import (
 from wengert.serialization._numpy import set_array, set_byte_order
 from wengert.serialization._state import check_names, set_slots
 
-# What no file may name, even if a program allows it.
+# Names no file may refer to, even if a program allows them.
 _BLOCKED = frozenset({"sys", "os", "posix", "nt", "subprocess", "importlib", "pickle", "_pickle"})
 _PLAIN = (Namespace, SimpleNamespace)
 _TORCH = "torch."
@@ -45,9 +45,9 @@ _safe: dict[Any, None] = {}
 def add_safe_globals(
     safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]],
 ) -> None:
-    """Let `load` use these classes and functions when a file names them.
+    """Allow `load` to use these classes and functions when a file names them.
 
-    It calls them with arguments from the file: add what is safe with any.
+    They are called with arguments from the file: add only what is safe with any.
 
     Args:
         safe_globals: classes and functions; or pairs of one and the dotted name that files
@@ -67,7 +67,7 @@ def add_safe_globals(
 
 
 def get_safe_globals() -> list[Any]:
-    """What `add_safe_globals` has added.
+    """Return what `add_safe_globals` has added.
 
     >>> import wengert
     >>> wengert.serialization.get_safe_globals()
@@ -86,7 +86,7 @@ def clear_safe_globals() -> None:
 
 
 class safe_globals:  # noqa: N801 (PyTorch's name)
-    """`add_safe_globals` for the time of a `with` statement.
+    """`add_safe_globals` for the duration of a `with` statement.
 
     >>> import wengert
     >>> from fractions import Fraction
@@ -192,7 +192,7 @@ class Allowed:
         )
 
     def make(self, machine: Any, kind: Any, arguments: tuple[Any, ...]) -> Any:
-        """A new object of a builder's class, or of one that is allowed."""
+        """A new object of a builder's class, or of an allowed one."""
         build = BUILDERS.get(id(kind))
         if build is not None:
             return build(machine, *arguments)

@@ -1,4 +1,4 @@
-"""`load`: objects from files that this library, or PyTorch, has saved."""
+"""`load`: objects from files saved by this library or by PyTorch."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Load what `save`, or PyTorch's, has written.
+    """Load a file written by `save`, or by PyTorch's.
 
-    No file can run code: it is read by a reader of its own that builds tensors, plain containers
-    and what `serialization.add_safe_globals` allows. `pickle.UnpicklingError` names anything
-    else that a file asks for.
+    No file can run code: the library's own reader builds only tensors, plain containers and
+    what `serialization.add_safe_globals` allows. `pickle.UnpicklingError` names anything else
+    that a file requests.
 
     Args:
         f: a path, or a seekable file. A path that ends in ``.safetensors`` is read as such.
-        map_location: where the tensors are to live: a device, a dictionary from saved devices
-            to others, or a function of a storage and its saved device. A file that was saved on
-            another device needs it.
+        map_location: where to put the tensors: a device, a dictionary from saved devices to
+            others, or a function of a storage and its saved device. Required for a file saved on
+            another device.
         pickle_module: `pickle`, or None.
-        weights_only: False also takes modules and optimizers, of classes that are imported.
-        mmap: map the file to memory instead of reading it; writes stay in memory.
+        weights_only: False also accepts modules and optimizers, of imported classes.
+        mmap: memory-map the file instead of reading it; writes stay in memory.
         pickle_load_args: `encoding`, of strings that Python 2 pickled.
 
     >>> import io, wengert
@@ -80,7 +80,7 @@ def load(
 
 
 def get_unsafe_globals_in_checkpoint(f: Target) -> list[str]:
-    """The names in a file that `load` refuses; nothing is loaded.
+    """Return the names in a file that `load` refuses; nothing is loaded.
 
     >>> import io, wengert
     >>> from fractions import Fraction
@@ -152,7 +152,7 @@ def _opened(f: Any) -> Iterator[Any]:
 
 
 class _Private(_mmap.mmap):
-    """A mapping whose writes nobody else sees."""
+    """A copy-on-write mapping."""
 
 
 class _Loading:
@@ -322,7 +322,7 @@ def _map_record(archive: Reader, key: str, memory: Any) -> np.ndarray:
         not size or begin % ALIGNMENT
     ):  # of another writer: the elements may not lie as the processor wants
         return data.copy()
-    # An array of its own: what tensors show is this storage, not the whole file.
+    # A separate array, so that tensors refer to this storage, not the whole file.
     return np.frombuffer(data.data, np.uint8)
 
 

@@ -1,11 +1,11 @@
-"""The reader of pickles: a stack machine for the opcodes that data is made of.
+"""The pickle reader: a stack machine for the opcodes used for data.
 
 It calls nothing but builders: functions that its `NameResolver` attaches to the names a pickle may
-refer to. Anything else that a pickle asks for is refused: a call of what is no builder, an opcode
+refer to. Anything else in a pickle is refused: a call of anything but a builder, an opcode
 that is not in the table, an attribute of an object.
 
-A few bytes may not grow into much: what builders copy is counted against the length of the
-pickle, and keys of dictionaries and sets may not be deep, because they are hashed.
+A few bytes must not expand into much: copies made by builders are charged against the length of
+the pickle, and keys of dictionaries and sets must not be deep, because they are hashed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONGEST_NAME = 1000
 
 
 class NameResolver(Protocol):
-    """What a machine may find by name, and what it may do with it."""
+    """Resolves names for a machine, and controls what it may do with the values."""
 
     def find(self, module: str, name: str) -> Any:
         """The value that a name stands for; UnpicklingError if it is not allowed."""
@@ -77,7 +77,7 @@ class Machine:
             raise UnpicklingError(f"the pickle is damaged: {error}") from None
 
     def let(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call what may run functions of the program."""
+        """Call something that may run functions of the program."""
         self.outside = True
         value = function(*arguments)
         self.outside = False
@@ -139,7 +139,7 @@ class Machine:
             raise UnpicklingError("the pickle grows beyond its own length")
 
     def key(self, value: Any) -> Any:
-        """A value that is going to be hashed, if it is one that may be."""
+        """Check a value that is about to be hashed."""
         left, level = _MOST_KEY_PARTS, [value]
         for _ in range(_DEEPEST_KEY):
             below: list[Any] = []

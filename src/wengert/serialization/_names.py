@@ -1,7 +1,7 @@
 """The names that checkpoints refer to: PyTorch's, so that they go both ways.
 
-Each name has its value and, where a pickle may call it, a builder: a function that checks what
-it is given. There is no other way from a name to something that runs.
+Each name has its value and, if a pickle may call it, a builder: a function that checks its
+arguments. There is no other way from a name to running code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Builder = Callable[..., Any]  # called with the machine and the arguments
 
 
 class Known(NamedTuple):
-    """What a name stands for, and how a call of it is carried out (None: not at all)."""
+    """The value of a name, and the builder that carries out a call of it (None: not callable)."""
 
     value: Any
     build: Builder | None = None

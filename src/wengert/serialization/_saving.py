@@ -1,4 +1,4 @@
-"""`save`: objects into files that PyTorch reads."""
+"""`save`: writing objects to files that PyTorch can read."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Save an object to a file that PyTorch reads too.
+    """Save an object to a file that PyTorch can read as well.
 
-    A file appears under its name when all of it is on the disk; an error, or an interrupt,
-    leaves what was there before. Tensors that share memory share it again when they are loaded.
+    The file is replaced atomically once it is completely on disk; an error or interrupt leaves
+    the old one. Tensors that share memory share it again when they are loaded.
 
     Args:
         obj: tensors, containers of them, a `state_dict`; or a module, which is saved with the
             name of its class.
-        f: a path, or a file open for binary writing. A path that ends in ``.safetensors`` takes
-            a dictionary of tensors, and that format.
+        f: a path, or a file open for binary writing. A path that ends in ``.safetensors`` selects
+            that format and takes a dictionary of tensors.
         pickle_module: `pickle`.
         pickle_protocol: PyTorch's `weights_only` reads 2.
 
@@ -119,7 +119,7 @@ def _write_legacy(obj: object, file: Any, protocol: int) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Any]:
-    """A file that takes the place of the one at `path` when the block has ended well."""
+    """A file that replaces the one at `path` when the block ends without an error."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise RuntimeError(f"Parent directory {path.parent} does not exist.")

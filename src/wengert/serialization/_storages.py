@@ -1,6 +1,6 @@
 """Storages: the memory behind tensors, as checkpoints describe it.
 
-Tensors that show the same memory are saved as views of one storage, and come back so.
+Tensors that share memory are saved as views of one storage, and restored as such.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class StorageClass(NamedTuple):
 
     @property
     def itemsize(self) -> int:
-        """Bytes an element."""
+        """Bytes per element."""
         return 1 if self.dtype is None else self.dtype.itemsize
 
 
@@ -118,7 +118,7 @@ def rebuilt(
     requires_grad: bool = False,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The tensor that shows a storage in this way.
+    """The tensor that is this view of a storage.
 
     RuntimeError unless all of its elements lie in the storage.
     """

@@ -1,8 +1,8 @@
 """Zip archives as PyTorch writes them: entries stored as they are, data at multiples of 64.
 
 The layout is PyTorch's to the byte, so that its own readers may compute where data begins.
-Reading trusts nothing: an entry has to be stored, inside of the file, and as long as it says,
-and all that is read together is no longer than the file.
+Reading trusts nothing: an entry must be uncompressed, inside the file, and of the stated length,
+and all data read together is at most as long as the file.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Reader:
     def find(self, name: str) -> tuple[int, int]:
         """Where the data of a record begins and how long it is, after checking both.
 
-        All records that are asked for are together no longer than the file.
+        All requested records together are no longer than the file.
         """
         path = f"{self.folder}/{name}"
         entry = self.entries.get(path)

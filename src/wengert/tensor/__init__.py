@@ -1,9 +1,9 @@
-"""What makes a Tensor more than an array and an edge.
+"""Creation, methods and conversion of Tensors.
 
 Creation (`creation.py`, `random.py`) takes Python data and returns Tensors; the private modules
-bind methods to the class, each in its `bind()`: those that operations declare (`_methods.py`,
+bind methods to the class, each in its `bind()`: those declared by operations (`_methods.py`,
 read it first), indexing, in-place forms, conversion, printing. The class itself is in
-`core/tensor.py`, and what its methods compute in `ops`.
+`core/tensor.py`, and the computations of its methods in `ops`.
 """
 
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Attributes of a Tensor that only look: shape, dtype, device, sizes, memory."""
+"""Read-only attributes of a Tensor: shape, dtype, device, sizes, memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 
 
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """How many elements lie between neighbours, along each dimension or one of them.
+    """The number of elements between neighbours, along each dimension or one of them.
 
     >>> import wengert
     >>> wengert.zeros(2, 3).stride()
@@ -84,7 +84,7 @@ def numel(self: Tensor) -> int:
 
 
 def element_size(self: Tensor) -> int:
-    """Bytes an element.
+    """Bytes per element.
 
     >>> import wengert
     >>> wengert.zeros(2).element_size()
@@ -94,7 +94,7 @@ def element_size(self: Tensor) -> int:
 
 
 def storage_offset(self: Tensor) -> int:
-    """How many elements of the underlying memory lie before the first one.
+    """The number of elements in the underlying memory before the first one.
 
     >>> import wengert
     >>> wengert.zeros(4).view(2, 2).storage_offset()
@@ -121,7 +121,7 @@ def _address(array: np.ndarray) -> int:
 
 
 def is_contiguous(self: Tensor, memory_format: Any = layout.contiguous_format) -> bool:
-    """Whether the elements lie densely in memory, in the order of the dimensions.
+    """Whether the elements are dense in memory, in the order of the dimensions.
 
     With `memory_format` ``channels_last``, in the order N, H, W, C of a tensor NCHW.
 
@@ -146,7 +146,7 @@ def is_signed(self: Tensor) -> bool:
 
 
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element is not zero; RuntimeError unless there is exactly one.
+    """Whether the single element is nonzero; RuntimeError unless there is exactly one.
 
     >>> import wengert
     >>> wengert.is_nonzero(wengert.tensor([2.0]))
@@ -168,7 +168,7 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether another tensor shows the same memory in the same way.
+    """Whether another tensor is the same view of the same memory.
 
     >>> import wengert
     >>> x = wengert.zeros(2, 3)
@@ -198,7 +198,7 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tup
 
 
 def is_conj(self: Tensor) -> bool:
-    """False: conjugation is carried out, never put off.
+    """False: conjugation is never lazy.
 
     >>> import wengert
     >>> wengert.zeros(2).is_conj()
@@ -208,7 +208,7 @@ def is_conj(self: Tensor) -> bool:
 
 
 def is_neg(self: Tensor) -> bool:
-    """False: negation is carried out, never put off.
+    """False: negation is never lazy.
 
     >>> import wengert
     >>> wengert.zeros(2).is_neg()
@@ -250,7 +250,7 @@ def get_device(self: Tensor) -> int:
 _METHODS = (size, stride, dim, numel, element_size, storage_offset, data_ptr, is_contiguous,
             is_signed, is_nonzero, is_same_size, is_set_to, dim_order, is_conj,
             is_neg, is_inference, is_pinned, get_device)  # fmt: skip
-# What no tensor here is.
+# Properties that no tensor has here.
 _NEVER = ("is_cuda", "is_sparse", "is_sparse_csr", "is_quantized", "is_meta", "is_mkldnn",
           "is_mps", "is_xpu", "is_nested")  # fmt: skip
 
@@ -285,7 +285,7 @@ def bind() -> None:
 
 
 def result_type(tensor: Any, other: Any) -> dtypes.dtype:
-    """The dtype that an operation on these two tensors or numbers has.
+    """Return the result dtype of an operation on two tensors or numbers.
 
     >>> import wengert
     >>> wengert.result_type(wengert.tensor([1]), 1.5)

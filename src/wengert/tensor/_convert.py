@@ -28,10 +28,10 @@ from wengert.tensor.arguments import dtype_and_device, require_tensor
 
 
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """The tensor's memory as a NumPy array.
+    """Return the tensor's memory as a NumPy array.
 
-    RuntimeError for a tensor that requires grad where operations are recorded, unless `force`
-    is true. bfloat16 comes as the dtype that the package ml_dtypes has for it.
+    RuntimeError for a tensor that requires grad while recording is on, unless `force` is
+    true. bfloat16 is returned as the dtype of the package ml_dtypes.
 
     >>> import wengert
     >>> wengert.tensor([1.0, 2.0]).numpy()
@@ -61,7 +61,7 @@ def _array_wrap(
 
 
 def item(self: Tensor) -> Any:
-    """The one element as a Python number; RuntimeError unless there is exactly one.
+    """Return the single element as a Python number; RuntimeError unless there is exactly one.
 
     >>> import wengert
     >>> wengert.tensor([2.5]).item()
@@ -77,7 +77,7 @@ def item(self: Tensor) -> Any:
 
 
 def tolist(self: Tensor) -> Any:
-    """Nested lists of Python numbers; of a 0-d tensor, the number.
+    """Return nested lists of Python numbers; for a 0-d tensor, the number.
 
     >>> import wengert
     >>> wengert.tensor([[1, 2], [3, 4]]).tolist()
@@ -143,8 +143,8 @@ def _format(self: Tensor, spec: str) -> str:
 def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``.
 
-    Itself where nothing changes, unless `copy` is true. `memory_format` asks for an order of
-    dimensions in memory; `non_blocking` is accepted.
+    Returns the tensor itself if nothing changes, unless `copy` is true. `memory_format` selects
+    an order of dimensions in memory; `non_blocking` is accepted.
 
     >>> import wengert
     >>> wengert.tensor([1.5, 2.5]).to(wengert.int64)
@@ -159,7 +159,7 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
 def _converted(
     self: Tensor, dtype: dtypes.dtype, format: memory_format, copied: bool = False
 ) -> Tensor:
-    """In another dtype and memory format; itself if it is so already, and no copy is asked for."""
+    """Convert dtype and memory format; return the tensor itself if they match, unless copying."""
     result = convert(self, dtype)
     if format is preserve_format or isinstance(self, Tracer):
         return clone(result) if copied and result is self else result
@@ -232,7 +232,7 @@ def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False,
          memory_format: Any = None) -> Tensor:  # fmt: skip
-    """AssertionError, as in a PyTorch without CUDA.
+    """Raise AssertionError, as in a PyTorch without CUDA.
 
     >>> import wengert
     >>> try:
@@ -246,7 +246,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False,
 
 
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """RuntimeError, as in a PyTorch without an accelerator.
+    """Raise RuntimeError, as in a PyTorch without an accelerator.
 
     >>> import wengert
     >>> try:
@@ -259,9 +259,9 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 
 def share_memory_(self: Tensor) -> Tensor:
-    """Move the elements to memory that processes forked from here will share.
+    """Move the elements to memory shared with forked processes.
 
-    RuntimeError for a view, or a tensor that has some: they would part ways.
+    RuntimeError for a view, or a tensor with views: they would no longer share memory.
 
     >>> import wengert
     >>> wengert.zeros(2).share_memory_().is_shared()
@@ -293,11 +293,11 @@ def is_shared(self: Tensor) -> bool:
     base: Any = self._array
     while isinstance(base, np.ndarray | memoryview):
         base = base.base if isinstance(base, np.ndarray) else base.obj
-    return type(base) is mmap.mmap  # a file that `load` mapped is of a subclass
+    return type(base) is mmap.mmap  # memory-mapped files of `load` are of a subclass
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Set all elements to a number, or to that of a 0-d tensor.
+    """Set all elements to a number or the value of a 0-d tensor.
 
     >>> import wengert
     >>> wengert.zeros(2).fill_(3)
@@ -342,7 +342,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by what the function makes of it; slow.
+    """Replace each element by a function of it; slow.
 
     >>> import wengert
     >>> wengert.tensor([1.0, 2.0]).apply_(lambda v: v * 10)
@@ -352,7 +352,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 
 def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element by what the function makes of it and of that of `other`; slow.
+    """Replace each element by a function of it and the one in `other`; slow.
 
     >>> import wengert
     >>> wengert.tensor([1.0, 2.0]).map_(wengert.tensor([3.0, 4.0]), lambda a, b: a + b)
@@ -417,7 +417,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
-    """A copy of an array in a copy of all of its memory, which others of that memory then show."""
+    """A copy of an array in a copy of all its memory, shared with copies of its other views."""
     memory = storage.owner(array)
     if not array.size or not layout.is_dense(memory):
         return layout.copy(array)
@@ -428,7 +428,7 @@ def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
 
 def _rebuild(cls: type[Tensor] | None, array: np.ndarray, requires_grad: bool,
              attributes: dict[str, Any] | None = None) -> Tensor:  # fmt: skip
-    """A leaf around an array: what copies and pickles are made by.
+    """Build a leaf around an array, for copies and pickles.
 
     Pickles name subclasses alone (None: Tensor), as its own name depends on the torch alias.
     """

@@ -1,4 +1,4 @@
-"""From the user's data to arrays: nested sequences, NumPy arrays, scalars, other libraries."""
+"""Converting user data to arrays: nested sequences, NumPy arrays, scalars, other libraries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RANK: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
 
 
 def array_of(data: Any, requested: dtype | None) -> np.ndarray:
-    """A new array of the data, in the requested dtype or in the one that PyTorch infers."""
+    """A new array of the data, in the requested dtype or the one PyTorch would infer."""
     if isinstance(data, Tensor):
         return converted_array(data._array, requested, copy=True)
     if isinstance(data, np.ndarray | np.generic):
@@ -34,7 +34,7 @@ def array_of(data: Any, requested: dtype | None) -> np.ndarray:
 
 
 def cut_of(data: Any, what: str) -> RawCut | None:
-    """Where data that is a tensor, or a list of tensors, loses its graph by being copied."""
+    """Where a tensor, or a list of tensors, loses its graph by being copied as data."""
     if isinstance(data, Tensor):
         return cut_at(what, data)
     if isinstance(data, list | tuple) and data and isinstance(data[0], Tensor):
@@ -44,14 +44,14 @@ def cut_of(data: Any, what: str) -> RawCut | None:
 
 
 def array_from_protocol(data: Any) -> np.ndarray | None:
-    """The array that an object of another library offers, sharing memory where it can."""
+    """The array provided by an object of another library, sharing memory if possible."""
     if not hasattr(data, "__array__"):
         return None
     return checked(np.asarray(data))
 
 
 def checked(array: np.ndarray) -> np.ndarray:
-    """The array, ready for a tensor; TypeError or ValueError if no tensor can be made of it."""
+    """The array, ready for a tensor; TypeError or ValueError if it cannot become one."""
     if not array.dtype.isnative:
         raise ValueError(
             f"given numpy array has byte order different from the native byte order"
@@ -98,7 +98,7 @@ def _of_sequence(data: Any, requested: dtype | None) -> np.ndarray:
 
 
 def _flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """The shape of nested sequences, read off the first of each, and all their elements."""
+    """The shape of nested sequences, taken from the first of each, and all their elements."""
     if isinstance(data, str | bytes):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     shape: list[int] = []
@@ -145,7 +145,7 @@ def _natural(kind: type) -> dtype:
 def _stacked(
     arrays: list[np.ndarray], shape: tuple[int, ...], requested: dtype | None
 ) -> np.ndarray:
-    """A list of arrays; slow in PyTorch, which says so."""
+    """Stack a list of arrays; slow in PyTorch, which warns about it."""
     warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider"
          " converting the list to a single numpy.ndarray with numpy.array() before converting to"
          " a tensor.")  # fmt: skip
@@ -162,7 +162,7 @@ def _stacked(
 
 
 def _scalars(leaves: list[Any]) -> tuple[list[Any], dtype]:
-    """Python numbers for leaves of all kinds, and the dtype that they have in common."""
+    """Python numbers for leaves of all kinds, and their common dtype."""
     values, common = [], None
     for leaf in leaves:
         value, kind = _scalar(leaf)

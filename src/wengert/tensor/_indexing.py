@@ -1,8 +1,8 @@
 """Indexing: `x[key]` and `x[key] = v`.
 
-A key is taken apart as PyTorch does it: integers, slices, None and Ellipsis first, which give
-a view of the tensor; then the index tensors and masks, on that view. (NumPy counts an integer
-beside an array as an array, which puts the result's dimensions elsewhere.)
+A key is parsed as in PyTorch: first integers, slices, None and Ellipsis, which give a view of
+the tensor; then the index tensors and masks, applied to that view. (NumPy treats an integer
+next to an array as an array, which changes the order of the result's dimensions.)
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SIMPLE = frozenset((int, slice, type(None), EllipsisType))
 
 
 def getitem(self: Tensor, key: Any) -> Tensor:
-    """The part of the tensor that a key names: a view, or a copy where the key has index tensors.
+    """Return the part of the tensor selected by a key: a view, or a copy if it has index tensors.
 
     >>> import wengert
     >>> x = wengert.tensor([[1, 2], [3, 4]])
@@ -67,9 +67,9 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
-    """Write a number or a tensor that broadcasts to the part of the tensor that a key names.
+    """Write a number or a broadcastable tensor to the part of the tensor selected by a key.
 
-    Gradients flow to what was there before and to what is written.
+    Gradients flow to the old values and to the written ones.
 
     >>> import wengert
     >>> x = wengert.zeros(2, 2)
@@ -104,7 +104,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
 
 
 def _recorded(target: Tensor, value: Tensor) -> bool:
-    """Whether a write has a history, or has to be refused because it would need one."""
+    """Whether a write is recorded; raises if it cannot be."""
     if mode.site is None:
         return False
     root = getattr(target, "_root", target)
@@ -121,7 +121,7 @@ def _set_recorded(self: Tensor, view: Items | None, picks: Items | None, value: 
 
 
 def _set_traced(self: Tensor, view: Items | None, picks: Items | None, value: Tensor) -> None:
-    """A write in which a transform takes part."""
+    """A write that involves tracers."""
     level = innermost((self, value, *(picks or ())))
     if level.composite and not level.owns(self):
         level.take(self)
@@ -173,7 +173,7 @@ def _in_dtype_of(self: Tensor, picks: Items, value: Tensor) -> Tensor:
 
 
 def parse(key: Any, shape: Shape) -> tuple[Items | None, Items | None]:
-    """The basic part of a key (None if it names everything) and the index arrays (None if none).
+    """The basic part of a key (None if it selects everything) and the index arrays, or None.
 
     The index arrays are for the view that the basic part gives, one item for each of its
     dimensions up to the last array: an array or a full slice.
@@ -185,7 +185,7 @@ def parse(key: Any, shape: Shape) -> tuple[Items | None, Items | None]:
 
 
 def _items(key: Any) -> Items:
-    """The key as a tuple. As in PyTorch a short list of more than numbers counts as one."""
+    """The key as a tuple. As in PyTorch, a short list of more than numbers counts as one."""
     if type(key) is tuple:
         return key
     if isinstance(key, list) and len(key) < 32 and any(_nested(k) for k in key):
@@ -206,7 +206,7 @@ def _nested(item: Any) -> bool:
 
 
 def _parse_basic(items: Items, shape: Shape) -> Items:
-    """Checks of a key without index arrays, and an Ellipsis at its end so that it gives a view."""
+    """Check a key without index arrays, and append an Ellipsis so that it gives a view."""
     axis = 0
     named = sum(type(k) is int or type(k) is slice for k in items)
     if named > len(shape):
@@ -250,7 +250,7 @@ def _too_many(shape: Shape, named: int) -> IndexError:
 
 
 class _Parser:
-    """Takes a key with index arrays apart, item by item."""
+    """Parses a key with index arrays item by item."""
 
     def __init__(self, items: Items, shape: Shape) -> None:
         self.shape = shape
@@ -315,7 +315,7 @@ class _Parser:
 
 
 def _width(item: Any) -> int:
-    """How many dimensions of the tensor an item stands for."""
+    """The number of the tensor's dimensions that an item consumes."""
     if item is None or item is Ellipsis:
         return 0
     if isinstance(item, np.ndarray) and item.dtype == bool:

@@ -1,8 +1,8 @@
 """In-place forms: checks, the write, its stamp, and the history of everything that shares it.
 
-The in-place form of an operation is derived from the operation. When a view is written,
-its root gets a node that says so, and every live view of that root gets a new edge below
-it: a view never shows a history that its memory no longer has.
+The in-place form of an operation is derived from the operation. When a view is written, its
+root gets a node that records the write, and every live view of that root gets a new edge to
+it: a view's history always matches its memory.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _original(target: Tensor) -> Tensor:
-    """What an operation reads of its target: a copy, if a saver may keep what it reads."""
+    """The operation's input for its target: a copy, if a saver may keep it."""
     site = mode.site
     if type(site) is Site or site is None or type(target) not in concrete:
         return target
@@ -76,13 +76,13 @@ def _original(target: Tensor) -> Tensor:
 
 
 def reshaped_inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The in-place form of an operation that only looks at the same memory in another way."""
+    """The in-place form of an operation that returns another view of the same memory."""
 
     @wraps(function)
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         check_writable(self, name)
         leaf = self._edge if type(self._edge) is Leaf else None
-        with enable_grad():  # no element is written: the history goes on
+        with enable_grad():  # no element is written: the history continues
             result = function(self, *args, **options)
         if isinstance(self, Tracer):
             self.level.adopt(self, result)
@@ -100,7 +100,7 @@ def reshaped_inplace(function: Callable[..., Any], name: str) -> Callable[..., A
 
 
 def check_writable(target: Tensor, name: str) -> None:
-    """Raise where an in-place write would break the graph before it began."""
+    """Before anything is written, raise if an in-place write would break the graph."""
     if inferences:
         check_written((target,), name)
     if mode.site is None:
@@ -122,10 +122,10 @@ def check_writable(target: Tensor, name: str) -> None:
 
 
 def check_memory(array: np.ndarray, name: str, one_value: bool = False) -> bool:
-    """Before a write: raise where the elements of an array cannot be written one by one.
+    """Before a write, raise if the elements of an array cannot be written individually.
 
-    With `one_value`, where all that are written become the same, some may be one element; says
-    whether they are.
+    With `one_value`, when all elements are set to the same value, elements may overlap; returns
+    whether they do.
     """
     flags = array.flags
     if not flags.writeable:
@@ -174,7 +174,7 @@ def write(target: Tensor, result: Tensor, name: str) -> Tensor:
     return target
 
 
-# What writes the same to all elements that it writes at all, and may do so where they repeat.
+# Operations that write a single value, which therefore may write to overlapping elements.
 _OF_ONE_VALUE = frozenset({
     "__setitem__", "_threshold_", "fill_", "index_fill_", "index_put_", "masked_fill_", "tril_",
     "triu_", "zero_",
@@ -182,7 +182,7 @@ _OF_ONE_VALUE = frozenset({
 
 
 def _write_repeated(target: Tensor, result: Tensor, name: str) -> None:
-    """Write what differs to a tensor that repeats elements; RuntimeError if that is recorded.
+    """Write changed elements to a tensor with overlapping elements; RuntimeError if recorded.
 
     An element that one index overwrites and another keeps has no derivative.
     """
@@ -218,7 +218,7 @@ def _check_castable(value: np.dtype[Any], target: np.dtype[Any], name: str) -> N
 def rebase(target: Tensor, result: Tensor) -> None:
     """Give `target`, its root and all their views the history that the memory now has."""
     edge = result._edge
-    # A saver has seen what the node keeps.
+    # A saver has handled the node's saved values.
     adopting = type(mode.site) is Site or not saver_stack.entries
     if edge is not None and adopting and not hasattr(target, "_root"):
         _adopt_output(target, result, edge)
@@ -226,7 +226,7 @@ def rebase(target: Tensor, result: Tensor) -> None:
 
 
 def _components(value: Any) -> Iterator[Any]:
-    """A tensor; and, of a tracer, what it stands for, down to the last level."""
+    """A tensor and, for a tracer, its values at all outer levels."""
     yield value
     if isinstance(value, Tracer):
         for component in (value.value, getattr(value, "tangent", None)):
@@ -235,7 +235,7 @@ def _components(value: Any) -> Iterator[Any]:
 
 
 def _keep_originals(edge: Node, arrays: list[np.ndarray], since: int) -> None:
-    """Give nodes younger than `since` copies of what they saved of memory about to be written."""
+    """Give nodes newer than `since` copies of saved values whose memory is about to be written."""
     todo = [edge]
     while todo:
         node = todo.pop()
@@ -255,9 +255,9 @@ def _overlaps(value: np.ndarray, arrays: list[np.ndarray]) -> bool:
 
 
 def _adopt_output(target: Tensor, result: Tensor, edge: Node) -> None:
-    """A node that keeps its output keeps the written memory, not a second copy of it.
+    """Let a node that saves its output save the written memory instead of a second copy.
 
-    Only if it keeps nothing that the write destroyed: its time then moves past the write.
+    Only if it saved nothing that the write destroyed: its time then moves past the write.
     """
     keeps = [(s, getattr(edge, s)) for s, _ in edge.saved]
     if not any(v is result._array for _, v in keeps):
@@ -284,15 +284,15 @@ def _nothing(g: Value) -> Value:
     label="CopyBackwards",
 )
 def _overwritten(input: Value, src: Value) -> Value:
-    """`src`, broadcast to the shape of `input`: what a copy leaves of the input is its shape."""
+    """`src`, broadcast to the shape of `input`: a copy keeps only the input's shape."""
     return np.broadcast_to(src, input.shape)
 
 
 def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> Tensor:
-    """Copy `src`, a tensor that broadcasts or a number, over all elements of `target`.
+    """Copy `src`, a broadcastable tensor or a number, over all elements of `target`.
 
-    Dtypes convert as they do in assignments: to the dtype of `target`, whatever it is. With
-    `one_value` the target may repeat elements.
+    As in assignments, values are converted to the dtype of `target`. With `one_value` the
+    target may have overlapping elements.
     """
     check_writable(target, name)
     array = target._array
@@ -309,7 +309,7 @@ def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> T
         return target
     check_expandable(value._array.shape, array.shape)
     value = convert(value, of_numpy[array.dtype])
-    if hasattr(target, "_root"):  # its root will know what was there before
+    if hasattr(target, "_root"):  # its root records the old value
         return write(target, expand(value, array.shape), name)
     return write(target, _overwritten(target, value), name)
 
@@ -319,7 +319,7 @@ def assign(array: np.ndarray, value: np.ndarray) -> None:
     if value.shape != array.shape:
         check_expandable(value.shape, array.shape)
     if value.dtype.kind == "c" != array.dtype.kind:
-        value = value.real  # as PyTorch copies complex values to a real dtype
+        value = value.real  # like PyTorch when copying complex values to a real dtype
     if value.dtype is array.dtype:
         np.copyto(array, value)
         return

@@ -1,4 +1,4 @@
-"""The old constructors: `Tensor(2, 3)`, `FloatTensor([1, 2])`, `x.new(2)`, and their kin."""
+"""The old constructors: `Tensor(2, 3)`, `FloatTensor([1, 2])`, `x.new(2)`, and the like."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wengert.tensor.arguments import size_of
 
 
 def construct(name: str, args: tuple[Any, ...], dtype: dtypes.dtype) -> np.ndarray:
-    """The array that an old constructor means: a size, or data."""
+    """The array for the arguments of an old constructor: a size, or data."""
     if not args:
         return np.empty(0, dtype.np)
     first = args[0]
@@ -50,7 +50,7 @@ def _new_tensor(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
 
 
 class tensortype(type):  # noqa: N801 (PyTorch's name)
-    """The type of `FloatTensor` and its kin: callable, and an instance check by dtype."""
+    """The type of `FloatTensor` etc.: callable, with an instance check by dtype."""
 
     dtype: dtypes.dtype
     is_cuda = False
@@ -98,7 +98,7 @@ of_name: dict[str, dtypes.dtype] = {f"torch.{d.short}Tensor": d for d in dtypes.
 
 
 def dtype_of_type(kind: Any) -> dtypes.dtype:
-    """The dtype that `x.type(kind)` means: a dtype, a tensor type, or the name of one."""
+    """The dtype meant by `x.type(kind)`: a dtype, a tensor type, or the name of one."""
     if isinstance(kind, dtypes.dtype | tensortype):
         return kind if isinstance(kind, dtypes.dtype) else kind.dtype
     if kind is Tensor:
@@ -129,7 +129,7 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def set_default_device(device: Any) -> None:
-    """Nothing to do for the CPU; any other device is an error.
+    """Do nothing for the CPU; any other device is an error.
 
     >>> import wengert
     >>> wengert.set_default_device("cpu")

@@ -1,7 +1,7 @@
-"""Operators, methods and in-place forms: which operation stands behind which name.
+"""Operators, methods and in-place forms: the operation behind each name.
 
-Every module of `ops` says which of its functions are methods (`METHODS`) and which have an
-in-place form (`INPLACE`). What is more than a binding is written out here.
+Every module of `ops` lists which of its functions are methods (`METHODS`) and which have an
+in-place form (`INPLACE`). Anything more than a binding is written out here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _reflected(function: Any, name: str) -> Any:
     return operator
 
 
-# Operator: the op behind it. All have a reflected form, those marked an in-place one as well.
+# Operator: its op. All have a reflected form, those marked also an in-place one.
 ARITHMETIC = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide",
     "mod": "remainder", "pow": "pow", "and": "bitwise_and", "or": "bitwise_or",
@@ -61,7 +61,7 @@ def bind_operators() -> None:
 
 
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """This tensor's elements where `condition` is true, those of `other` elsewhere.
+    """Select this tensor's elements where `condition` is true, those of `other` elsewhere.
 
     >>> import wengert
     >>> x = wengert.tensor([1.0, 2.0])
@@ -72,7 +72,7 @@ def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 
 
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
-    """The sum over what a broadcast to this tensor's shape would repeat: of shape `size`.
+    """Sum to shape `size`, over the dimensions a broadcast to this tensor's shape would repeat.
 
     >>> import wengert
     >>> wengert.ones(2, 3).sum_to_size(1, 3)
@@ -84,7 +84,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
 
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """Write a number to the main diagonal; `wrap` starts it anew below a tall matrix's first.
+    """Write a number to the main diagonal; `wrap` repeats it down a tall matrix.
 
     >>> import wengert
     >>> wengert.zeros(2, 2).fill_diagonal_(3)
@@ -113,7 +113,7 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
 
 
 def resolve_neg(self: Tensor) -> Tensor:
-    """The tensor itself: no negation is ever put off here.
+    """The tensor itself: negation is never lazy here.
 
     >>> import wengert
     >>> wengert.tensor([1.0]).resolve_neg()

@@ -1,4 +1,4 @@
-"""`x.new_zeros(...)` and its kin: new tensors of an existing one's dtype."""
+"""`x.new_zeros(...)` and the like: new tensors with an existing one's dtype."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wengert.tensor.arguments import size_of
 
 
 def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
-    """A tensor of the data, which is copied, in this tensor's dtype.
+    """Create a tensor from data, which is copied, in this tensor's dtype.
 
     >>> import wengert
     >>> wengert.zeros(1).new_tensor([1, 2])
@@ -24,7 +24,7 @@ def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
 
 
 def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
-    """A tensor of one value, in this tensor's dtype.
+    """Create a tensor filled with one value, in this tensor's dtype.
 
     >>> import wengert
     >>> wengert.zeros(1).new_full((2,), 3)
@@ -34,7 +34,7 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor
 
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:
-    """A tensor of this size, these strides, and this tensor's dtype; elements are not set.
+    """A tensor of this size, these strides, and this tensor's dtype; elements are uninitialized.
 
     >>> import wengert
     >>> wengert.zeros(1).new_empty_strided((2, 3), (1, 2)).stride()

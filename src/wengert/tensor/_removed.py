@@ -1,4 +1,4 @@
-"""What PyTorch has removed or given up: calls that say what has come in its place."""
+"""Functions removed or deprecated by PyTorch, which point to their replacements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors that change which memory they show."""
+"""Tensors that change the memory they refer to."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from wengert.tensor.storages import TypedStorage, UntypedStorage, elements_of
 
 
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
-    """Give the tensor another shape; its memory stays, or if it is too small is replaced.
+    """Give the tensor another shape, in its memory if that is large enough, else in new memory.
 
-    The elements that were in memory keep their places, new ones are zero. RuntimeError for a
-    tensor that requires grad, and where more memory would part a view from the rest.
+    Elements keep their positions in memory, new ones are zero. RuntimeError for a tensor that
+    requires grad, and if new memory would separate views.
 
     >>> import wengert
     >>> wengert.tensor([1, 2, 3, 4]).resize_(2, 2)
@@ -60,7 +60,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 
 def _check_alone(tensor: Tensor) -> None:
-    """Raise where a tensor that gets other memory would part from others that show the same."""
+    """Raise if giving a tensor new memory would separate it from others sharing its memory."""
     root = getattr(tensor, "_root", tensor)
     views = {id(v) for r in getattr(root, "_views", ()) if (v := r()) is not None}
     if views - {id(tensor)} or (root is not tensor and other_references(root) > 1):
@@ -84,7 +84,7 @@ def _resizing(head: str, tensor: Tensor, call: str) -> RuntimeError:
 
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """`resize_` to the shape of another tensor, and with `preserve_format` to its order in memory.
+    """`resize_` to the shape of another tensor, and with `preserve_format` to its memory order.
 
     >>> import wengert
     >>> wengert.tensor([1, 2, 3, 4]).resize_as_(wengert.zeros(2, 1))
@@ -101,10 +101,10 @@ def set_(
     self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None,
     stride: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Let the tensor show the memory of another, or of a storage, from now on.
+    """Make the tensor refer to the memory of another tensor or of a storage.
 
-    No gradient flows through that: what is computed from the tensor, if it or the source requires
-    grad, has no derivative. Under `no_grad()` a leaf is one still.
+    No gradient flows through this: if the tensor or the source requires grad, differentiating
+    later results raises. Under `no_grad()` a leaf stays a leaf.
 
     >>> import wengert
     >>> x, y = wengert.zeros(2), wengert.ones(3)

@@ -1,4 +1,4 @@
-"""Methods that take sizes one by one, transposes as attributes, and reshaping in place."""
+"""Methods that take sizes as separate arguments, transpose attributes, in-place reshaping."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from wengert.tensor._inplace import reshaped_inplace
 
 
 def _of_sizes(function: Callable[..., Tensor], parameter: str) -> Callable[..., Tensor]:
-    """The method whose sizes come one by one, as one sequence, or by name."""
+    """A method that takes sizes as separate arguments, as one sequence, or by name."""
     name = function.__name__
 
     def method(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
@@ -47,9 +47,9 @@ def _of_sizes(function: Callable[..., Tensor], parameter: str) -> Callable[..., 
 
 
 def view(self: Tensor, *given: Any, size: Any = None, dtype: DType | None = None) -> Tensor:
-    """The same memory in another shape, or as elements of another dtype.
+    """View the same memory in another shape, or as elements of another dtype.
 
-    RuntimeError where the strides do not allow that shape without a copy.
+    RuntimeError if the strides do not allow that shape without a copy.
 
     >>> import wengert
     >>> wengert.tensor([1, 2, 3, 4]).view(2, -1)
@@ -88,7 +88,7 @@ _DOCS = {
     ),
     "expand": (
         "size",
-        """A view in which dimensions of length 1 repeat to the given lengths; -1 keeps a length.
+        """A view with dimensions of length 1 repeated to the given lengths; -1 keeps a length.
 
     >>> import wengert
     >>> wengert.tensor([[1], [2]]).expand(-1, 2)
@@ -98,7 +98,7 @@ _DOCS = {
     ),
     "repeat": (
         "repeats",
-        """Copies side by side, so many along each dimension; new dimensions come first.
+        """Repeat the tensor that many times along each dimension; new dimensions come first.
 
     >>> import wengert
     >>> wengert.tensor([1, 2]).repeat(2, 2)
@@ -108,7 +108,7 @@ _DOCS = {
     ),
     "tile": (
         "dims",
-        """Copies side by side; the numbers count from the last dimension.
+        """Repeat the tensor; the numbers are aligned with the last dimension.
 
     >>> import wengert
     >>> wengert.tensor([1, 2]).tile(2)

@@ -1,4 +1,4 @@
-"""What functions that make tensors have in common: sizes, dtypes, and the other options."""
+"""Shared arguments of functions that create tensors: sizes, dtypes, and other options."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NOT_FLOATING = "Only Tensors of floating point and complex dtype can require gra
 
 
 class Options(TypedDict, total=False):
-    """The keyword arguments of functions that make tensors.
+    """The keyword arguments of functions that create tensors.
 
     Attributes:
-        dtype: of the elements; what None means depends on the function.
+        dtype: of the elements; the meaning of None depends on the function.
         device: must be the CPU.
-        requires_grad: whether the result is a leaf whose gradient is wanted.
+        requires_grad: whether the result is a leaf that requires grad.
         layout: strided, the default.
         pin_memory: must be False, for lack of an accelerator.
     """
@@ -41,7 +41,7 @@ _KNOWN = Options.__annotations__.keys()
 
 
 def size_of(name: str, size: Any) -> tuple[int, ...]:
-    """The shape that is meant by varargs or by one tuple, list, or Size."""
+    """The shape given by varargs or by one tuple, list, or Size."""
     if len(size) == 1:
         if isinstance(size[0], tuple | list):
             size = size[0]
@@ -66,7 +66,7 @@ def size_of(name: str, size: Any) -> tuple[int, ...]:
 
 
 def dtype_of(name: str, options: Options, otherwise: Any = None) -> dtypes.dtype:
-    """The dtype that the options ask for, or else `otherwise`, or else the default."""
+    """The dtype requested by the options, else `otherwise`, else the default."""
     requested = options.get("dtype")
     if requested is None:
         return otherwise or dtypes.defaults.dtype
@@ -74,7 +74,7 @@ def dtype_of(name: str, options: Options, otherwise: Any = None) -> dtypes.dtype
 
 
 def allocate(make: Callable[..., np.ndarray], shape: Any, dtype: dtypes.dtype) -> np.ndarray:
-    """``make(shape, dtype)``; RuntimeError where there is no such amount of memory."""
+    """``make(shape, dtype)``; RuntimeError if there is not enough memory."""
     try:
         return make(shape, dtype.np)
     except (MemoryError, ValueError) as error:
@@ -85,7 +85,7 @@ def allocate(make: Callable[..., np.ndarray], shape: Any, dtype: dtypes.dtype) -
 
 
 def finish(name: str, array: np.ndarray, options: Options, out: Tensor | None = None) -> Tensor:
-    """The tensor around a new array, after the options that are not about its elements."""
+    """Wrap a new array in a tensor, applying the options that do not concern its elements."""
     if out is not None:
         return into(name, out, array)
     if not options:
@@ -107,7 +107,7 @@ def finish(name: str, array: np.ndarray, options: Options, out: Tensor | None = 
 
 
 def leaf(name: str, tensor: Tensor, requires_grad: Any) -> Tensor:
-    """A new tensor, as a leaf of the graph if its gradient is wanted."""
+    """A new tensor, as a leaf of the graph if it requires grad."""
     if requires_grad is False:
         return tensor
     if type(requires_grad) is not bool:

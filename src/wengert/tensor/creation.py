@@ -1,4 +1,4 @@
-"""Making tensors."""
+"""Creation of tensors."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ Size = Any  # ints, or one tuple or list of ints
 
 
 def tensor(data: Any, **options: Unpack[Options]) -> Tensor:
-    """A new tensor of numbers, nested sequences, a NumPy array or scalar; the data is copied.
+    """Create a tensor from numbers, nested sequences, a NumPy array or scalar; copies the data.
 
-    Python floats get the default dtype, ints int64; with several kinds the widest counts.
+    Python floats get the default dtype, ints int64; mixed kinds get the widest.
 
     >>> import wengert
     >>> wengert.tensor([[1, 2], [3, 4]])
@@ -58,7 +58,7 @@ def tensor(data: Any, **options: Unpack[Options]) -> Tensor:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, sharing memory (and keeping the graph) where dtype allows.
+    """Convert `data` to a tensor, sharing memory (and keeping the graph) if the dtype allows.
 
     >>> import numpy, wengert
     >>> array = numpy.zeros(2)
@@ -80,7 +80,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def _shared(data: Any) -> np.ndarray | None:
-    """The array whose memory a tensor can share, if the data has one."""
+    """The array whose memory a tensor can share, if any."""
     if isinstance(data, np.ndarray):
         return _data.checked(np.asarray(data))
     if isinstance(data, np.generic | list | tuple | int | float | complex):
@@ -96,7 +96,7 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
-    """`obj` as a tensor: a copy if `copy` is True, never one (or ValueError) if it is False.
+    """Convert `obj` to a tensor: a copy if `copy` is True, never one (or ValueError) if False.
 
     >>> import wengert
     >>> wengert.asarray([1.0, 2.0])
@@ -124,9 +124,9 @@ def asarray(
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor that shares the memory of a NumPy array.
+    """Create a tensor that shares the memory of a NumPy array.
 
-    Raises TypeError for other objects and for dtypes that tensors lack.
+    Raises TypeError for other objects and for unsupported dtypes.
 
     >>> import numpy, wengert
     >>> wengert.from_numpy(numpy.arange(3))
@@ -140,7 +140,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares the memory of another library's, through DLPack.
+    """Create a tensor that shares the memory of another library's, through DLPack.
 
     >>> import numpy, wengert
     >>> wengert.from_dlpack(numpy.ones(2))
@@ -178,7 +178,7 @@ def ones(*size: Size, out: Tensor | None = None, **options: Unpack[Options]) -> 
 
 def empty(*size: Size, out: Tensor | None = None, memory_format: Any = None,
           **options: Unpack[Options]) -> Tensor:  # fmt: skip
-    """A tensor of this size whose elements are not set.
+    """A tensor of this size with uninitialized elements.
 
     >>> import wengert
     >>> wengert.empty(2, 3).shape
@@ -205,7 +205,7 @@ def _sized(name: str, make: Any, size: Any, out: Tensor | None, options: Any) ->
 
 def full(size: Size, fill_value: Any, *, out: Tensor | None = None,
          **options: Unpack[Options]) -> Tensor:  # fmt: skip
-    """A tensor that has one value everywhere; its dtype is that of the value.
+    """A tensor filled with one value, whose dtype it has.
 
     >>> import wengert
     >>> wengert.full((2, 2), 7)
@@ -279,7 +279,7 @@ def ones_like(input: Tensor, **options: Any) -> Tensor:
 
 
 def empty_like(input: Tensor, **options: Any) -> Tensor:
-    """A tensor of the shape and dtype of `input`, whose elements are not set.
+    """An uninitialized tensor in the shape and dtype of `input`.
 
     >>> import wengert
     >>> wengert.empty_like(wengert.zeros(2, 3)).shape
@@ -299,7 +299,7 @@ def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
 
 
 def empty_strided(size: Any, stride: Any, **options: Unpack[Options]) -> Tensor:
-    """A tensor of this size and these strides, whose elements are not set.
+    """An uninitialized tensor of this size and these strides.
 
     >>> import wengert
     >>> wengert.empty_strided((2, 3), (1, 2)).stride()

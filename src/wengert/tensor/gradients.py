@@ -1,4 +1,4 @@
-"""The attributes of a Tensor that concern its gradient and its place in the graph."""
+"""Attributes of a Tensor about its gradient and its place in the graph."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from wengert.ops.shape import view_as
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Ask for this leaf's gradient, or stop asking; returns the tensor.
+    """Set whether this leaf requires grad; return the tensor.
 
-    RuntimeError inside of a function that `wengert.func` or `vmap` transforms, whose derivatives
-    would not know of it.
+    RuntimeError inside a function transformed by `wengert.func` or `vmap`, whose derivatives
+    would miss it.
 
     >>> import wengert
     >>> wengert.zeros(2).requires_grad_().requires_grad
@@ -135,7 +135,7 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
 
 
 def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
-    """Drop a tensor's gradient, or write zeros into the memory of it, which others may show."""
+    """Set a tensor's gradient to None, or zero its memory, which others may share."""
     g = getattr(tensor, "_grad", None)
     if g is None:
         return
@@ -176,7 +176,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
 
 
 def _reshaped(before: tuple[int, ...], after: tuple[int, ...]) -> Exception:
-    """A gradient in the shape of what was assigned to `.data` is none of what was computed."""
+    """Refuse a gradient in the shape of a value assigned to `.data`, which was not computed."""
     return errors.GraphError(
         f"an operation made a tensor of shape {list(before)}, to whose .data one of shape"
         f" {list(after)} was assigned: what is computed from that has no gradient in its inputs"
@@ -184,7 +184,7 @@ def _reshaped(before: tuple[int, ...], after: tuple[int, ...]) -> Exception:
 
 
 def detach(self: Tensor) -> Tensor:
-    """The same memory, cut off from the graph.
+    """Return a tensor with the same memory, cut off from the graph.
 
     >>> import wengert
     >>> x = wengert.ones(2, requires_grad=True)
@@ -225,7 +225,7 @@ def detach_(self: Tensor) -> Tensor:
 
 
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
-    """This tensor as an instance of a subclass of Tensor: the same memory, the same graph.
+    """Return this tensor as an instance of a Tensor subclass, with the same memory and graph.
 
     Operations on it return instances of the class, unless its `__torch_function__` says otherwise.
 
@@ -246,7 +246,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
 
 
 def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
-    """As `as_subclass`, of the values alone: a leaf, which may require grad."""
+    """As `as_subclass`, without the graph: a leaf, which may require grad."""
     instance = _instance(cls, data.detach())
     return instance.requires_grad_() if require_grad else instance
 
@@ -268,7 +268,7 @@ def _instance(cls: type[Tensor], source: Tensor) -> Tensor:
 
 
 def retain_grad(self: Tensor) -> None:
-    """Keep the gradient of this non-leaf tensor in `.grad`.
+    """Store the gradient of this non-leaf tensor in `.grad`.
 
     >>> import wengert
     >>> y = wengert.ones(2, requires_grad=True) * 2
@@ -301,7 +301,7 @@ def _retains_grad(self: Tensor) -> bool:
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
     """Call `hook(grad)` whenever the gradient of this tensor is computed.
 
-    What it returns, unless None, stands for the gradient from there on.
+    A result other than None replaces the gradient.
 
     >>> import wengert
     >>> x = wengert.ones(2, requires_grad=True)
@@ -321,7 +321,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 def register_post_accumulate_grad_hook(
     self: Tensor, hook: Callable[[Tensor], None]
 ) -> RemovableHandle:
-    """Call `hook(tensor)` after the gradient of this leaf was added to `.grad`.
+    """Call `hook(tensor)` after the gradient of this leaf has been added to `.grad`.
 
     >>> import wengert
     >>> x = wengert.ones(2, requires_grad=True)
@@ -358,7 +358,7 @@ def backward(
     inputs: Any = None,
     retain_variables: bool | None = None,
 ) -> None:
-    """Add the gradient of this tensor to the `.grad` of the leaves that it was computed from.
+    """Add the gradient of this tensor to the `.grad` of the leaves it was computed from.
 
     Args:
         gradient: the cotangent, of this tensor's shape; optional for one element.

@@ -1,4 +1,4 @@
-"""Printing tensors as PyTorch does, to the last blank."""
+"""Printing tensors exactly like PyTorch."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from wengert.kernels.precision import HALF
 
 
 class PrintOptions:
-    """What `set_printoptions` sets.
+    """The options of `set_printoptions`.
 
     Attributes:
         precision: digits after the point.
-        threshold: tensors of more elements are abbreviated.
-        edgeitems: how many elements an abbreviation shows at either end of a dimension.
-        linewidth: characters a line.
-        sci_mode: scientific notation: always, never, or (None) where it is needed.
+        threshold: larger tensors are abbreviated.
+        edgeitems: the elements shown at either end of an abbreviated dimension.
+        linewidth: characters per line.
+        sci_mode: scientific notation: always, never, or (None) if needed.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors print: a profile ("default", "short", "full"), and single options.
+    """Set how tensors print: a profile ("default", "short", "full"), and individual options.
 
     `sci_mode` returns to automatic with each call that does not set it.
 
@@ -75,7 +75,7 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options of printing, by name.
+    """Return the print options, by name.
 
     >>> import wengert
     >>> wengert.get_printoptions()["precision"]
@@ -100,7 +100,7 @@ def _formatter(values: np.ndarray) -> tuple[int, Format]:
 
 
 def _number_text(values: np.ndarray) -> Format:
-    """How a real number is written beside the others: as 1., 1.0000 or 1.0000e+00."""
+    """The format of a real number among the others: 1., 1.0000 or 1.0000e+00."""
     magnitudes = np.abs(values[np.isfinite(values) & (values != 0)]).astype(np.float64)
     integral = bool((magnitudes == np.ceil(magnitudes)).all())
     scientific = options.sci_mode
@@ -135,7 +135,7 @@ def _complex_formatter(values: np.ndarray) -> tuple[int, Format]:
 
 
 def _shown(array: np.ndarray) -> np.ndarray:
-    """The elements that an abbreviation shows."""
+    """The elements shown in an abbreviation."""
     edge = options.edgeitems
     for axis, n in enumerate(array.shape):
         if n > 2 * edge:

@@ -48,7 +48,7 @@ Size = Any
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator's stream of this seed; returns the generator.
+    """Seed the default generator and return it.
 
     >>> import wengert
     >>> _ = wengert.manual_seed(0)
@@ -59,7 +59,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Seed the default generator with a number that cannot be foreseen, and return that.
+    """Seed the default generator with an unpredictable number, and return the number.
 
     >>> import wengert
     >>> wengert.seed() == wengert.initial_seed()
@@ -80,7 +80,7 @@ def initial_seed() -> int:
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator, a uint8 tensor in PyTorch's layout.
+    """Return the state of the default generator, a uint8 tensor in PyTorch's layout.
 
     >>> import wengert
     >>> wengert.get_rng_state().shape
@@ -90,7 +90,7 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Let the default generator go on from a state that `get_rng_state` returned.
+    """Restore a state of the default generator returned by `get_rng_state`.
 
     >>> import wengert
     >>> state = wengert.get_rng_state()
@@ -103,7 +103,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 def generator_of(name: str, generator: Any) -> Generator:
-    """The generator that an argument means; None is the default one."""
+    """The generator given by an argument; None is the default one."""
     if generator is None:
         return default_generator
     if not isinstance(generator, Generator):
@@ -164,7 +164,7 @@ def _sized(name: str, sample: Any, size: Any, generator: Any, out: Any, options:
 def _finished(
     name: str, draw: Draw, shape: tuple[int, ...], options: Options, out: Tensor | None
 ) -> Tensor:
-    """A new tensor of random numbers, after the options that are not about its elements."""
+    """Wrap random numbers in a tensor, applying the options that do not concern its elements."""
     _refuse_out(out)
     if out is not None:
         return finish(name, draw(shape), options, out)
@@ -186,7 +186,7 @@ def _refuse_out(out: Tensor | None) -> None:
 def _like(
     name: str, input: Any, draw: Callable[..., Tensor], fill: str, bounds: Any, options: Any
 ) -> Tensor:
-    """What `draw` makes of a shape; where the result is not contiguous, what `fill` draws for it.
+    """`draw` of a shape, or `fill` of a tensor if the result is not contiguous.
 
     Numbers are drawn in the order of memory.
     """
@@ -382,7 +382,7 @@ def _number(value: Any) -> Any:
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None,
               out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """0 or 1: 1 with the probability that stands in `input`, or else `p` everywhere.
+    """0 or 1: 1 with the probability in `input`, or `p` everywhere.
 
     >>> import wengert
     >>> wengert.bernoulli(wengert.tensor([0.0, 1.0]))
@@ -402,7 +402,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 
 
 def uniforms(source: Generator, dtype: np.dtype[Any]) -> Draw:
-    """Uniform draws as precise as a dtype: float64 for that, float32 for others."""
+    """Uniform draws in a dtype's precision: float64 for float64, float32 for others."""
     draw = source.doubles if dtype == np.float64 else source.singles
     return lambda shape: draw(math.prod(shape)).reshape(shape)
 
@@ -422,7 +422,7 @@ def multinomial(
     generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Indices drawn from each row with probabilities in proportion to its weights.
+    """Indices drawn from each row with probabilities proportional to its weights.
 
     `input` has one or two dimensions; its last one is what the indices run over.
 
@@ -451,7 +451,7 @@ def multinomial(
 
 
 def _stands(matrix: np.ndarray) -> bool:
-    """Whether a matrix lies in memory column by column: numbers are drawn in that order."""
+    """Whether a matrix is column-major: numbers are drawn in memory order."""
     return order_of(matrix.shape, ((matrix.shape, matrix.strides),)) == (1, 0)
 
 
@@ -473,7 +473,7 @@ def _check_sizes(weights: np.ndarray, n: int, replacement: bool) -> None:
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Poisson random numbers of the rates that stand in `input`.
+    """Poisson random numbers with the rates in `input`.
 
     >>> import wengert
     >>> wengert.poisson(wengert.zeros(2))

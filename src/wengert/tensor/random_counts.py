@@ -20,7 +20,7 @@ def _places(*inputs: Tensor) -> Tensor:
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """How many of `count` trials succeed, each with probability `prob`.
+    """The number of successes in `count` trials, each with probability `prob`.
 
     >>> import wengert
     >>> wengert.binomial(wengert.tensor([4.0, 4.0]), wengert.tensor([0.0, 1.0]))
@@ -40,7 +40,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 
 
 def standard_gamma(concentration: Tensor) -> Tensor:
-    """Gamma numbers of these shapes and rate 1, differentiable in the shapes."""
+    """Gamma samples of these shapes and rate 1, differentiable in the shapes."""
     require_floating("gamma_cpu", of_numpy[concentration._array.dtype])
     return gammas(concentration, _places(concentration), default_generator)
 

@@ -1,4 +1,4 @@
-"""Making tensors of evenly spaced numbers."""
+"""Tensors of evenly spaced numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wengert.tensor.arguments import Options, dtype_of, finish, require_int
 
 def arange(*args: Any, out: Tensor | None = None, start: Any = None, end: Any = None,
            step: Any = None, **options: Unpack[Options]) -> Tensor:  # fmt: skip
-    """``arange(end)``, ``arange(start, end, step=1)``: from `start` on, up to before `end`.
+    """``arange(end)``, ``arange(start, end, step=1)``: from `start` up to, but excluding, `end`.
 
     int64 if all arguments are ints, else the default dtype.
 
@@ -86,7 +86,7 @@ def _check_range(first: Any, last: Any, by: Any) -> None:
 
 def range(start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None,
           **options: Unpack[Options]) -> Tensor:  # fmt: skip
-    """From `start` to `end`, which is included. Deprecated in favour of `arange`.
+    """Numbers from `start` to `end`, inclusive. Deprecated in favour of `arange`.
 
     >>> import warnings, wengert
     >>> with warnings.catch_warnings(action="ignore"):
@@ -144,7 +144,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tenso
 
 
 def _stored(name: str, value: Any, dtype: dtypes.dtype) -> Any:
-    """An end as a tensor of `dtype` holds it; an error where it cannot."""
+    """An end point, rounded to `dtype`; an error if it does not fit."""
     if dtype.category == dtypes.BOOL:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtype.short}'")
     return dtypes.scalar_array(value, dtype, name).item()

@@ -17,7 +17,7 @@ from wengert.tensor.arguments import leaf
 
 
 def bytes_of(memory: np.ndarray) -> np.ndarray:
-    """The bytes of dense memory, in the order in which they lie there."""
+    """The bytes of dense memory, in memory order."""
     if not memory.size:
         return np.empty(0, np.uint8)
     order = sorted(range(memory.ndim), key=lambda d: -memory.strides[d])
@@ -25,7 +25,7 @@ def bytes_of(memory: np.ndarray) -> np.ndarray:
 
 
 def elements_of(array: np.ndarray) -> np.ndarray:
-    """All of the memory that an array shows, as a flat array of its dtype."""
+    """All of an array's memory, as a flat array of its dtype."""
     base = owner(array)
     flat = base.ravel("K")
     if not np.may_share_memory(flat, base) and base.size:
@@ -34,7 +34,7 @@ def elements_of(array: np.ndarray) -> np.ndarray:
 
 
 class _Storage:
-    """What storages of both kinds say of themselves."""
+    """Base class of both kinds of storages."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class _Storage:
         return cpu
 
     def get_device(self) -> int:
-        """-1: the CPU has no number."""
+        """Return -1: the CPU has no index."""
         return -1
 
     def cpu(self) -> Any:
@@ -55,11 +55,11 @@ class _Storage:
 
 
 class UntypedStorage(_Storage):
-    """The memory that one or several tensors show, as bytes.
+    """The memory behind one or several tensors, as bytes.
 
     Args:
-        source: how many bytes, set to zero, or a sequence of them.
-        device: where; there is the CPU.
+        source: a number of zero bytes, or a sequence of bytes.
+        device: the device, the CPU.
 
     >>> import wengert
     >>> storage = wengert.tensor([1, 2], dtype=wengert.int16).untyped_storage()
@@ -82,9 +82,9 @@ class UntypedStorage(_Storage):
     def from_file(
         cls, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0
     ) -> UntypedStorage:
-        """The first bytes of a file, read when they are first looked at.
+        """Map the first bytes of a file, read on first access.
 
-        If `shared` is true, what is written here is written to the file.
+        If `shared` is true, writes go to the file.
         """
         if not nbytes:
             return cls(0)
@@ -153,7 +153,7 @@ class UntypedStorage(_Storage):
         return self
 
     def is_shared(self) -> bool:
-        """Whether `Tensor.share_memory_` moved the memory to where processes share it."""
+        """Whether `Tensor.share_memory_` moved the memory to shared memory."""
         shared: bool = wrap(self._owner).is_shared()
         return shared
 
@@ -169,11 +169,11 @@ class UntypedStorage(_Storage):
 
 
 class TypedStorage(_Storage):
-    """The memory that one or several tensors show, as elements of a dtype.
+    """The memory behind one or several tensors, as elements of a dtype.
 
     Args:
-        args: how many elements, set to zero, or a sequence of them.
-        wrap_storage: the bytes, if there are some already.
+        args: a number of zero elements, or a sequence of elements.
+        wrap_storage: the bytes, if they already exist.
         dtype: of the elements; the default dtype if None.
         device: where; there is the CPU.
 
@@ -221,13 +221,13 @@ class TypedStorage(_Storage):
         return self._untyped_storage.nbytes()
 
     def size(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return self.nbytes() // self.dtype.itemsize
 
     __len__ = size
 
     def element_size(self) -> int:
-        """Bytes an element."""
+        """Bytes per element."""
         return self.dtype.itemsize
 
     def __getitem__(self, index: int) -> Any:
@@ -248,7 +248,7 @@ class TypedStorage(_Storage):
         return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
 
     def is_shared(self) -> bool:
-        """Whether `Tensor.share_memory_` moved the memory to where processes share it."""
+        """Whether `Tensor.share_memory_` moved the memory to shared memory."""
         return self._untyped_storage.is_shared()
 
     def pickle_storage_type(self) -> str:
@@ -270,7 +270,7 @@ class TypedStorage(_Storage):
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory that this tensor shows, perhaps together with others.
+    """The memory of this tensor, possibly shared with others.
 
     >>> import wengert
     >>> wengert.zeros(4).untyped_storage().nbytes()
@@ -280,7 +280,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 
 def storage(self: Tensor) -> TypedStorage:
-    """The memory that this tensor shows, as elements of its dtype.
+    """The memory of this tensor, as elements of its dtype.
 
     >>> import warnings, wengert
     >>> with warnings.catch_warnings(action="ignore"):  # untyped_storage() is the new way
@@ -309,14 +309,14 @@ def is_storage(obj: Any) -> bool:
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    """A 1-d tensor that shows the memory of a buffer.
+    """Create a 1-d tensor that shares the memory of a buffer.
 
     Args:
         buffer: an object with the buffer protocol, such as a bytearray.
         dtype: of the elements.
-        count: how many elements; -1: as many as there are.
-        offset: how many bytes come before the first one.
-        requires_grad: whether gradients are wanted.
+        count: the number of elements; -1 for all.
+        offset: the number of bytes before the first one.
+        requires_grad: whether the tensor requires grad.
 
     >>> import wengert
     >>> wengert.frombuffer(bytearray(b"abc"), dtype=wengert.uint8)

@@ -1,4 +1,4 @@
-"""Windows: weights that fall off towards the ends of a frame."""
+"""Window functions: weights that taper towards the ends of a frame."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cosines(n: int, a: Sequence[float]) -> np.ndarray:
 
 
 def triangle(n: int) -> np.ndarray:
-    """From 0 to 1 in the middle and back."""
+    """From 0 to 1 in the middle, and back."""
     return 1.0 - np.abs(np.linspace(-1.0, 1.0, n))
 
 
@@ -34,7 +34,7 @@ def kaiser(n: int, beta: float) -> np.ndarray:
 
 
 def sampled(shape: Shape, n: int, periodic: bool, to: np.dtype) -> np.ndarray:
-    """n weights: of the window itself, or of one longer by the weight that begins anew."""
+    """n weights: of the symmetric window, or (periodic) of one longer by a weight."""
     if n < 2:
         return np.ones(n, to)
     return (shape(n + 1)[:-1] if periodic else shape(n)).astype(to)
@@ -56,7 +56,7 @@ def _window(name: str, length: int, periodic: bool, options: Options, shape: Sha
 def bartlett_window(
     window_length: int, periodic: bool = True, **options: Unpack[Options]
 ) -> Tensor:
-    """A triangle. `periodic` windows go on into their next period, others are symmetric.
+    """A triangle. `periodic` windows continue into the next period, others are symmetric.
 
     >>> import wengert
     >>> wengert.bartlett_window(4)

@@ -1,4 +1,4 @@
-"""Batches of cotangents and tangents, zeros, and those that are missing."""
+"""Checks of batched, zero and missing cotangents and tangents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wengert.autograd.errors import GradcheckError
 from wengert.core.generators import Generator
 from wengert.core.tensor import Tensor, wrap
 
-_SKIP = "Pass check_undefined_grad=False to leave this check out."
+_SKIP = "Pass check_undefined_grad=False to skip this check."
 _BATCHED = (
     "gradcheck or gradgradcheck failed while testing batched gradient computation: a batch of"
     " cotangents, as autograd.grad(is_grads_batched=True) takes it, does not give what one at a"
@@ -33,7 +33,7 @@ _BATCHED_FORWARD = (
 
 
 def check_batched(subject: Subject) -> None:
-    """A batch of cotangents gives what one at a time gives."""
+    """Check that a batch of cotangents gives the same results as one at a time."""
     variables = [x for _, x in subject.variables]
     for i, (_, out) in enumerate(subject.results):
         batch = Generator().normal((2, *out.shape), np_dtype=out._array.dtype)
@@ -54,7 +54,7 @@ def check_batched(subject: Subject) -> None:
 
 
 def check_batched_tangents(subject: Subject) -> None:
-    """A batch of tangents gives what one at a time gives."""
+    """Check that a batch of tangents gives the same results as one at a time."""
     from wengert.autograd.transforms.vmap import vmap
 
     for j, (_, x) in enumerate(subject.variables):
@@ -75,7 +75,7 @@ def check_batched_tangents(subject: Subject) -> None:
 
 @contextmanager
 def _reporting_batch_failures(text: str) -> Iterator[None]:
-    """Around the computation of a batch: its errors are failures."""
+    """Report errors in the computation of a batch as gradcheck failures."""
     try:
         with warnings.catch_warnings():
             # of operations that run sample by sample
@@ -100,7 +100,7 @@ def _check_batch(i: int, j: int, actual: np.ndarray, expected: np.ndarray, text:
 
 
 def check_zero(subject: Subject, masked: bool) -> None:
-    """A zero cotangent gives zero, in the shapes and dtypes of the inputs."""
+    """Check that a zero cotangent gives zeros, in the shapes and dtypes of the inputs."""
     outputs = [out for _, out in subject.results]
     if not outputs:
         return
@@ -124,10 +124,10 @@ def check_zero(subject: Subject, masked: bool) -> None:
 
 
 def check_missing(subject: Subject) -> None:
-    """Outputs without a cotangent count as if it were zero.
+    """Check that an output without a cotangent is treated as if its cotangent were zero.
 
-    Each is left out in its turn. A user's Function is also asked what it makes of none at all,
-    which no walk of a graph does.
+    Each is left out in turn. A user's Function is also called with no cotangents at all, which
+    no walk does.
     """
     variables = [x for _, x in subject.variables]
     count = len(subject.results)
@@ -146,7 +146,7 @@ def check_missing(subject: Subject) -> None:
 
 @contextmanager
 def _reporting_missing_cotangents() -> Iterator[None]:
-    """Around a backward that lacks cotangents: says so where it fails."""
+    """Add to the error of a failing backward that it was run without a cotangent."""
     try:
         yield
     except RuntimeError as error:
@@ -178,7 +178,7 @@ def _warn() -> None:
 
 
 def _user_nodes(outputs: list[Tensor]) -> list[FunctionNode]:
-    """The nodes of users' Functions that are nearest to the outputs."""
+    """The nodes of users' Functions nearest to the outputs."""
     user_nodes = []
     todo: list[Any] = [out._edge for out in outputs]
     visited = set(todo)
@@ -194,7 +194,7 @@ def _user_nodes(outputs: list[Tensor]) -> list[FunctionNode]:
 
 
 def check_missing_tangents(subject: Subject) -> None:
-    """A zero tangent and no tangent are the same."""
+    """Check that a zero tangent and no tangent give the same result."""
     directions = directions_of(subject, Generator())
     pairs = zip(subject.variables, directions, strict=True)
     tangents: dict[int, Any] = {

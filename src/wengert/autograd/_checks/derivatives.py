@@ -1,4 +1,4 @@
-"""Analytical Jacobians against numerical ones, and what is said where they differ."""
+"""Analytical Jacobians against numerical ones, and the messages where they differ."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GradcheckOptions:
 
 
 def check_backward(subject: Subject, options: GradcheckOptions) -> None:
-    """Compare reverse mode with differences, for a function with real outputs."""
+    """Compare reverse mode with finite differences, for a function with real outputs."""
     if options.fast:
         _check_backward_along(subject, options)
         return
@@ -50,7 +50,7 @@ def check_backward(subject: Subject, options: GradcheckOptions) -> None:
 
 
 def _numerical(subject: Subject, options: GradcheckOptions) -> list[list[np.ndarray]]:
-    """The Jacobian of each output with respect to each variable; without results, zero."""
+    """The Jacobian of each output with respect to each variable; zero if there are no results."""
     jacobian_blocks = [jacobians.numerical(subject, x, options.eps) for _, x in subject.variables]
     if not subject.results:
         _check_constant(jacobian_blocks, 0.0)
@@ -68,7 +68,7 @@ def _check_constant(derivatives: list[list[np.ndarray]], tolerance: float) -> No
 def _analytical(
     out: Tensor, variables: list[Tensor], cotangents: Any, options: GradcheckOptions
 ) -> list[np.ndarray]:
-    """For each variable, its gradients as columns; computed twice, to see that they are equal."""
+    """For each variable, its gradients as columns; computed twice to check determinism."""
     cotangents = list(cotangents)
     gradients = jacobians.pull_back(out, variables, cotangents)
     for grads in gradients:
@@ -122,7 +122,7 @@ def _check_linear(
 
 
 def check_forward(subject: Subject, options: GradcheckOptions) -> None:
-    """Compare forward mode with differences, for a function with real inputs."""
+    """Compare forward mode with finite differences, for a function with real inputs."""
     if options.fast:
         _check_forward_along(subject, options)
         return
@@ -136,7 +136,7 @@ def check_forward(subject: Subject, options: GradcheckOptions) -> None:
 
 
 def _tangents(rows: Sequence[Pairs], at: int, out: Tensor, options: GradcheckOptions) -> np.ndarray:
-    """The Jacobian of an output from what forward mode gave for each unit vector."""
+    """The Jacobian of an output, from its tangent for each unit vector."""
     tangents = [_tangent(*pairs[at], options) for pairs in rows]
     return np.array(tangents, None if tangents else out._array.dtype).reshape(
         len(tangents), out.numel()
@@ -144,7 +144,7 @@ def _tangents(rows: Sequence[Pairs], at: int, out: Tensor, options: GradcheckOpt
 
 
 def _tangent(primal: Tensor, tangent: Tensor | None, options: GradcheckOptions) -> np.ndarray:
-    """A tangent, flat; None stands for zeros."""
+    """A tangent, flattened; None means zeros."""
     if tangent is None:
         return np.zeros(primal.numel())
     if options.dtypes and primal.is_complex() != tangent.is_complex():
@@ -213,12 +213,12 @@ def _check_forward_along(subject: Subject, options: GradcheckOptions) -> None:
 
 
 def close(a: Any, n: Any, rtol: float, atol: float) -> np.ndarray:
-    """Where two values differ by no more than the tolerance."""
+    """A mask of the entries that agree within the tolerance."""
     return np.asarray(np.isclose(a, n, rtol, atol))
 
 
 def largest_entry(values: np.ndarray) -> float:
-    """The maximum of what is not negative; of nothing it is 0."""
+    """The maximum of non-negative values; 0 if there are none."""
     return float(values.max(initial=0.0))
 
 
@@ -231,7 +231,7 @@ def _mismatch(
     options: GradcheckOptions,
     forward: bool = False,
 ) -> str:
-    """That two Jacobians differ: which, both of them, and where the most."""
+    """The message for two Jacobians that differ: which, their values, the worst entry."""
     return (
         f"{_which(subject, i, j, forward)}numerical:{wrap(numerical)}\n"
         f"analytical:{wrap(analytical)}\n{_worst(subject, i, j, analytical, numerical, options)}"
@@ -278,7 +278,7 @@ def _mismatch_along(
     options: GradcheckOptions,
     forward: bool = False,
 ) -> str:
-    """That two Jacobians differ along a direction, and by which entries."""
+    """The message for two Jacobians that differ along a direction, and in which entries."""
     (at, out), (_, x) = subject.results[i], subject.variables[j]
     slow = jacobians.numerical(subject, x, options.eps)[at]
     if forward:

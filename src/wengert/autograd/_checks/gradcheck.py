@@ -61,7 +61,7 @@ def _check_cotangents(subject: Subject, options: GradcheckOptions) -> None:
 def gradient_function(
     func: Callable[..., Any], inputs: Any, grad_outputs: Any, strided: bool
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """The function from inputs and cotangents to gradients, and its arguments."""
+    """The function that maps inputs and cotangents to gradients, and its arguments."""
     arguments = _as_tuple(inputs)
     if grad_outputs is None:
         outputs = requiring_grad(_checked_outputs(func(*arguments)))
@@ -100,7 +100,7 @@ def gradient_function(
 
 
 def _random_leaf(like: np.ndarray, strided: bool) -> Tensor:
-    """A leaf with random values; every other element of its memory, if `strided`."""
+    """A leaf with random values; if `strided`, a view of every other element."""
     values = default_generator.uniform(like.shape, -1, 1, like.dtype)
     if strided and values.ndim:
         values = np.repeat(values, 2, axis=-1)[..., ::2]
@@ -155,7 +155,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
 
 
 def _real_outputs(subject: Subject) -> Iterator[Subject]:
-    """Functions with real outputs: the subject, or the parts of its complex outputs."""
+    """The subject as functions with real outputs: itself, or the parts of its complex outputs."""
     complexes = frozenset([k for k, out in enumerate(subject.outputs) if out.is_complex()])
     if not complexes:
         yield subject
@@ -169,7 +169,7 @@ def _real_outputs(subject: Subject) -> Iterator[Subject]:
 
 
 def _real_inputs(subject: Subject) -> Iterator[Subject]:
-    """Functions with real inputs: the subject, or of one part of its complex inputs."""
+    """The subject as functions with real inputs: itself, or of one part of its complex inputs."""
     complexes = frozenset(
         [k for k, x in enumerate(subject.inputs) if isinstance(x, Tensor) and x.is_complex()]
     )

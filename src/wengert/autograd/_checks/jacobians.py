@@ -16,7 +16,7 @@ import numpy as np
 from wengert.autograd._backward import grad
 from wengert.core.tensor import Tensor, wrap
 
-Direction = tuple[np.ndarray, ...]  # of steps: along the real axis, and the imaginary one
+Direction = tuple[np.ndarray, ...]  # signs of the steps along the real and the imaginary axis
 Grads = list[tuple[Tensor | None, ...]]  # of each variable, for each cotangent
 Pairs = list[tuple[Tensor, Tensor | None]]  # the primal and the tangent of each output
 
@@ -33,16 +33,16 @@ class Subject:
 
     @property
     def variables(self) -> list[tuple[int, Tensor]]:
-        """The inputs to differentiate with respect to, and where they stand."""
+        """The inputs to differentiate with respect to, and their positions."""
         return requiring_grad(self.inputs)
 
     @property
     def results(self) -> list[tuple[int, Tensor]]:
-        """The outputs to differentiate, and where they stand."""
+        """The outputs to differentiate, and their positions."""
         return requiring_grad(self.outputs)
 
     def values(self) -> list[np.ndarray]:
-        """Copies of what the function returns now."""
+        """Copies of the function's current results."""
         return [np.array(out._array) for out in self.func(*self.inputs)]
 
 
@@ -95,7 +95,7 @@ def _difference(
 def _central(
     subject: Subject, array: np.ndarray, at: Any, step: Any, eps: float
 ) -> list[np.ndarray]:
-    # In place: the function may as well have captured the tensor as get it as an argument.
+    # In place: the function may have captured the tensor rather than take it as an argument.
     before = array[at].copy()
     try:
         array[at] = before - step
@@ -191,7 +191,7 @@ def dual_call(subject: Subject, tangents: Sequence[Tensor | None]) -> Pairs:
 
 
 def directional_derivative(direction: Direction, gradient: np.ndarray) -> complex:
-    """The derivative along a direction, from a gradient; all flat."""
+    """The derivative along a direction, from a gradient; all flattened."""
     if len(direction) == 1:
         return float((direction[0] * gradient).sum())
     x, y = direction

@@ -1,4 +1,4 @@
-"""What the static methods of a user's Function share: its context."""
+"""The context that the static methods of a user's Function share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wengert.core.tensor import Tensor, mode, wrap
 
 
 class RecordedCall(Protocol):
-    """The node of a call, as far as its context asks it."""
+    """The part of a call's node that its context uses."""
 
     inside: bool
 
@@ -32,7 +32,7 @@ class RecordedCall(Protocol):
 
 
 class OfOutput:
-    """Stands on a context for a tensor that the node keeps: an output, which would be a cycle."""
+    """Placeholder on a context for an output: storing the tensor itself would create a cycle."""
 
     __slots__ = ("index",)
 
@@ -41,7 +41,7 @@ class OfOutput:
 
 
 class Inner:
-    """Stands on a context for a tensor that `forward` computed on its way."""
+    """Placeholder on a context for an intermediate tensor of `forward`."""
 
     __slots__ = ("tensor",)
 
@@ -50,12 +50,12 @@ class Inner:
 
 
 class FunctionCtx:
-    """What `forward` leaves for `backward` and `jvp`; any attribute may be set on it.
+    """Passes values from `forward` to `backward` and `jvp`; any attribute may be set on it.
 
-    A tensor among the attributes has its place in the graph, as a saved one has: inputs and
-    outputs are connected, and what `forward` computed on its way is a constant to the first
-    derivative and refused by the second. Saving tensors is better still: their memory is
-    checked for later writes, and hooks see them.
+    Like saved tensors, tensor attributes keep their place in the graph: inputs and outputs
+    are connected; intermediate values of `forward` are constants to the first derivative and
+    refused by the second. Prefer saving tensors: their memory is checked for later writes,
+    and hooks see them.
 
     >>> import wengert
     >>> class Scale(wengert.autograd.Function):
@@ -72,7 +72,7 @@ class FunctionCtx:
     tensor(10., grad_fn=<ScaleBackward>)
     """
 
-    # Of our own, so that the instance's dictionary holds what the user put there and no more.
+    # Our state goes in slots, so that the instance's dictionary holds only the user's attributes.
     __slots__ = (
         "__dict__", "__weakref__", "_constant", "_dirty", "_function", "_node", "_recording",
         "_saved_values", "_stand_ins", "_to_forward", "_to_save", "materialize_grads",
@@ -81,11 +81,11 @@ class FunctionCtx:
 
     _function: Any
     _node: weakref.ref[RecordedCall] | None
-    _stand_ins: dict[str, tuple[list[Any], Spec]] | None  # attributes that stand for tensors
-    _recording: bool  # whether the backward that runs, or ran last, is to be differentiated
+    _stand_ins: dict[str, tuple[list[Any], Spec]] | None  # placeholders for tensors
+    _recording: bool  # whether the current or latest backward will be differentiated
     _saved_values: (
         tuple[Tensor | None, ...] | None
-    )  # what `saved_tensors` is where there is no node
+    )  # the value of `saved_tensors` if there is no node
     _to_save: tuple[Tensor | None, ...]
     _to_forward: tuple[Tensor | None, ...]
     _dirty: tuple[Tensor, ...]
@@ -101,9 +101,9 @@ class FunctionCtx:
         self._to_save = self._to_forward = self._dirty = self._constant = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for `backward`, which finds them in `saved_tensors`.
+        """Save tensors for `backward`, which reads them from `saved_tensors`.
 
-        TypeError for what is neither a tensor nor None: that goes on the context itself.
+        TypeError for anything but a tensor or None: set other values as attributes of the context.
         """
         for k, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
@@ -114,7 +114,7 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for `jvp`, which finds them in `saved_tensors`."""
+        """Save tensors for `jvp`, which reads them from `saved_tensors`."""
         for k, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
                 raise AssertionError(
@@ -124,17 +124,17 @@ class FunctionCtx:
         self._to_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Say which inputs `forward` wrote to in place; it must return them."""
+        """Mark the inputs that `forward` modified in place; it must return them."""
         _check_tensors(args, "mark_dirty can only accept variables, but")
         self._dirty = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Say which outputs have no gradient."""
+        """Mark outputs that have no gradient."""
         _check_tensors(args, "mark_non_differentiable only accepts variable arguments, but")
         self._constant = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Nothing: which tensors share memory is known. Deprecated in PyTorch."""
+        """Do nothing: shared memory is tracked automatically. Deprecated in PyTorch."""
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically"
             " tracked.",
@@ -143,7 +143,7 @@ class FunctionCtx:
         )
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether zeros, or None, stand for gradients and tangents that there are none of."""
+        """Set whether missing gradients and tangents are passed as zeros (True) or None."""
         if not isinstance(value, bool):
             raise TypeError(
                 "set_materialize_grads(): argument 'value' must be bool, not"
@@ -153,9 +153,9 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The saved tensors, with their place in the graph; none while `forward` runs.
+        """The saved tensors, with their place in the graph; empty while `forward` runs.
 
-        GraphReleasedError when a backward call has let them go.
+        GraphReleasedError if a backward call has released them.
         """
         if self._saved_values is not None:
             return self._saved_values
@@ -172,7 +172,7 @@ class FunctionCtx:
         return self.saved_tensors
 
     def _recorded(self) -> RecordedCall:
-        """The node that was recorded of the call."""
+        """The node recorded for the call."""
         node = None if self._node is None else self._node()
         if node is None:
             raise RuntimeError(
@@ -203,12 +203,12 @@ class FunctionCtx:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """The node's dictionary for whatever programs want to remember of it."""
+        """The node's dictionary, free for programs to use."""
         return self._recorded().metadata
 
     @property
     def next_functions(self) -> Any:
-        """The nodes of the inputs, each with the index of the output that was used."""
+        """The nodes of the inputs, each with the index of the output used."""
         return () if self._node is None else self._recorded().next_functions
 
     def register_hook(self, fn: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Functions whose derivative the user writes."""
+"""User-defined functions with custom derivatives."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from wengert.ops.variadic import Output, record
 
 
 class VmapInfo(NamedTuple):
-    """What a Function's `vmap` is told of the batch."""
+    """Information about the batch, passed to a Function's `vmap`."""
 
     batch_size: int
     randomness: str
@@ -59,7 +59,7 @@ class FunctionMeta(type):
     _backward_cls: type[FunctionNode]
     _signature: tuple[Any, inspect.Signature, int] | None
     forward: Any
-    _off: RawCut  # where values are computed by `forward`, which is not recorded
+    _off: RawCut  # where `forward`, which is not recorded, computes values
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         super().__init__(name, bases, attrs)
@@ -79,15 +79,15 @@ def _beginning(method: Any) -> tuple[CodeType, int]:
 
 
 class Function(metaclass=FunctionMeta):
-    """An operation whose derivative you write: a subclass with static methods.
+    """An operation with a custom derivative, written as a subclass with static methods.
 
-    `forward(ctx, *args)` computes on tensors (nothing is recorded) and may keep some with
-    `ctx.save_for_backward`. `backward(ctx, *grads)`, also called `vjp`, gets a gradient for each
-    output and returns one for each argument, None where there is none. `jvp(ctx, *tangents)` is
-    its counterpart in forward mode. Call `apply`, never these.
+    `forward(ctx, *args)` computes on tensors (nothing is recorded) and may save some with
+    `ctx.save_for_backward`. `backward(ctx, *grads)`, also called `vjp`, takes a gradient for each
+    output and returns one for each argument, or None. `jvp(ctx, *tangents)` is its counterpart
+    in forward mode. Call `apply`, never these.
 
-    Instead, `forward(*args)` may come with a `setup_context(ctx, inputs, output)`. The
-    transforms of `wengert.func` need that, and `vmap` needs a `vmap` method, or
+    Alternatively, define `forward(*args)` and `setup_context(ctx, inputs, output)`. The
+    transforms of `wengert.func` require that, and `vmap` requires a `vmap` method, or
     `generate_vmap_rule = True` to run the other methods on batches.
 
     >>> import wengert
@@ -118,7 +118,7 @@ class Function(metaclass=FunctionMeta):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """RuntimeError: a Function is called by its `apply`."""
+        """Raise RuntimeError: a Function is called through `apply`."""
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use"
             " new-style autograd function with static forward method:"
@@ -127,14 +127,14 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """What the function computes; every subclass defines it."""
+        """Compute the function; every subclass defines it."""
         raise NotImplementedError(
             "You must implement the forward function for custom autograd.Function."
         )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Keep what the derivatives need, where `forward` takes no `ctx`."""
+        """Save what the derivatives need, if `forward` takes no `ctx`."""
         raise NotImplementedError("setup_context is not implemented.")
 
     backward = staticmethod(no_rule)
@@ -142,7 +142,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The tangents of the outputs from those of the arguments."""
+        """Compute the tangents of the outputs from those of the arguments."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with"
             " forward mode AD."
@@ -150,7 +150,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info: VmapInfo, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """The outputs for a batch, and which of their dimensions is the batch."""
+        """Compute the outputs for a batch, and return them with their batch dimensions."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod"
             " or set generate_vmap_rule=True."
@@ -188,7 +188,7 @@ def has_setup(function: type[Function]) -> bool:
 def _bind_positionally(
     function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """All arguments by position: gradients are. With `setup_context`, defaults among them."""
+    """All arguments by position, as gradients are; with `setup_context`, defaults included."""
     forward, setup = function.forward, has_setup(function)
     cached = function._signature
     if cached is None or cached[0] is not forward:
@@ -218,9 +218,9 @@ def _bind_positionally(
 def call_with_context(
     function: type[Function], args: tuple[Any, ...], forward_mode: bool = False
 ) -> tuple[Any, FunctionCtx]:
-    """The result of a call, recorded, and its context; `forward_mode` has that know its outputs.
+    """The recorded result of a call, and its context; with `forward_mode` that knows its outputs.
 
-    A call with tracers goes to the innermost level among them.
+    A call with tracers goes to their innermost level.
     """
     edges: list[Node] = []
     targets: list[GradientTarget] = []
@@ -255,7 +255,7 @@ def call_with_context(
         if type(site) is not Site:
             site.recorded(node)  # type: ignore[union-attr]
     if not forward_mode:
-        ctx._to_forward = ()  # outputs among them would close a cycle
+        ctx._to_forward = ()  # outputs among them would create a cycle
     return tuple(outputs) if isinstance(result, tuple) else outputs[0], ctx
 
 
@@ -263,7 +263,7 @@ _NOBODYS = FunctionCtx()
 
 
 def _compute_unrecorded(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
-    """What the user's methods compute; nothing is recorded."""
+    """Run the user's methods with nothing recorded."""
     before = mode.site, mode.off
     mode.site, mode.off = None, function._off
     try:
@@ -279,7 +279,7 @@ def _compute_unrecorded(function: type[Function], ctx: FunctionCtx, args: tuple[
 def new_function_node(
     function: Any, ctx: FunctionCtx, edges: tuple[Node, ...], targets: list[GradientTarget]
 ) -> FunctionNode:
-    """A fresh node of the caller's line; its outputs and what it saved are yet to be filled in."""
+    """A fresh node at the caller's line; its outputs and saved values are filled in later."""
     node: FunctionNode = new(function._backward_cls)
     node.code, node.lasti = caller(getframe(2))
     node.seq, node.site = tick(), mode.where
@@ -290,7 +290,7 @@ def new_function_node(
 
 
 def _own(outputs: list[Any], args: tuple[Any, ...], ctx: FunctionCtx, recording: bool) -> None:
-    """Have outputs be Tensors of their own, which may get a place in the graph, or be without."""
+    """Make outputs distinct Tensors, which may or may not get a place in the graph."""
     for k, out in enumerate(outputs):
         if type(out) not in concrete or not (out._edge is not None or is_among(out, args)):
             continue
@@ -350,7 +350,7 @@ def _check_rewritable(tensor: Tensor, outputs: int) -> None:
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a `backward` that cannot itself be differentiated; trying to is an error.
+    """Mark a `backward` as not differentiable; differentiating it raises an error.
 
     >>> import wengert
     >>> from wengert.autograd.function import once_differentiable

@@ -1,9 +1,9 @@
-"""The node of a user's Function: what it keeps, and how the user's backward runs.
+"""The node of a user's Function: what it stores, and how the user's backward runs.
 
-The derivative of a derivative is recorded while the user's `backward` runs on Tensors. That
-is right for saved inputs and outputs, whose place in the graph is known. What `forward`
-computed on its way has none: such a value can be used, and is refused, with the line of the
-call, by whoever differentiates through it (PyTorch takes it for a constant).
+A second derivative is recorded while the user's `backward` runs on Tensors. That
+is right for saved inputs and outputs, whose place in the graph is known. Intermediate
+values of `forward` have none: they can be used, but differentiating through one raises
+an error that names the line of the call (PyTorch treats it as a constant).
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from wengert.kernels.layout import writable
 from wengert.ops.operands import cast, sum_to
 from wengert.ops.variadic import Output, Partial, output_of
 
-# Shape and dtype of an argument that wants a gradient; None for another tensor, False for the rest.
+# Shape and dtype of an argument that needs a gradient; None for other tensors, False for the rest.
 GradientTarget = tuple[tuple[int, ...], "np.dtype[Any]"] | bool | None
 
-# Where a saved tensor stands: its edge, the number of the output that it is, or this.
+# The place of a saved tensor: its edge, its number as an output, or this.
 INNER = -1
 
 
 class UserState(NodeState):
-    """The state that a node of a Function is made with: its derivative is user code.
+    """The initial state of a Function's node: its derivative is user code.
 
-    What it starts with is the class's, because one is made at every call.
+    Defaults are class attributes, because one is created per call.
     """
 
     hooks = node_prehooks = node_hooks = post_hooks = metadata = None
@@ -57,7 +57,7 @@ class UserState(NodeState):
 
 
 class FunctionNode(Node):
-    """One call of a Function. It shows what the context has, which in PyTorch it is.
+    """One call of a Function. Exposes its context's attributes: in PyTorch it is the context.
 
     >>> import wengert
     >>> class Scale(wengert.autograd.Function):
@@ -87,17 +87,17 @@ class FunctionNode(Node):
     part: ClassVar[type[Output]]
 
     ctx: FunctionCtx | None
-    count: int  # of the values that the user saved; those after them are attributes of `ctx`
+    count: int  # of the values the user saved; the rest are attributes of `ctx`
     # Arrays; Tensors in a derivative inside another transform, which have their own histories.
     s_saved: list[Any] | None
     saved_positions: list[Any]  # of the saved values
-    output_refs: dict[int, weakref.ref[Node]] | None  # nodes of outputs that were saved, of several
-    shapes: list[Any]  # of the outputs: (shape, dtype), or None for what is no tensor
+    output_refs: dict[int, weakref.ref[Node]] | None  # nodes of saved outputs, if several
+    shapes: list[Any]  # of the outputs: (shape, dtype), or None for a non-tensor
     gradient_targets: list[GradientTarget]  # what the arguments were
     inside: bool  # whether it belongs to a derivative inside another transform
 
     def output_to(self, outputs: list[Any], ctx: FunctionCtx) -> None:
-        """Become the creator of the outputs, as far as they are differentiable."""
+        """Become the creator of the differentiable outputs."""
         several = len(outputs) != 1
         if not several and not ctx._dirty and not ctx._constant and type(outputs[0]) in concrete:
             out = outputs[0]
@@ -125,7 +125,7 @@ class FunctionNode(Node):
                 out._edge = edge
 
     def keep(self, args: tuple[Any, ...], ctx: FunctionCtx) -> None:
-        """Keep what the user saved and what is on the context, in a way that closes no cycle."""
+        """Store the user's saved values and the context's attributes without creating a cycle."""
         self.s_saved = saved = []
         self.saved_positions = positions = []
         self.output_refs = None
@@ -139,7 +139,7 @@ class FunctionNode(Node):
         ctx._to_save = ctx._dirty = ctx._constant = ()
 
     def _place(self, t: Tensor, args: tuple[Any, ...]) -> Any:
-        """Where a tensor stands in the graph; None for a constant."""
+        """The place of a tensor in the graph; None for a constant."""
         edge = t._edge
         if edge is self:
             return 0
@@ -152,7 +152,7 @@ class FunctionNode(Node):
         return None if t._array.dtype not in inexact or is_among(t, args) else INNER
 
     def _keep_attributes(self, ctx: FunctionCtx, args: tuple[Any, ...]) -> None:
-        """Take outputs, which know this node, and intermediate values off the context."""
+        """Take outputs, which refer to this node, and intermediate values off the context."""
         for name, value in list(ctx.__dict__.items()):
             if not isinstance(value, Tensor) and type(value) not in (list, tuple, dict):
                 continue
@@ -178,7 +178,7 @@ class FunctionNode(Node):
 
     @staticmethod
     def packing(node: FunctionNode, hooks: Hooks) -> None:
-        """Pack what the user saved; as elsewhere, an output is shown without its node."""
+        """Pack the user's saved values; as elsewhere, an output is passed without its node."""
         assert node.s_saved is not None
         for k, a in enumerate(node.s_saved[: node.count]):
             if type(a) is np.ndarray:
@@ -188,7 +188,7 @@ class FunctionNode(Node):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What the user saved; GraphReleasedError when it has been let go."""
+        """The user's saved values; GraphReleasedError if they have been released."""
         if self.s_saved is None or (self.state is not None and self.state.released is not None):
             self._check_kept()
         values: list[Any] = []
@@ -230,23 +230,23 @@ class FunctionNode(Node):
         if len(self.shapes) == 1:
             return wrap(array, self)
         own = None if self.output_refs is None else self.output_refs.get(position)
-        node = None if own is None else own()  # what the output's gradient is asked for by
+        node = None if own is None else own()  # carries the output's gradient
         return wrap(array, node or output_of(self.part, self, position, array.shape))
 
     def _differentiated(self) -> bool:
-        """Whether a derivative of what is computed now would reach this node.
+        """Whether differentiating what is computed now would reach this node.
 
-        A backward that turns grad mode on where nothing records it has a graph of its own.
+        A backward that enables grad mode without being recorded itself has a separate graph.
         """
         return mode.site is not None and (self.ctx is None or self.ctx._recording)
 
     def connected(self, t: Any, args: tuple[Any, ...]) -> Any:
-        """A tensor that `forward` left, with its place in the graph."""
+        """A tensor left by `forward`, with its place in the graph."""
         inner = t is not None and self._place(t, args) == INNER
         return wrap(t._array, self.refused()) if inner else t
 
     def refused(self) -> Node:
-        """A node that stands for how an intermediate value came about, which nobody knows."""
+        """A node for an intermediate value, whose history was not recorded."""
         return refusal_node(self, self.edges, functools.partial(_intermediate, self))
 
     def pullback(self, g: Any) -> tuple[Any, ...]:
@@ -273,7 +273,7 @@ class FunctionNode(Node):
             traced = any([isinstance(v, Tensor) for v in cotangent_of.values()])
             cotangents = [self._cotangent(k, cotangent_of.get(k)) for k in range(len(self.shapes))]
         site = mode.site
-        if not self.inside:  # else the levels further out record, or do not
+        if not self.inside:  # otherwise the outer levels decide whether to record
             recording = recorded or (traced and any(map(_has_history, cotangents)))
             mode.site = mode.where if recording else None
             if ctx is not None:
@@ -302,27 +302,27 @@ class FunctionNode(Node):
         return g if isinstance(g, Tensor) else wrap(writable(g))
 
     def apply(self, *grad_outputs: Any) -> Any:
-        """What the user's backward returns for gradients of the outputs."""
+        """Run the user's backward on gradients of the outputs."""
         self._check_kept()
         return rule_of(self._forward_cls)(self.ctx, *grad_outputs)
 
     def clear(self) -> None:
-        """Let go of the saved values and of what the user put on the context."""
+        """Release the saved values and the context's attributes."""
         self.s_saved = self.ctx = None
 
     def release(self) -> None:
-        """Let go of what `clear` does, and of what is below."""
+        """Release what `clear` releases, and the edges."""
         self.s_saved = self.ctx = None
         self.edges = ()
 
     @property
     def needs_input_grad(self) -> tuple[bool, ...]:
-        """Which arguments want a gradient."""
+        """Which arguments need a gradient."""
         return tuple(map(bool, self.gradient_targets))
 
     @property
     def kinds(self) -> list[tuple[str, int]]:
-        """What each saved value is: an "input" by its edge's number, an "output", or "inner"."""
+        """The kind of each saved value: an "input" by edge number, an "output", or "inner"."""
         edges = list(self.edges)
         return [
             ("inner", 0) if position == INNER
@@ -333,7 +333,7 @@ class FunctionNode(Node):
 
     @property
     def arguments(self) -> list[tuple[int, Any, Any]]:
-        """Of each edge: the argument's position, its shape and dtype."""
+        """For each edge: the argument's position, shape and dtype."""
         return [
             (k, *target)
             for k, target in enumerate(self.gradient_targets)
@@ -344,7 +344,7 @@ class FunctionNode(Node):
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
     def __getattr__(self, name: str) -> Any:
-        """As PyTorch's node, which is the context, has what the user put on that."""
+        """Return an attribute of the context, as PyTorch's node, which is the context, does."""
         ctx = None if name.startswith("_") or name == "ctx" else self.ctx
         if ctx is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -363,7 +363,7 @@ def is_among(value: Any, others: Any) -> bool:
 
 
 def _has_history(value: Any) -> bool:
-    """Whether a tensor, or one that it stands for at any level, has a place in a graph."""
+    """Whether a tensor, or its value at any outer level, has a place in a graph."""
     if not isinstance(value, Tensor):
         return False
     if value._edge is not None:
@@ -397,9 +397,9 @@ def rule_of(function: Any) -> Callable[..., Any]:
 def checked_gradients(
     node: Node | FunctionCtx, targets: list[GradientTarget], answer: Any
 ) -> list[Any]:
-    """What a backward returned, for the arguments that want a gradient, in their shape and dtype.
+    """A backward's results for the arguments that need a gradient, in their shapes and dtypes.
 
-    RuntimeError where that cannot be.
+    RuntimeError where they do not fit.
     """
     values = answer if isinstance(answer, tuple) else (answer,)
     if len(values) != len(targets):
@@ -437,7 +437,7 @@ def _as_many(node: Node | FunctionCtx, values: tuple[Any, ...], expected: int) -
             f"function {node.name()} returned an incorrect number of gradients (expected"
             f" {expected}, got {len(values)})",
             [("applied by", naming.describe_node(node))] if isinstance(node, Node) else [],
-            ["return one for each argument of forward(), None for those that are no tensors"],
+            ["return one for each argument of forward(), None for non-tensors"],
         ))  # fmt: skip
     return values
 

@@ -1,8 +1,8 @@
-"""Users' Functions under transforms: what each kind of level does with a call.
+"""Users' Functions under transforms: how each kind of level handles a call.
 
 A level calls the Function one level further out, so that its derivatives hold there as well,
-and asks `setup_context` for a context of its own, on the values of that level. What is
-computed there has its history further out; no level differentiates its own derivative.
+and has `setup_context` fill a separate context from that level's values. Results
+computed there have their history further out; no level differentiates its own derivative.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _check_setup(function: Any) -> None:
 
 
 def _set_up(function: Any, values: Args, result: Any, edges: Sequence[Any]) -> FunctionCtx:
-    """A context of a level's own, on the values of the level further out."""
+    """A level's own context, on the values of the next outer level."""
     ctx = FunctionCtx(tuple([e is not None for e in edges]), function)
     function.setup_context(ctx, values, result)
     return ctx
@@ -69,7 +69,7 @@ def _map_outputs(result: Any, function: Callable[[int, Any], Any]) -> Any:
 
 
 def _position(value: Any, values: Args) -> int | None:
-    """Which of the values this is, if it is one: an input that was written in place."""
+    """The position of an input that was written in place among the values, if it is one of them."""
     return next((k for k, v in enumerate(values) if v is value), None)
 
 
@@ -132,13 +132,13 @@ def _shape_and_dtype(value: Any) -> tuple[tuple[int, ...], Any]:
 
 
 def _same(out: Any, values: Args, args: Args) -> Any:
-    """An output that this level adds nothing to."""
+    """An output to which this level adds nothing."""
     at = _position(out, values) if isinstance(out, Tensor) else None
     return out if at is None else args[at]
 
 
 def _rebase_argument(level: Any, target: Any, edge: Any) -> Any:
-    """An argument that was written in place further out, with its new history."""
+    """Give an argument that was written in place further out its new history."""
     if not level.owns(target):
         level.take(target)
     elif type(target._edge) is Leaf:
@@ -151,7 +151,7 @@ def _rebase_argument(level: Any, target: Any, edge: Any) -> Any:
 
 
 def apply_in_forward_mode(level: Any, function: Any, args: Args) -> Any:
-    """Compute further out, and let the user's `jvp` compute the tangents."""
+    """Compute further out; the user's `jvp` computes the tangents."""
     values = tuple([level.lower(a) for a in args])
     if has_setup(function):
         result = function.apply(*values)
@@ -193,7 +193,7 @@ def _tangent_in(level: Any, ctx: FunctionCtx, a: Any) -> Any:
 
 
 def _saved_for_jvp(ctx: FunctionCtx, values: Args) -> Args:
-    """What `forward` saved for `jvp`; if its call was recorded, with its place in the graph."""
+    """The values saved for `jvp`, with their place in the graph if the call was recorded."""
     node = None if ctx._node is None else ctx._node()
     if node is None or mode.site is None:
         return ctx._to_forward
@@ -201,7 +201,7 @@ def _saved_for_jvp(ctx: FunctionCtx, values: Args) -> Args:
 
 
 def _checked_tangent(function: Any, k: int, tangent: Any, out: Any, constant: Args) -> Any:
-    """What `jvp` returned for an output, in its dtype."""
+    """The result of `jvp` for an output, in the output's dtype."""
     if tangent is None:
         return None
     if not isinstance(tangent, Tensor):
@@ -227,7 +227,7 @@ def _checked_tangent(function: Any, k: int, tangent: Any, out: Any, constant: Ar
 
 
 def _dual(level: Any, out: Any, tangent: Any, values: Args, args: Args, tangents_in: Args) -> Any:
-    """An output with its tangent, whose memory goes with that of the value."""
+    """An output with its tangent, whose memory is aliased the way the value's is."""
     at = _position(out, values)
     if at is not None:
         target = args[at]
@@ -326,7 +326,7 @@ def _run_generated_rule(level: Any, function: Any, args: Args) -> Any:
 
 
 def _vmapped(function: Any) -> Any:
-    """The Function of batches that a Function generates; made once."""
+    """The batched Function generated from a Function; created once."""
     function_of_batches = function.__dict__.get("_of_batches")
     if function_of_batches is None:
         function_of_batches = FunctionMeta(f"Vmapped{function.__name__}", (_OfBatches,), {})
@@ -335,7 +335,7 @@ def _vmapped(function: Any) -> Any:
 
 
 class _Call:
-    """What a Function of batches knows beside its arguments."""
+    """The state of a batched Function besides its arguments."""
 
     def __init__(self, function: Any, level: Any, batched: list[bool]) -> None:
         self.function, self.kind = function, type(level)
@@ -357,7 +357,7 @@ def _enter(level: Level, values: Sequence[Any], batched: Sequence[bool]) -> list
 
 
 class _Lowered:
-    """Tensors, as they are further out, and which of them are batches."""
+    """Tensors as seen one level further out, and which of them are batches."""
 
     def __init__(self, level: Level, values: Sequence[Any]) -> None:
         self.values = [level.lower(v) for v in values]
@@ -368,10 +368,10 @@ class _Lowered:
 
 
 class _OfBatches(Function):
-    """A Function on batches, by the methods of another on one sample of them.
+    """A batched Function, made from another's per-sample methods.
 
-    Each method runs in a vmap of its own; what one leaves on the context for another goes out
-    of the vmap, and into the next.
+    Each method runs in its own vmap; values that one leaves on the context for another are
+    carried out of its vmap and into the next.
     """
 
     generate_vmap_rule = True
@@ -451,7 +451,7 @@ def _inner(ctx: Any, level: Level, saved: list[bool]) -> FunctionCtx:
 
 
 def _gradient(level: Any, g: Any, batched: bool) -> Any:
-    """The gradient of an argument: of a batch, or of what all samples share, summed over them."""
+    """The gradient of an argument: of a batch, or summed over samples if they share it."""
     if g is None:
         return None
     if batched:

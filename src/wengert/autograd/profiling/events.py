@@ -1,4 +1,4 @@
-"""What a profiler saw: single events, sums of them, and how they are listed and exported."""
+"""Profiler events, their sums, and how they are listed and exported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Times:
 
     @property
     def cpu_time(self) -> float:
-        """The mean time of a call."""
+        """The mean time per call."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
     @property
@@ -48,7 +48,7 @@ class _Times:
 
     @property
     def self_cpu_time_total_str(self) -> str:
-        """The time outside of nested events, with its unit."""
+        """The time outside nested events, with its unit."""
         return format_duration(self.self_cpu_time_total)
 
 
@@ -72,27 +72,27 @@ class FunctionEvent(_Times):
 
     @property
     def cpu_parent(self) -> FunctionEvent | None:
-        """The event that this one is inside of, as long as there is somebody who holds it."""
+        """The event this one is nested in, while it is alive."""
         return None if self._parent is None else self._parent()
 
     def add_child(self, event: FunctionEvent) -> None:
-        """Note an event inside of this one."""
+        """Add a nested event."""
         self.cpu_children.append(event)
         event._parent = ref(self)
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
-        """From begin to end."""
+        """The time from begin to end."""
         return self.end_us - self.start_us
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
-        """Without the events inside of this one."""
+        """The time outside nested events."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
     def self_cpu_memory_usage(self) -> int:
-        """Bytes of the result, without those of the events inside of this one."""
+        """Bytes of the result, without those of nested events."""
         return self.cpu_memory_usage - sum(c.cpu_memory_usage for c in self.cpu_children)
 
     def __repr__(self) -> str:
@@ -105,7 +105,7 @@ class FunctionEvent(_Times):
 
 
 class FunctionEventAvg(_Times):
-    """The sum of events of one name."""
+    """The sum of the events with one name."""
 
     def __init__(self) -> None:
         self.key: str | None = None
@@ -117,7 +117,7 @@ class FunctionEventAvg(_Times):
         self.is_user_annotation = False
 
     def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
-        """Count an event, or a sum, in; the first one gives the name."""
+        """Add an event or a sum; the first one sets the name."""
         if self.key is None:
             self.key, self.input_shapes, self.stack = other.key, other.input_shapes, other.stack
             self.is_user_annotation = other.is_user_annotation
@@ -140,7 +140,7 @@ class FunctionEventAvg(_Times):
 
 
 class EventList(list[Any]):
-    """Events, or sums of them, as a list with ways to look at it."""
+    """A list of events or sums of them, with methods to print and export it."""
 
     def __init__(self, events: Iterable[Any] = (), profile_memory: bool = False) -> None:
         super().__init__(events)
@@ -151,7 +151,7 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The time of all events, each counted without those inside of it."""
+        """The time of all events, each counted without its nested events."""
         return sum(event.self_cpu_time_total for event in self)
 
     def key_averages(
@@ -235,11 +235,11 @@ class EventList(list[Any]):
             file.write(text)
 
     def supported_export_stacks_metrics(self) -> list[str]:
-        """What `export_stacks` can count."""
+        """The metrics that `export_stacks` supports."""
         return ["self_cpu_time_total"]
 
     def export_stacks(self, path: str, metric: str) -> None:
-        """Write lines of code and their microseconds, as tools for flame graphs read them."""
+        """Write stacks and their microseconds in the format of flame graph tools."""
         if metric not in self.supported_export_stacks_metrics():
             raise ValueError(
                 f"metric should be one of: {self.supported_export_stacks_metrics()}, got {metric}"

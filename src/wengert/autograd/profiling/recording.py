@@ -1,8 +1,8 @@
-"""Watches operations while a profiler is on; nothing is paid while none is.
+"""Watches operations while a profiler is on; costs nothing otherwise.
 
-The functions that are written for operations (`ops.publish`) are known by their file, so that
-the interpreter's own hook sees each call of them: forward, and in a backward as the pullback of
-a node. `record_function` blocks take part in the same stack.
+The functions generated for operations (`ops.publish`) are recognised by their file name, so the
+interpreter's profiling hook sees each call of them: forward, and in a backward as the pullback
+of a node. `record_function` blocks are part of the same stack.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class EventRecorder:
         self.thread = threading.get_ident()
 
     def start(self) -> None:
-        """Begin to watch; RuntimeError if another recording is under way."""
+        """Start watching; RuntimeError if another recording is in progress."""
         global current
         if current is not None and current._is_watching():
             raise RuntimeError("Profiler is already enabled: there can be one at a time")
@@ -47,11 +47,11 @@ class EventRecorder:
             raise
 
     def _is_watching(self) -> bool:
-        """Whether Python has not ended it: it does where a signal comes in `_watch`."""
+        """Whether it is still active: Python disables the hook if a signal raises in `_watch`."""
         return self.thread != threading.get_ident() or sys.getprofile() == self._watch
 
     def stop(self) -> None:
-        """Watch no longer; blocks that are open end here."""
+        """Stop watching; open blocks end here."""
         global current
         sys.setprofile(self._before)
         current = None
@@ -65,7 +65,7 @@ class EventRecorder:
         if what == "call":
             name = code.co_name
             if name.endswith(_QUIET) or (self._open and self._open[-1][0] is code):
-                return  # an operation that calls itself once its inputs have one dtype
+                return  # an operation that calls itself after converting its inputs to one dtype
             self._describe(self.open(self._name(frame), code), frame)
         elif what == "return" and self._open and self._open[-1][0] is code:
             if self._memory and type(value) is Tensor and value._array.base is None:
@@ -89,7 +89,7 @@ class EventRecorder:
             event.stack = [f"{code.co_filename}({line_of(code, lasti)}): {code.co_name}"]
 
     def open(self, name: str, by: Any, annotation: bool = False) -> FunctionEvent:
-        """Begin an event inside of the one that is open."""
+        """Begin an event nested in the open one."""
         event = FunctionEvent(
             len(self.events) + 1, name, self.thread, perf_counter_ns() / 1e3, annotation
         )

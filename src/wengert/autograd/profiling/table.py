@@ -1,4 +1,4 @@
-"""The table of a profiler, as PyTorch lays it out."""
+"""The profiler's table, in PyTorch's layout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}
 
 
 def format_duration(microseconds: float, unit: str | None = None) -> str:
-    """Microseconds with a unit: the largest one that leaves something before the point."""
+    """Format microseconds with the largest unit that leaves a value of at least 1."""
     if unit is None:
         unit = next((u for u, size in _UNITS.items() if microseconds >= size), "us")
     return f"{microseconds / _UNITS[unit]:.3f}{unit}"
@@ -30,7 +30,7 @@ def format_table(
     with_memory: bool,
     time_unit: str | None,
 ) -> str:
-    """A line for each event; `widths` are the most that names, shapes and sources may take."""
+    """A line per event; `widths` are the maximum widths of names, shapes and sources."""
     if not events:
         return ""
     names, shapes, sources = widths

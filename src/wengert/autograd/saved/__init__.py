@@ -1,1 +1,1 @@
-"""What happens to the values that nodes save: hooks, files, copies, detection of writes."""
+"""Handling of saved values: hooks, offloading to disk, copies, detection of writes."""

@@ -1,4 +1,4 @@
-"""Saved tensors on disk: out of memory until backward asks for them."""
+"""Saved tensors on disk: out of memory until backward needs them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from wengert.core.storage import owner
 from wengert.core.tensor import Leaf, Tensor, tick, wrap
 from wengert.ops.strided import Window, whole, window_of
 
-_BLOCK = 4096  # what a file takes at least, on most file systems
+_BLOCK = 4096  # the smallest file size on most file systems
 
 
 class save_to_disk(saved_tensors_hooks):  # noqa: N801 (as its siblings)
-    """A context that writes what operations save to files, and reads it back in backward.
+    """A context that offloads saved tensors to files and reads them back in backward.
 
-    Memory that several operations saved is written once. Leaves that require grad stay where
-    they are, since they live without the graph too. A file goes when the graph lets go of
-    what is in it; the folder goes with the last of them. A file that is gone or cut short
-    is a GraphError in backward.
+    Memory saved by several operations is written once. Leaves that require grad stay in
+    memory, since they outlive the graph anyway. A file is deleted when the graph releases its
+    contents, and the folder with the last file. A missing or truncated file raises GraphError
+    in backward.
 
     Args:
-        dir: where the folder for the files is made; None means the system's temporary one.
+        dir: where to create the folder for the files; None means the system's temporary one.
         min_bytes: smaller tensors stay in memory.
 
     >>> import wengert
@@ -57,7 +57,7 @@ class save_to_disk(saved_tensors_hooks):  # noqa: N801 (as its siblings)
 
 
 class _Folder:
-    """A folder that goes with its last file."""
+    """A folder that is removed with its last file."""
 
     def __init__(self, parent: str | os.PathLike[str] | None) -> None:
         self.path = tempfile.mkdtemp(prefix="wengert-saved-", dir=parent)
@@ -65,7 +65,7 @@ class _Folder:
 
 
 class _File:
-    """The bytes of some memory, as they were; gone when nobody refers to this any more."""
+    """A snapshot of some memory in a file, deleted when nothing refers to this any more."""
 
     def __init__(self, folder: _Folder, source: np.ndarray, memory: np.ndarray) -> None:
         self.folder = folder
@@ -77,7 +77,7 @@ class _File:
         memory.view(np.uint8).tofile(self.path)
 
     def read(self) -> np.ndarray:
-        """The bytes; those who read at the same time share one copy."""
+        """Read the bytes; concurrent readers share one copy."""
         memory = self.loaded()
         if memory is None:
             memory = self._read()
@@ -108,7 +108,7 @@ def _nothing() -> None:
 
 
 def _in_process(process: int, remove: Callable[[str], None]) -> Callable[[str], None]:
-    """`remove` for this process alone: what is forked off inherits its finalizers."""
+    """`remove` in this process only: forked children inherit its finalizers."""
     return lambda path: remove(path) if os.getpid() == process else None
 
 
@@ -122,7 +122,7 @@ def _remove_folder(path: str) -> None:
 
 
 class _Stored(NamedTuple):
-    """A saved array on disk: its file, the window that shows it, the shape that it expands to."""
+    """A saved array on disk: its file, its view of that, the shape it expands to."""
 
     file: _File
     window: Window
@@ -130,7 +130,7 @@ class _Stored(NamedTuple):
 
 
 class _Store:
-    """The files of a context, by the memory that is in them."""
+    """The files of a context, by the memory they hold."""
 
     def __init__(self, parent: str | os.PathLike[str] | None, min_bytes: int) -> None:
         self.parent, self.min_bytes = parent, min_bytes
@@ -138,7 +138,7 @@ class _Store:
         self.folder: Callable[[], _Folder | None] = _nothing
 
     def pack(self, tensor: Tensor) -> Tensor | _Stored:
-        """The tensor itself if it is small or a leaf's, otherwise where it is on disk."""
+        """The tensor itself if it is small or a leaf's, otherwise its location on disk."""
         array = tensor._array
         once = [slice(0, 1) if s == 0 else slice(None) for s in array.strides]
         core = array[(*once, ...)]
@@ -154,7 +154,7 @@ class _Store:
         return _Stored(self._file(key, base, core, compact.ravel("K")), whole(compact), array.shape)
 
     def _file(self, key: Any, base: np.ndarray, array: np.ndarray, flat: np.ndarray) -> _File:
-        """The file of some memory, written unless there is one that is still true."""
+        """The file of some memory, written unless an up-to-date one exists."""
         file = self.files.get(key)
         if file is None or file.source() is not base or storage.write_after(array, file.time):
             folder = self.folder()
@@ -166,7 +166,7 @@ class _Store:
 
 
 def _of_leaf(tensor: Tensor) -> bool:
-    """Whether a tensor is a leaf or shows the memory of one, through views alone."""
+    """Whether a tensor is a leaf, or a view of one."""
     node: Any = tensor._edge
     while node is not None and type(node) is not Leaf:
         if not getattr(getattr(node, "op", None), "view", False):

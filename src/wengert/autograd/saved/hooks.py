@@ -1,4 +1,4 @@
-"""Contexts that pack what operations save: hooks of the user's, `save_on_cpu`, and their ban."""
+"""Contexts that pack saved tensors: user hooks, `save_on_cpu`, and disabling them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from wengert.core.tensor import Tensor, wrap
 
 
 class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
-    """A context in which each tensor that an operation saves is packed by a hook of yours.
+    """A context in which each saved tensor is packed by a hook.
 
-    What `pack_hook(tensor)` returns is kept in the tensor's place. When the tensor is needed,
-    `unpack_hook` gets that and returns a tensor of the same shape and values. Of contexts
-    inside each other the innermost counts. Leaves come to the hook as they are; an output
-    that its own operation saves comes detached, so that no hook can close a cycle.
+    The result of `pack_hook(tensor)` is stored in place of the tensor. When the tensor is
+    needed, `unpack_hook` takes that and returns a tensor of the same shape and values. Of
+    nested contexts the innermost applies. Leaves are passed to the hook as they are; an output
+    saved by its own operation is passed detached, so that no hook can create a cycle.
 
     Args:
-        pack_hook: called once for each saved tensor, nothing being recorded. RuntimeError if
+        pack_hook: called once for each saved tensor, with recording off. RuntimeError if
             it writes to the tensor in place.
         unpack_hook: called whenever a derivative needs the tensor. TypeError if it returns
             something else than a tensor, RuntimeError for another shape.
@@ -38,7 +38,7 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
     def __init__(self, pack_hook: Pack, unpack_hook: Unpack) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
-        self._entered: tuple[Any, ...] = ()  # as what it is entered now, and as what before that
+        self._entered: tuple[Any, ...] = ()  # the saver it is entered as now, and those before that
 
     def __enter__(self) -> None:
         hooks = Hooks(*packing.callables(self.pack_hook, self.unpack_hook))
@@ -52,9 +52,9 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801
-    """A context that keeps saved tensors in the CPU's memory, where all of them are anyway.
+    """A context that keeps saved tensors in CPU memory, where they are anyway.
 
-    Nothing is copied, unless `pin_memory` asks for memory of their own.
+    Nothing is copied unless `pin_memory` is set.
 
     Args:
         pin_memory: keep copies. (There is no pinned memory; PyTorch copies as well.)
@@ -86,7 +86,7 @@ def _same(tensor: Tensor) -> Tensor:
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """A context in which entering a context of hooks raises RuntimeError with your message.
 
-    So does this one, where such a context is entered already.
+    Entering this one inside such a context raises it, too.
 
     >>> import wengert
     >>> from wengert.autograd.graph import disable_saved_tensors_hooks, save_on_cpu

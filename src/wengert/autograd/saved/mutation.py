@@ -1,4 +1,4 @@
-"""Permission to write in place to what is saved: the write copies it for the nodes first."""
+"""Permission to write to saved tensors in place: the write first copies them for the nodes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from wengert.core.tensor import Node, state_of
 
 
 class OutsideContextError(GraphError, AssertionError):
-    """Backward over a graph whose saved values went with the context that had kept them."""
+    """Backward over a graph whose saved values were released with their context."""
 
 
 Refs = list["weakref.ref[Node]"]
-_SWEEP = 1000  # so many references may be filed beside as many again as were alive
+_SWEEP = 1000  # slack of the index before dead references are swept
 
 
 class MutationContext:
-    """What `allow_mutation_on_saved_tensors` gives: the nodes recorded under it.
+    """The value of `allow_mutation_on_saved_tensors`: tracks the nodes recorded under it.
 
-    Nodes are held weakly. They are filed under the memory that they saved when a write comes,
-    not before: a node that nobody writes to costs one weak reference.
+    Nodes are held weakly. They are indexed by the memory they saved only when a write occurs:
+    a node whose memory is never written to costs one weak reference.
     """
 
     def __init__(self) -> None:
@@ -39,13 +39,13 @@ class MutationContext:
         self._count = self._alive = 0  # references that are filed, and were after the latest sweep
 
     def recorded(self, node: Node) -> Node:
-        """Take note of a node."""
+        """Register a node."""
         if node.saved:
             self._fresh.append(weakref.ref(node))
         return node
 
     def before_write(self, array: np.ndarray) -> None:
-        """Give nodes that saved elements of `array` a copy of their own."""
+        """Give nodes that saved elements of `array` their own copy."""
         self._file()
         key = id(owner(array))
         readers = self._filed.get(key)
@@ -81,7 +81,7 @@ class MutationContext:
         self._count = self._alive = sum(map(len, self._filed.values()))
 
     def clear(self) -> None:
-        """Let go of everything that was saved so far: backward over it is an error from now on."""
+        """Release everything saved so far; backward over it is an error from now on."""
         references = [ref for refs in (self._fresh, *self._filed.values()) for ref in refs]
         self._fresh, self._filed = [], {}
         self._count = self._alive = 0
@@ -113,14 +113,14 @@ def _saved_arrays(node: Node) -> Iterator[tuple[str, np.ndarray, int | None]]:
 
 
 class _Copies:
-    """Copies of what is about to be overwritten, one for all nodes that saved the same view."""
+    """Copies of arrays about to be overwritten, shared by all nodes that saved the same view."""
 
     def __init__(self, written: np.ndarray) -> None:
         self.written = written
         self.made: dict[Any, np.ndarray] = {}
 
     def give(self, node: Node) -> bool:
-        """Put copies in place; whether the node still shares memory with the owner's."""
+        """Put copies in place; return whether the node still shares memory with the owner."""
         base = owner(self.written)
         shares = False
         for slot, array, index in list(_saved_arrays(node)):
@@ -144,11 +144,11 @@ class _Copies:
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
-    """A context in which tensors that operations saved may be written in place.
+    """A context in which saved tensors may be modified in place.
 
-    A write first copies what it is about to change for those who need it. Backward over what
-    is recorded here must run here as well: on exit the saved tensors are let go. The value of
-    the context has a `clear()` that does so earlier.
+    A write first copies the values it changes for the nodes that need them. Backward over a
+    graph recorded here must also run here: on exit the saved tensors are released. The context's
+    value has a `clear()` that releases them earlier.
 
     >>> import wengert
     >>> from wengert.autograd.graph import allow_mutation_on_saved_tensors

@@ -1,9 +1,9 @@
-"""Savers: contexts that intervene when a node saves values, such as saved-tensor hooks.
+"""Savers: contexts that intercept the values a node saves, such as saved-tensor hooks.
 
 Savers form a stack per thread; the innermost receives each node as it is recorded. A pair of
 hooks packs: each saved array becomes a `Packed`, and the node changes to a class that unpacks
-before it acts as the operation's nodes do. A site only says that there is a saver: a node keeps
-its site, and must not keep hooks alive that it does not need.
+first and then acts as the operation's nodes do. A site only says that there is a saver: a node
+holds its site, and must not keep alive hooks it does not need.
 """
 
 from __future__ import annotations
@@ -40,40 +40,40 @@ Unpack = Callable[[Any], Tensor]
 
 
 class Saver(Protocol):
-    """Whoever is told of nodes as they are recorded."""
+    """Receives nodes as they are recorded."""
 
     def recorded(self, node: Node) -> Node:
-        """The node, with what it saved in the saver's hands."""
+        """Return the node, its saved values handled by the saver."""
 
 
 class SaverStack(threading.local):
-    """The savers of a thread, each with the site that it took the place of."""
+    """The savers of a thread, each with the site it replaced."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[Saver, Site]] = []
-        self.refusal: str | None = None  # why there may be none
-        self.witness: Callable[[Node], None] | None = None  # told of nodes when a saver had them
+        self.refusal: str | None = None  # the reason why savers are disabled, if they are
+        self.witness: Callable[[Node], None] | None = None  # notified of nodes after the saver
 
 
 saver_stack = SaverStack()
 thread_states.append(saver_stack)
 
-# Called, on any thread, with each node that a saver has had, and with None when the values that
-# a checkpoint left out have come back to memory.
+# Called, on any thread, with each node that a saver has handled, and with None when values that a
+# checkpoint dropped are back in memory.
 observers: list[Callable[[Node | None], None]] = []
 
 
 class SaverSite(Site):
-    """A site whose nodes the innermost saver is told of."""
+    """A site whose nodes are passed to the innermost saver."""
 
     __slots__ = ("plain",)
 
     def __init__(self, parent: Site | None = None, module: Any = None) -> None:
         super().__init__(parent, module)
-        self.plain = Site(parent, module)  # the same place, for who records without a saver
+        self.plain = Site(parent, module)  # the same place, for recording without a saver
 
     def instead(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """The saver's own result of an operation; None to have it computed."""
+        """The saver's own result for an operation; None to have it computed."""
         entries = saver_stack.entries
         instead = getattr(entries[-1][0], "instead", None) if entries else None
         return None if instead is None else instead(op, inputs, params)
@@ -83,7 +83,7 @@ class SaverSite(Site):
         return SaverSite(self, module)
 
     def recorded(self, node: Node) -> Node:
-        """The node as the saver leaves it."""
+        """The node after the saver has handled it."""
         entries, witness = saver_stack.entries, saver_stack.witness
         if entries:
             node = entries[-1][0].recorded(node)
@@ -95,7 +95,7 @@ class SaverSite(Site):
 
 
 def enter_saver(saver: Saver) -> None:
-    """Make `saver` the innermost of this thread. RuntimeError where savers are disabled."""
+    """Make `saver` the innermost of this thread. RuntimeError if savers are disabled."""
     if saver_stack.refusal is not None:
         raise RuntimeError(saver_stack.refusal)
     outer = mode.where
@@ -108,7 +108,7 @@ def enter_saver(saver: Saver) -> None:
 
 
 def leave_saver(saver: Saver) -> None:
-    """Take away `saver`, if it is the innermost one; a second call does nothing."""
+    """Remove `saver` if it is the innermost one; a second call does nothing."""
     entries = saver_stack.entries
     if not entries or entries[-1][0] is not saver:
         return
@@ -121,7 +121,7 @@ def leave_saver(saver: Saver) -> None:
 
 
 def set_witness(witness: Callable[[Node], None] | None) -> None:
-    """Have `witness` told of the nodes of this thread, whoever saves; None ends it."""
+    """Notify `witness` of the nodes of this thread, whatever the saver; None ends it."""
     site = _site_for(mode.where, saver_stack.entries != [] or witness is not None)
     saver_stack.witness = witness
     mode.where = site
@@ -130,7 +130,7 @@ def set_witness(witness: Callable[[Node], None] | None) -> None:
 
 
 def _site_for(site: Site, observed: bool) -> Site:
-    """Where operations are noted: at a site that tells of nodes, if there is somebody to tell."""
+    """The site where operations are recorded: one that reports nodes if anyone is listening."""
     if isinstance(site, SaverSite):
         return site if observed else site.plain
     if not observed:
@@ -149,7 +149,7 @@ class Hooks:
         self.pack, self.unpack = pack, unpack
 
     def recorded(self, node: Node) -> Node:
-        """Pack what the node saved; nothing is recorded meanwhile."""
+        """Pack the node's saved values, with recording off."""
         kind: Any = type(node)
         try:
             packing = kind.packing
@@ -166,7 +166,7 @@ class Hooks:
 
 
 def callables(pack_hook: Any, unpack_hook: Any) -> tuple[Pack, Unpack]:
-    """A pair of hooks; TypeError unless both can be called."""
+    """A pair of hooks; TypeError unless both are callable."""
     for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
         if not callable(hook):
             raise TypeError(f"{name} must be callable, but is a {type(hook).__name__}")
@@ -174,7 +174,7 @@ def callables(pack_hook: Any, unpack_hook: Any) -> tuple[Pack, Unpack]:
 
 
 class Packed:
-    """What a pack hook made of a saved array."""
+    """The result of a pack hook for a saved array."""
 
     __slots__ = ("dtype", "same", "shape", "unpack", "value")
 
@@ -182,10 +182,10 @@ class Packed:
     unpack: Unpack
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    same: bool  # whether the value is a tensor of the very array that was saved
+    same: bool  # whether the value is a tensor of the very array saved
 
     def restored(self, node: Node, slot: str) -> np.ndarray:
-        """The saved array again. TypeError or RuntimeError for what cannot stand for it."""
+        """Unpack the saved array. TypeError or RuntimeError if the hook's result does not fit."""
         answer = self.unpack(self.value)
         if type(answer) not in concrete:
             raise TypeError(
@@ -211,7 +211,7 @@ def describe_slot(slot: str) -> str:
 
 
 def check_unwritten(node: Node, slot: str, array: np.ndarray, what: str) -> None:
-    """Raise if the memory of a saved array was written since; `what` wants to have it."""
+    """Raise if the memory of a saved array was written since it was saved; `what` needs it."""
     write = storage.write_after(array, node.seq)
     if write is not None:
         raise errors.saved_tensor_overwritten(
@@ -220,7 +220,7 @@ def check_unwritten(node: Node, slot: str, array: np.ndarray, what: str) -> None
 
 
 def pack_array(node: Node, array: np.ndarray, tensor: Tensor, hooks: Hooks) -> Packed:
-    """What the pack hook makes of `array`, which it is shown as `tensor`."""
+    """Run the pack hook on `array`, passed as `tensor`."""
     before = clock.newest
     value = hooks.pack(tensor)
     if clock.newest != before and storage.write_after(array, before):
@@ -240,7 +240,7 @@ def pack_array(node: Node, array: np.ndarray, tensor: Tensor, hooks: Hooks) -> P
 
 
 def tensor_of_saved(array: np.ndarray, edge: Node | None) -> Tensor:
-    """A saved array as a tensor: the very leaf that it belongs to, where there is one."""
+    """A saved array as a tensor: the very leaf it belongs to, if any."""
     if type(edge) is Leaf:
         leaf = edge.tensor()
         if leaf is not None and leaf._array is array:
@@ -253,7 +253,7 @@ def tensor_of_saved(array: np.ndarray, edge: Node | None) -> Tensor:
 
 
 def is_constant(array: np.ndarray) -> bool:
-    """Whether a 0-d array is a Python number that stood beside a tensor."""
+    """Whether a 0-d array was a Python number passed along with a tensor."""
     return constants.get((array.item(), array.dtype)) is array
 
 
@@ -261,9 +261,9 @@ Packing = Callable[[Any, Hooks], None]
 
 
 def _packing(kind: Any) -> Packing | None:
-    """The function that packs what a node of this class saved; from now on its `packing`.
+    """Build and cache (as `packing`) the function that packs the saved values of a node class.
 
-    None for nodes that keep no array, and those whose class sees to it itself.
+    None for nodes that save no array, and for classes that handle packing themselves.
     """
     packs = kind.saved and "op" in kind.__dict__
     packing = _packing_of_slots(kind) if packs else None
@@ -275,7 +275,7 @@ def _packing_of_slots(kind: Any) -> Packing:
     unpacking = unpacking_class(kind)
     slots = []
     for slot, owner in kind.saved:
-        # An output is shown without its node, or what is packed would keep what keeps it.
+        # An output is passed without its node: the packed value would hold its own holder.
         edge_of = None
         if owner is not None and owner >= 0:
             edge_of = getattr(kind, f"e_{kind.op.differentiable[owner]}").__get__
@@ -294,7 +294,7 @@ def _packing_of_slots(kind: Any) -> Packing:
 
 
 class Unpacking(Node):
-    """What the classes share whose nodes unpack before they do what the operation's nodes do."""
+    """Mixin of node classes that unpack before they act as the operation's nodes."""
 
     __slots__ = ()
 
@@ -302,7 +302,7 @@ class Unpacking(Node):
     slots: ClassVar[tuple[tuple[str, Any, Any], ...]]  # their names, and how to read and write them
 
     def send(self, g: Any, pending: dict[Any, Any]) -> None:
-        """As that of the operation. The unpack hooks run with nothing recorded."""
+        """As the operation's `send`. The unpack hooks run with recording off."""
         site, mode.site = mode.site, None
         try:
             node = _unpacked(self)
@@ -311,7 +311,7 @@ class Unpacking(Node):
         node.send(g, pending)
 
     def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
-        """As `send`; what the hooks do is recorded where the derivative is."""
+        """As `send`; the hooks are recorded if the derivative is."""
         site = mode.site
         if lift is identity_lift:
             mode.site = None
@@ -332,7 +332,7 @@ def _unpacked(node: Unpacking) -> Node:
 
 
 def unpacking_class(kind: Any) -> type[Unpacking]:
-    """The class of nodes that unpack before they do what those of `kind` do."""
+    """The class of nodes that unpack and then act as those of `kind`."""
     if issubclass(kind, Unpacking):
         return kind
     derived: type[Unpacking] | None = kind.__dict__.get("unpacking")
@@ -345,17 +345,17 @@ def unpacking_class(kind: Any) -> type[Unpacking]:
 
 
 class Absent:
-    """Stands for a saved array that was left out, and that may have come back to memory."""
+    """Placeholder for a saved array that was dropped, and may be back in memory."""
 
     __slots__ = ()
 
     def present(self) -> np.ndarray | None:
-        """The array, while it is there."""
+        """The array, while it is in memory."""
         raise NotImplementedError
 
 
 def arrays_in(value: Any) -> Iterator[np.ndarray]:
-    """The arrays that a packed value, or a container of such, keeps in memory."""
+    """The arrays that a packed value, or a container of them, keeps in memory."""
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, Tensor):

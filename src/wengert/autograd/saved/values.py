@@ -1,4 +1,4 @@
-"""Reading what nodes saved: `node._saved_other`, and handles to pack one value by hooks."""
+"""Reading saved values: `node._saved_other`, and handles to pack a single value by hooks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wengert.core.tensor import Node, SavedSlot, Tensor, mode, wrap
 
 
 def read_saved(node: Node, slot: str) -> Any:
-    """What the node keeps in a slot: arrays as Tensors with their place in the graph.
+    """The value in a node's slot; arrays become Tensors with their place in the graph.
 
     GraphReleasedError for an array of a released node.
     """
@@ -39,14 +39,14 @@ _NOT_SAVED: Any = object()
 
 
 def saved_edge(node: Node, owner: int | None) -> Node | None:
-    """Where a saved value stands in the graph: an input's edge, or the node for its output."""
+    """The place of a saved value in the graph: an input's edge, or the node for its output."""
     if owner is None:
         return None
     return node if owner < 0 else node.edges[owner]
 
 
 def check_not_released(node: Node, slot: str) -> None:
-    """Raise if the node has let go of what it saved."""
+    """Raise if the node has released its saved values."""
     state = node.state
     if state is None:
         return
@@ -57,7 +57,7 @@ def check_not_released(node: Node, slot: str) -> None:
 
 
 def restore_tensor(node: Node, slot: str, value: Any, edge: Node | None) -> Any:
-    """A saved value as a Tensor; of a packed one what its unpack hook makes of it."""
+    """A saved value as a Tensor; a packed one is unpacked by its hook."""
     if type(value) is np.ndarray:
         check_unwritten(node, slot, value, "reading a saved tensor")
         return tensor_of_saved(value, edge)
@@ -72,7 +72,7 @@ def restore_tensor(node: Node, slot: str, value: Any, edge: Node | None) -> Any:
 
 
 class SavedTensor:
-    """A value that a node saved, as ``node._raw_saved_self``.
+    """A value saved by a node, as ``node._raw_saved_self``.
 
     >>> import wengert
     >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
@@ -97,9 +97,9 @@ class SavedTensor:
             getattr(self._node, self._slot)[self._index] = value
 
     def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
-        """Pack the value now by `pack_hook`; `unpack_hook` brings it back when it is needed.
+        """Pack the value now with `pack_hook`; `unpack_hook` restores it when it is needed.
 
-        RuntimeError if hooks were registered before, or there is no value.
+        RuntimeError if hooks are already registered, or there is no value.
         """
         hooks = Hooks(*callables(pack_hook, unpack_hook))
         node, value = self._node, self._get()
@@ -137,7 +137,7 @@ class SavedTensor:
 
     @property
     def data(self) -> Any:
-        """The value as it is kept: a detached Tensor, or what the pack hook returned."""
+        """The value as stored: a detached Tensor, or the result of the pack hook."""
         check_not_released(self._node, self._slot)
         value = self._get()
         if type(value) is np.ndarray:
@@ -146,7 +146,7 @@ class SavedTensor:
 
     @property
     def unpack_hook(self) -> Any:
-        """The hook that brings the value back, if there is one."""
+        """The hook that restores the value, if there is one."""
         value = self._get()
         return value.unpack if type(value) is Packed else None
 

@@ -1,13 +1,13 @@
-"""Writes to saved values that no operation on tensors made.
+"""Detects writes to saved values that bypass tensor operations.
 
 In-place operations stamp the memory that they write to. NumPy, or native code, stamps nothing,
-so anomaly detection can be asked to compare: each saved value is remembered with a digest,
-which has to be the same when a backward begins. Nothing is looked at otherwise.
+so anomaly detection can be asked to compare: each saved value is stored with a digest, which
+must be the same when a backward begins. Otherwise nothing is checked.
 
-The digest is a CRC-32 of the elements, in their logical order. Unlike sums it tells elements
-that changed places, it always sees a change within four bytes in a row, and others but for one
-in 2**32; it reads some 3 GB/s. What a pack hook makes of a value is the hook's to guard, unless
-it is the very tensor that was saved.
+The digest is a CRC-32 of the elements, in logical order. Unlike a sum it detects swapped
+elements; it always detects a change within four consecutive bytes, and misses others with a
+chance of one in 2**32; it reads some 3 GB/s. Packed values are the hook's responsibility,
+unless they are the very tensor that was saved.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from wengert.autograd.engine import Walk, anomaly, observers
 from wengert.autograd.saved.packing import Packed, set_witness
 from wengert.core.tensor import Node, Tensor, memory_of, tick
 
-Key = tuple[str, int]  # of a saved array: its slot, and its place where the slot has a list
+Key = tuple[str, int]  # of a saved array: its slot, and its index if the slot holds a list
 
 
 class _Digest(NamedTuple):
-    """What an array was like when it was saved."""
+    """The digest of an array when it was saved."""
 
     crc: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    distinct: tuple[Any, ...] | None  # picks the elements that expansion does not repeat
+    distinct: tuple[Any, ...] | None  # selects the elements not repeated by expansion
 
 
 class _Memory:
-    """The digests of what a node saved, and when they were last found to be right."""
+    """The digests of a node's saved values, and when they were last verified."""
 
     __slots__ = ("__weakref__", "digests", "seen", "where")
 
@@ -51,17 +51,17 @@ _memories: WeakKeyDictionary[Node, _Memory] = WeakKeyDictionary()
 
 
 def watch(on: bool) -> None:
-    """Remember what this thread's operations save, and look at it in each backward; or do not."""
+    """Turn on or off digests of what this thread's operations save, verified in each backward."""
     anomaly.check_writes = on
     set_witness(_remember if on else None)
     if _verify in observers:
         observers.remove(_verify)
     if on:
-        observers.insert(0, _verify)  # the others hear of walks that do begin
+        observers.insert(0, _verify)  # the other listeners hear only of walks that do begin
 
 
 def _remember(node: Node) -> None:
-    """Take note of a node that was recorded."""
+    """Store the digests of a recorded node."""
     if node.saved and anomaly.check_writes:  # it may be another thread that ended the watch
         digests = {key: _digest_of(array) for key, array in _arrays(node)}
         if digests:
@@ -69,7 +69,7 @@ def _remember(node: Node) -> None:
 
 
 def _verify(walk: Walk, event: str) -> None:
-    """Before a walk changes anything: raise if a value that it is going to use has changed."""
+    """Before a walk changes anything, raise if a value it will use has changed."""
     if event != "before":
         return
     read: dict[int, int] = {}  # what several nodes saved is read once
@@ -96,7 +96,7 @@ def _verify(walk: Walk, event: str) -> None:
 
 
 def _arrays(node: Node) -> Iterator[tuple[Key, np.ndarray]]:
-    """The arrays that a node saved and that are still the ones that it was given."""
+    """The arrays that a node saved and that have not been replaced since."""
     for slot, _ in node.saved:
         slot_value = getattr(node, slot)
         for k, value in enumerate(slot_value if type(slot_value) is list else (slot_value,)):
@@ -133,9 +133,9 @@ def _error(walk: Walk, node: Node, key: Key, array: np.ndarray) -> errors.GraphE
 
 
 def _bounds(walk: Walk, node: Node, key: Key, array: np.ndarray) -> tuple[str, str]:
-    """The last that saw the elements as they were saved, and the first that saw them changed.
+    """The last call that saw the elements unchanged, and the first that saw them changed.
 
-    Of the calls that looked: operations that saved the same elements, and backwards.
+    Calls that check are operations that saved the same elements, and backwards.
     """
     saved = _memories[node].digests[key].crc
     last, since = node.seq, naming.describe_node(node)
@@ -157,6 +157,6 @@ def _bounds(walk: Walk, node: Node, key: Key, array: np.ndarray) -> tuple[str, s
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays show the same elements of memory in the same way."""
+    """Whether two arrays are the same view of the same memory."""
     layouts = [(x.__array_interface__["data"][0], x.shape, x.strides, x.dtype) for x in (a, b)]
     return layouts[0] == layouts[1]

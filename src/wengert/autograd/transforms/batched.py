@@ -1,8 +1,8 @@
-"""Values of a whole batch, for functions written for one sample: what vmap runs on.
+"""Batched values for functions written for one sample: the basis of vmap.
 
-The batch is always the first dimension of what a tracer stands for. Elementwise operations
-align the other dimensions; the rest say how they compute a batch (`batch=` of their
-declaration), or have a `reference` made of operations that do, or run sample by sample.
+The batch is always the first dimension of a tracer's value. Elementwise operations
+align the other dimensions; the rest declare a batching rule (`batch=`), have a `reference`
+made of operations that do, or run sample by sample.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from wengert.ops.shape import padded
 
 
 class Flags(NamedTuple):
-    """What is known of the memory of one sample."""
+    """What is known about the memory of one sample."""
 
     c_contiguous: bool
     f_contiguous: bool
@@ -34,9 +34,9 @@ class Flags(NamedTuple):
 
 
 class Outline:
-    """The shape, dtype and strides of one sample, where an array is looked for: no elements.
+    """The shape, dtype and strides of one sample, used where an array is expected: no elements.
 
-    No array: whatever NumPy is asked to do with it ends in `__array__`, which raises.
+    Not an array: anything NumPy tries to do with it ends in `__array__`, which raises.
     """
 
     __slots__ = ("dtype", "shape", "strides", "writeable")
@@ -53,7 +53,7 @@ class Outline:
 
     @property
     def flags(self) -> Flags:
-        """Whether a sample's elements lie side by side, and may be written."""
+        """Whether a sample's elements are contiguous, and writable."""
         lengths, steps = self.shape, self.strides
         rows = _dense(lengths[::-1], steps[::-1], self.itemsize)
         return Flags(rows, _dense(lengths, steps, self.itemsize), self.writeable)
@@ -100,7 +100,7 @@ class Outline:
 
 
 def _dense(lengths: Shape, steps: Shape, step: int) -> bool:
-    """Whether each dimension's step is the extent of those before it."""
+    """Whether each stride is the extent of the dimensions inside it."""
     for length, actual in zip(lengths, steps, strict=True):
         if length != 1:
             if actual != step:
@@ -119,7 +119,7 @@ def outline_of(tracer: Tracer, kind: type[Outline]) -> Outline:
 
 
 class Batched(Tracer):
-    """One sample of a batch, any of them."""
+    """An arbitrary sample of a batch."""
 
     __slots__ = ()
     lead = 1
@@ -142,7 +142,7 @@ class Batched(Tracer):
         return self.value._edge
 
     def numpy(self, *args: Any, **options: Any) -> Any:
-        """RuntimeError: a sample of a batch has no memory of its own."""
+        """Raise RuntimeError: a sample of a batch has no memory of its own."""
         raise RuntimeError(
             "Cannot access data pointer of Tensor that doesn't have storage: numpy() inside of"
             " vmap, of a tensor that is vmapped over"
@@ -164,7 +164,7 @@ class BatchLevel(Level):
         self.size, self.randomness = size, randomness
 
     def full_batch(self, value: Any) -> Any:
-        """What a value stands for, with the batch in front in any case."""
+        """The value further out, always with the batch as its first dimension."""
         if self.owns(value):
             return value.value
         return expand(value, (self.size, *value.shape))

@@ -2,8 +2,8 @@
 
 The tangent of an elementwise operation is its vjp rule applied to the tangent, because its
 derivative is diagonal; that of a (multi)linear operation is the operation on the tangent.
-Other operations say their own (`jvp=`), or their rules are transposed: the vjp is linear in
-its cotangent, and the vjp of that is the jvp.
+Other operations declare their own (`jvp=`), or their rules are transposed: the vjp is linear
+in its cotangent, and the vjp of that is the jvp.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from wengert.ops.zeros import zeros_matching
 
 
 class Dual(Tracer):
-    """A value and its tangent, which has the same shape."""
+    """A value and its tangent, of the same shape."""
 
     __slots__ = ()
 
@@ -57,13 +57,13 @@ class Dual(Tracer):
 
 
 class DualLevel(Level):
-    """A forward mode."""
+    """The level of a forward mode."""
 
     what = "forward mode"
     kind = Dual
 
     def dual(self, value: Any, tangent: Any) -> Any:
-        """A value with a tangent; the value alone where there is none."""
+        """A value with a tangent; the value alone if there is none."""
         if tangent is None:
             return value
         result = self.tracer(value)
@@ -109,7 +109,7 @@ class DualLevel(Level):
         return self.dual(out, tangent)
 
     def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
-        """The operation is linear in all of its list."""
+        """Apply the operation to the tangents: it is linear in its list."""
         self.check_running()
         out = op.function([self.lower(x) for x in inputs], *params)
         tangents = [zeros_matching(x) if (t := self.tangent(x)) is None else t for x in inputs]
@@ -131,7 +131,7 @@ class DualLevel(Level):
         return apply_in_forward_mode(self, function, args)
 
     def cut(self, target: Any) -> None:
-        """As everywhere; the tangent is zeros from now on."""
+        """As in any level; the tangent is zero from now on."""
         if root_and_views(target)[1]:
             raise RuntimeError(
                 "detach_() of a tensor with a tangent and with views, which share the tangent's"
@@ -141,7 +141,7 @@ class DualLevel(Level):
         target.tangent = zeros_matching(target)
 
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
-        """Write the value, and write the tangent as well, so that views of both see it."""
+        """Write both the value and the tangent, so that views of both see it."""
         self.check_running()
         tangent = self.tangent(result)
         if self.owns(target):
@@ -160,7 +160,7 @@ class DualLevel(Level):
         self.take(target, tangent)
 
     def take(self, target: Any, tangent: Any = None) -> tuple[Any, list[Any]]:
-        """As everywhere; all that shows the memory has its part of the target's tangent."""
+        """As in any level; every view of the memory gets its part of the target's tangent."""
         root, views = super().take(target)
         root.tangent = placed_window(tangent, root, target)
         for view in views:
@@ -168,7 +168,7 @@ class DualLevel(Level):
         return root, views
 
     def _lay_out(self, dual: Any) -> None:
-        """Lay the tangent out as the value is: what shows one shows the other."""
+        """Lay the tangent out like the value, so that a view of one is a view of the other."""
         layout = layout_of(dual.value)
         if _batches(dual.value) - _batches(dual.tangent):
             zero = beside(dual.value, lambda lead: wrap(np.zeros(lead, layout.dtype)))
@@ -178,7 +178,7 @@ class DualLevel(Level):
 
 
 def _batches(value: Any) -> set[Any]:
-    """The vmaps between whose samples a value differs."""
+    """The vmaps across whose samples a value differs."""
     levels = set()
     while isinstance(value, Tracer):
         if value.lead:
@@ -188,7 +188,7 @@ def _batches(value: Any) -> set[Any]:
 
 
 def _shown(tangent: Any) -> bool:
-    """Whether a tangent shows the memory of another."""
+    """Whether a tangent is a view of another's memory."""
     return memory_of(tangent).base is not None
 
 

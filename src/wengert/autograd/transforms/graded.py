@@ -1,8 +1,8 @@
-"""Reverse mode inside another transform: nodes that save, and walks that carry, tracers.
+"""Reverse mode inside another transform, where nodes save and walks carry tracers.
 
-A derivative that is taken where no other transform runs records on Tensors themselves. Inside
-a `vmap` or a forward mode it records on tracers of its own instead: nodes are the same, what
-they save are values of the levels further out.
+Outside other transforms a derivative records on Tensors themselves. Inside a `vmap` or a
+forward mode it records on its own tracers instead: the nodes are the same, but they save
+values of the levels further out.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class GradLevel(Level):
     kind = Graded
 
     def source(self, value: Tensor) -> Graded:
-        """A tracer that the derivative is taken with respect to."""
+        """A tracer with respect to which the derivative is taken."""
         tracer: Graded = self.tracer(value)
         tracer._edge = leaf_of(tracer)
         return tracer
@@ -110,24 +110,24 @@ class GradLevel(Level):
         return tuple([self._result(out, e) for out, e in zip(outs, edges, strict=True)])
 
     def take(self, target: Any, tangent: Any = None) -> tuple[Any, list[Any]]:
-        """As everywhere; without a history so far."""
+        """As in any level; without a history so far."""
         root, views = super().take(target)
         for tensor in (root, *views):
             tensor._edge = None
         return root, views
 
     def adopt(self, target: Any, result: Any) -> None:
-        """As everywhere, and the history with it."""
+        """As in any level, including the history."""
         super().adopt(target, result)
         target._edge = result._edge
 
     def cut(self, target: Any) -> None:
-        """As everywhere, out of this level's graph too."""
+        """As in any level, and remove it from this level's graph."""
         super().cut(target)
         target._edge = None
 
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
-        """Write the value further out; all that shows the memory has the history it has now."""
+        """Write the value further out; every view of the memory gets its new history."""
         self.check_running()
         if not self.owns(target):
             if mode.site is None:
@@ -140,5 +140,5 @@ class GradLevel(Level):
 
 
 def _outline(value: Any) -> np.ndarray:
-    """Zeros in the shape of a value, in the memory of one: for what a forward says of shapes."""
+    """Zeros in the shape of a value, with the memory of one element: only for shape inference."""
     return np.broadcast_to(np.zeros((), value._array.dtype), tuple(value.shape))

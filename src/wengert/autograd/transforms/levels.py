@@ -1,9 +1,9 @@
-"""The transforms that are running on this thread, outermost first.
+"""The transforms running on this thread, outermost first.
 
-A transform (a vmap, a forward mode, a derivative inside of one of them) is a level. Its
-tracers stand for values of the levels further out, down to ordinary tensors. An operation on
-tracers goes to the innermost level among them, which answers with operations on what its own
-tracers stand for: each level knows its own rule and nothing of the others (as in JAX's and
+A transform (a vmap, a forward mode, a derivative inside one of them) is a level. Its
+tracers wrap values of the levels further out, down to ordinary tensors. An operation on
+tracers goes to their innermost level, which carries it out on the values inside its own
+tracers: each level knows its own rule and nothing about the others (as in JAX's and
 functorch's stacks of interpreters).
 """
 
@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 
 
 class TransformStack(threading.local):
-    """The transforms that are running on a thread."""
+    """The transforms running on a thread."""
 
     recordings = 0  # derivatives; the outermost has no level, it records on Tensors
 
@@ -35,7 +35,7 @@ thread_states.append(transform_stack)
 
 
 def transforming() -> bool:
-    """Whether what runs is, or was called by, a function that is being transformed."""
+    """Whether the current code is, or was called by, a function being transformed."""
     return transform_stack.recordings > 0 or any(
         not level.eager for level in transform_stack.levels
     )
@@ -48,11 +48,11 @@ class Level:
     kind: type[Tracer]
     depth = 0  # 1 for the outermost; 0 when it has ended
     composite = False  # whether it takes some functions as one call: see `ops.operands.as_one_call`
-    eager = False  # whether it follows code as it stands: Functions need no `setup_context` then
+    eager = False  # whether it runs code unmodified: then Functions need no `setup_context`
 
     def __enter__(self) -> Any:
         self.depth = len(transform_stack.levels) + 1
-        transform_stack.levels += [self]  # no call: a signal would come after it
+        transform_stack.levels += [self]  # no call here: a signal could arrive after it
         return self
 
     @without_entry_signals
@@ -69,14 +69,14 @@ class Level:
         return isinstance(value, Tracer) and value.level is self
 
     def tracer(self, value: Any) -> Any:
-        """A fresh tracer that stands for `value`."""
+        """A fresh tracer of `value`."""
         result = new(self.kind)
         result.level = self
         result.value = value
         return result
 
     def lower(self, value: Any) -> Any:
-        """What a tracer of this level stands for; other values as they are."""
+        """The value inside a tracer of this level; other values unchanged."""
         return value.value if isinstance(value, Tracer) and value.level is self else value
 
     def check_running(self) -> None:
@@ -89,19 +89,19 @@ class Level:
             )
 
     def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
-        """An operation on inputs, at least one of which is a tracer of this level."""
+        """Apply an operation to inputs, at least one of which is a tracer of this level."""
         raise NotImplementedError
 
     def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
-        """An operation on a list of tensors (see `ops.variadic`)."""
+        """Apply an operation to a list of tensors (see `ops.variadic`)."""
         raise NotImplementedError
 
     def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
-        """An operation with several outputs."""
+        """Apply an operation with several outputs."""
         raise NotImplementedError
 
     def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """A user's Function with a tracer of this level among its arguments, none further in."""
+        """Apply a user's Function to arguments whose innermost tracers are of this level."""
         raise NotImplementedError
 
     def detach(self, value: Any) -> Any:
@@ -121,18 +121,18 @@ class Level:
         raise NotImplementedError
 
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
-        """Put `result` where `target` is; one of them at least is a tracer of this level.
+        """Write `result` to `target`, at least one of them being a tracer of this level.
 
         `put(target, result)` does the same one level further out.
         """
         raise NotImplementedError
 
     def adopt(self, target: Any, result: Any) -> None:
-        """Let a tracer stand for what another stands for: the same memory, seen in another way."""
+        """Make a tracer wrap the value of another: the same memory, viewed differently."""
         target.__dict__.update(result.__dict__)
 
     def take(self, target: Tensor, tangent: Any = None) -> tuple[Any, list[Any]]:
-        """Turn a tensor of a level further out, and all that shows its memory, into tracers.
+        """Turn a tensor of an outer level, and all views of its memory, into tracers.
 
         What each was, its tracer stands for; whoever holds one finds the tracer. Returns the
         tensor whose memory it is, and its living views.
@@ -145,10 +145,10 @@ class Level:
         return root, views
 
     def _taken(self, tensor: Any) -> Any:
-        """Turn one tensor into a tracer; returns what it was."""
+        """Turn one tensor into a tracer; return its old value."""
         old = new(type(tensor))
         for slot in ("_array", "_cut", "_edge", "_grad"):
-            # Tracers compute some of them.
+            # On tracers some of them are computed.
             if getattr(type(tensor), slot) is getattr(Tensor, slot) and hasattr(tensor, slot):
                 setattr(old, slot, getattr(tensor, slot))
         old.__dict__.update(tensor.__dict__)
@@ -159,15 +159,15 @@ class Level:
 
 
 def root_and_views(tensor: Any) -> tuple[Any, list[Any]]:
-    """The tensor whose memory a tensor shows, and the living views of that memory."""
+    """The tensor that owns a tensor's memory, and the live views of that memory."""
     root = getattr(tensor, "_root", tensor)
     return root, [v for r in getattr(root, "_views", ()) if (v := r()) is not None]
 
 
 def beside(value: Any, make: Callable[[Shape], Any], lead: Shape = ()) -> Any:
-    """A fresh tensor to go with `value`: `make(lead)`, with `lead` the batches that it is in.
+    """A fresh tensor to go with `value`: `make(lead)`, with `lead` the batch sizes it is in.
 
-    A tensor made for one sample of a batch is one of a batch: it may be written to.
+    A tensor made for one sample of a batch is itself batched, since it may be written to.
     """
     if isinstance(value, Tracer):
         return value.level.beside(value, make, lead)

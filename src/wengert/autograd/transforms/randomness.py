@@ -1,7 +1,7 @@
 """Random numbers inside `vmap`: one draw for all samples, or one for each.
 
-A vmap says which (`randomness=`), each of several nested ones for itself. All random functions
-get their numbers from `wengert.core.generators.draw_numbers`, which asks here.
+Each vmap says which (`randomness=`), also when nested. All random functions get their
+numbers from `wengert.core.generators.draw_numbers`, which calls in here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wengert.core.tensor import Tensor, Tracer, wrap
 
 
 def vmaps() -> list[Any]:
-    """The levels of the vmaps that run on this thread, outermost first."""
+    """The levels of the vmaps running on this thread, outermost first."""
     if not transform_stack.levels:
         return []
     from wengert.autograd.transforms.batched import BatchLevel
@@ -45,7 +45,7 @@ def _draw_by_level(
 
 
 def _check(level: Any, dependencies: Sequence[Any], target: Tensor | None) -> None:
-    """Raise RuntimeError for a draw that does not go with the randomness of a vmap."""
+    """Raise RuntimeError for a draw that a vmap's randomness mode does not allow."""
     if level.randomness == "error":
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the"
@@ -67,7 +67,7 @@ def _check(level: Any, dependencies: Sequence[Any], target: Tensor | None) -> No
 
 
 def _differs(value: Any, level: Any) -> bool:
-    """Whether a value differs between the samples of a level."""
+    """Whether a value differs across the samples of a level."""
     while isinstance(value, Tracer):
         if value.level is level:
             return True

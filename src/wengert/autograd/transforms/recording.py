@@ -1,4 +1,4 @@
-"""Derivatives of functions of tensors, nested in any order: what `wengert.func` is made of."""
+"""Derivatives of functions of tensors, nested in any order: the basis of `wengert.func`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FunctionGraph:
         self.inputs: list[Any] = []
 
     def run(self, function: Callable[..., Any], primals: Sequence[Any]) -> Any:
-        """Call a function of tensors and record what it does."""
+        """Call a function of tensors and record its operations."""
         with self.level or nullcontext(), inference_mode(False):
             self.inputs = [self._input(x) for x in primals]
             transform_stack.recordings += 1
@@ -51,7 +51,7 @@ class FunctionGraph:
         return fresh
 
     def value(self, output: Any) -> Any:
-        """An output as the world outside sees it."""
+        """An output as seen from outside."""
         if self.level is not None:
             return self.level.lower(output)
         if self.outer and output._edge is not None and self._reaches_out([output._edge]):
@@ -59,7 +59,7 @@ class FunctionGraph:
         return wrap(output._array)
 
     def _reaches_out(self, edges: Sequence[Any]) -> bool:
-        """Whether anything but the inputs can be differentiated through these nodes."""
+        """Whether these nodes lead to anything differentiable besides the inputs."""
         own = {x._edge for x in self.inputs}
         visited = set(edges)
         todo = [e for e in visited if e not in own]
@@ -72,7 +72,7 @@ class FunctionGraph:
                     visited.add(e)
                     if e not in own:
                         todo.append(e)
-        # The inputs themselves, where they belong to an outer graph.
+        # The inputs themselves, if they belong to an outer graph.
         return any(type(e) is not Leaf for e in own & visited)
 
     def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool) -> list[Any]:

@@ -29,7 +29,7 @@ class Spec(NamedTuple):
 
     @property
     def leaves(self) -> int:
-        """How many leaves there are."""
+        """The number of leaves."""
         return 1 if self.kind is None else sum(c.leaves for c in self.children)
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ LEAF = Spec(None)
 
 
 def flatten_tree(tree: Any) -> tuple[list[Any], Spec]:
-    """The leaves in order, and the structure; a dict goes by its order, None is a leaf."""
+    """The leaves in order, and the structure; dicts in insertion order, None is a leaf."""
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)
 
@@ -92,9 +92,9 @@ def map_leaves(function: Callable[..., Any], tree: Any) -> Any:
 
 
 def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
-    """The leaves of a prefix of a tree, each repeated for what it stands for; None if it is none.
+    """The leaves of a tree prefix, each repeated for its subtree; None if it is not a prefix.
 
-    A None or a number in the prefix stands for everything below it.
+    A None or a number in the prefix applies to everything below it.
     """
     if spec.kind is None:
         return None if isinstance(prefix, tuple | list | dict) else [prefix]

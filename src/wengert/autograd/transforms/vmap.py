@@ -24,7 +24,7 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """A function that computes `func` for every entry of a batch at once, as ``torch.vmap``.
+    """Return a function that maps `func` over a batch in one pass, as ``torch.vmap``.
 
     Args:
         func: takes tensors (in tuples, lists and dicts too) and returns tensors, for one sample.
@@ -33,7 +33,7 @@ def vmap(
         out_dims: where the batch goes in the results.
         randomness: what random operations inside do: "error", "same" for all samples, or
             "different".
-        chunk_size: so many samples at a time; None for all.
+        chunk_size: the number of samples per pass; None for all.
 
     >>> import wengert
     >>> x, w = wengert.ones(3, 2), wengert.tensor([1.0, 2.0])
@@ -63,7 +63,7 @@ def vmap(
 
 
 def over_batch(function: Callable[..., Any], batches: Sequence[Any]) -> tuple[Any, ...]:
-    """Call a function with a sample of each batch; it returns a sequence. None stays None."""
+    """Call a function, which returns a sequence, with a sample of each batch. None stays None."""
     leaves = [x for x in batches if x is not None]
     size = _size(leaves, [_checked_dim("grad(is_grads_batched=True):", 0, x) for x in leaves])
     with BatchLevel(size) as level:
@@ -72,7 +72,7 @@ def over_batch(function: Callable[..., Any], batches: Sequence[Any]) -> tuple[An
 
 
 def function_name(func: Callable[..., Any]) -> str:
-    """What to call a function in messages."""
+    """A function's name in messages."""
     return getattr(func, "__name__", type(func).__name__)
 
 

@@ -2,7 +2,7 @@
 
 Three maps make a family that is closed under differentiation: `forward` (input and weight to
 output), `grad_input` (its adjoint in the input, the transposed convolution) and `grad_weight`
-(its adjoint in the weight). Each is computed by a `Route`; `routes` says by which.
+(its adjoint in the weight). Each is computed by a `Route`, which `routes` selects.
 """
 
 from __future__ import annotations

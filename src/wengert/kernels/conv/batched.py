@@ -1,10 +1,10 @@
-"""Convolution of many small images: vectors of samples, and only what windows really meet.
+"""Convolution of many small images: vectors over samples, skipping padding.
 
-For float32. Lines of small images are shorter than vectors and
-much of their windows lies in the padding. So a task copies some samples side by side, until
-they fill vectors: then an output is a sum over a list, which has a place of the kernel and a
-position of the input for each of what it meets. Strides, dilations, padding and the adjoint
-differ in their lists alone.
+For float32. Lines of small images are shorter than vectors, and a
+large part of their windows is padding. So a task interleaves enough samples to fill
+vectors: then an output is a sum over a list of (kernel tap, input position) pairs that
+excludes the padding. Strides, dilations, padding and the adjoint differ only in their
+lists.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from wengert.kernels.products.microkernel import (
     transposed,
 )
 
-# The largest images, and floats of the outputs of a task.
+# The largest images, and the output floats of a task.
 _POSITIONS, _OUTPUTS = 256, 1 << 19
-# Floats of the input that are copied at a time, for the second cache; those that sums of weights
-# go through, for the first.
+# Input floats copied at a time, to fit the L2 cache; those that weight sums go through, to fit
+# the L1 cache.
 _INPUT, _FACTORS = 48 << 10, 8 << 10
-# How much less there must be to multiply than without lists.
+# The fraction of multiplications that lists must save.
 _BETTER = 1.15
-# The most vectors of samples of a block in sums of weights.
+# The maximum sample vectors per block in weight sums.
 _DEEP = 8
-# Multiplications of a chunk of tasks for one thread; how many tasks there are at least where
-# there is enough to do; rows of tiles that are worth another copy of the input.
+# Multiplications per chunk of tasks for one thread; the minimum number of tasks if there is
+# enough work; rows of tiles that justify another copy of the input.
 _CHUNK, _TASKS, _PANELS = 1 << 21, 8, 8
-# Floats of the sums over parts of a batch.
+# Floats of the partial sums over a batch.
 _PARTIAL = 1 << 20
 
 
 class BatchedPlan(NamedTuple):
-    """How kernels go about a problem."""
+    """The kernel arguments for a problem."""
 
-    sizes: Ints  # arguments of a kernel behind the arrays and the memory
-    packs: list[Ints]  # arguments of what puts the weights in order
+    sizes: Ints  # kernel arguments after the arrays and the memory
+    packs: list[Ints]  # arguments for packing the weights
     parts: int
     tasks: int
-    scratch: int  # floats that a thread needs
+    scratch: int  # scratch floats per thread
 
     def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Memory for each of the threads, their slots, and how many there are."""
+        """Scratch memory for all threads, their slots, and the number of slots."""
         slots = min(get_threads(), self.tasks)
         return np.empty(slots * self.scratch, np.float32), np.zeros(slots, np.int64), slots
 
@@ -81,7 +81,7 @@ def _turn(to: f32s, to_pitch: i64, source: f32s, pitch: i64, rows: i64, columns:
 def _copy(
     to: f32s, source: f32s, pitch: i64, count: i64, channels: i64, positions: i64, n: i64
 ) -> None:
-    """Copy channels of samples: by position, channel and sample."""
+    """Copy channels of samples into the order (position, channel, sample)."""
     for c in range(channels):
         _turn(at(to, c * n), channels * n, at(source, c * positions), pitch, count, positions)
 
@@ -93,7 +93,7 @@ def _sums(
     samples: i64, block: i64, shares: i64, parts: i64, lane: i64, panel: i64, widest: i64,
     space: i64, starts: i64s, places: i64s, sources: i64s, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Outputs of the samples, the group and the share of channels that a task stands for."""
+    """The outputs of each task: some samples, a group, and a share of its channels."""
     slot = take(busy, slots)
     copied = at(scratch, slot * space)
     sums = at(copied, block * inputs * samples)
@@ -139,7 +139,7 @@ def _inner_products(
     samples: i64, block: i64, shares: i64, parts: i64, lane: i64, panel: i64, widest: i64,
     space: i64, starts: i64s, places: i64s, sources: i64s, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Sums over a part of the samples, for a share of the channels of the output."""
+    """Weight sums over part of the samples, for a share of the output channels."""
     slot = take(busy, slots)
     copied = at(scratch, slot * space)
     grad = at(copied, block * inputs * samples)
@@ -184,7 +184,7 @@ def _inner_products(
 
 
 def _lists(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What meets: positions of the input, places in the kernel, and windows."""
+    """The matching input positions, kernel taps and windows."""
     inputs = places = windows = np.zeros(1, np.int64)
     stride, padding, dilation, _ = problem.geometry
     for n, k, m, step, (low, _), gap in zip(
@@ -254,9 +254,9 @@ def _summed(
     return out
 
 
-@lru_cache(maxsize=256)  # The answer for one map is that for all three.
+@lru_cache(maxsize=256)  # The answer is the same for all three maps.
 def _leaves_out_enough(problem: Problem) -> bool:
-    """Whether that much of what windows cover is padding, or the end of a line."""
+    """Whether enough of what windows cover is padding, or the end of a line."""
     batch = problem.x[0]
     met = len(_lists(problem)[0]) * -(-batch // lanes()) * lanes()
     runs = prod(a.pitch for a in window_axes(problem))
@@ -264,11 +264,11 @@ def _leaves_out_enough(problem: Problem) -> bool:
 
 
 class Batched(Route):
-    """Vectors of samples, for batches of small images of which much is padding."""
+    """Vectors of samples, for batches of small images with much padding."""
 
     @staticmethod
     def fits(problem: Problem, direction: Direction) -> bool:
-        """Whether there are vectors of samples, and enough to leave out."""
+        """Whether samples fill vectors, and enough can be skipped."""
         outputs, batch = prod(problem.out), problem.x[0]
         if max(outputs, prod(problem.space)) > _POSITIONS or batch < lanes():
             return False

@@ -1,8 +1,8 @@
-"""Convolutions of images with a kernel of its own for each channel: 3x3, 5x5 and 7x7.
+"""Depthwise convolutions of images: 3x3, 5x5 and 7x7.
 
 For float32, and strides of 1 and 2. The planes of samples and channels are
-independent. Some lines of a plane at a time are copied to where they have zeros around them,
-and the loops of `depthwise_loops` go over these.
+independent. A few lines of a plane at a time are copied to a zero-padded buffer, over which the
+loops of `depthwise_loops` run.
 
 An infinity or NaN in the input can make `grad_weight` give NaN for weights that never met it.
 """
@@ -40,9 +40,9 @@ _NEAR, _CHUNK = 4096, 1 << 15
 def _fill(
     x: f32s, high: i64, wide: i64, first: i64, count: i64, left: i64, to: f32s, pitch: i64
 ) -> None:
-    """Lines of a plane, from line `first` on, which may be before the plane, with zeros around.
+    """Copy lines of a plane from line `first`, which may be before the plane, with zeros around.
 
-    What is left and right of the plane is zero already.
+    The margins left and right of the plane are zero already.
     """
     some = min(wide, pitch - left)
     for n in range(count):
@@ -59,7 +59,7 @@ def _fill_phases(
     x: f32s, high: i64, wide: i64, first: i64, count: i64, left: i64, stride: i64, whole: f32s,
     to: f32s, pitch: i64, apart: i64,
 ) -> None:  # fmt: skip
-    """The same in phases, by way of whole lines."""
+    """As `_fill`, split into phases, via whole lines."""
     if stride == 1:
         _fill(x, high, wide, first, count, left, to, pitch)
     else:
@@ -152,7 +152,7 @@ def _add_places(
 ) -> None:  # fmt: skip
     """Add the products of a plane to the vectors of the places of the kernel."""
     for first in range(0, out_high, lines):
-        # Behind the last line are zeros.
+        # Zeros follow the last line.
         count = (min(lines, out_high - first) + LINES - 1) // LINES * LINES
         _fill_phases(
             x, high, wide, first * stride - top, (count - 1) * stride + k, left, stride, whole,
@@ -206,8 +206,8 @@ def _correlate(
 class DepthwisePlan(NamedTuple):
     """How a kernel goes about a problem."""
 
-    scratch: int  # floats that a thread needs
-    sizes: tuple[int, ...]  # arguments of the kernel behind the arrays and the memory
+    scratch: int  # scratch floats per thread
+    sizes: tuple[int, ...]  # arguments of the kernel after the arrays and the memory
 
     def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
         """Memory for each of the threads, their slots, and how many there are."""
@@ -220,7 +220,7 @@ def _up(number: int, step: int) -> int:
 
 
 def _lines(out_high: int, k: int, stride: int, pitch: int) -> int:
-    """How many lines of outputs are made from lines that are copied at once."""
+    """The number of output lines computed from the lines copied at once."""
     fitting = (_NEAR // pitch - k) // stride + 1
     return min(max(LINES, fitting // LINES * LINES), _up(out_high, LINES))
 
@@ -231,7 +231,7 @@ def _window_sizes(size: Shape, k: int, stride: int) -> tuple[int, int, int, int]
     pitch = _up(_up(size[1], lanes()) + (k - 1) // stride, lanes())
     lines = _lines(size[0], k, stride, pitch * stride)
     apart = ((lines - 1) * stride + k) * pitch
-    # A vector behind the last column is read.
+    # One vector past the last column is read.
     return lines, pitch, apart, apart * (1 if stride == 1 else 4) + 2 * lanes()
 
 
@@ -289,7 +289,7 @@ def _summed(
 
 
 class Depthwise(Route):
-    """Loops over the planes of channels that have a kernel of their own."""
+    """Loops over the planes of depthwise convolutions."""
 
     @staticmethod
     def fits(problem: Problem, direction: Direction) -> bool:

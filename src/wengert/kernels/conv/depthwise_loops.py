@@ -1,9 +1,9 @@
-"""The inner loops of convolutions with a kernel for each channel, as LLVM's text.
+"""The inner loops of depthwise convolutions, as LLVM text.
 
-Lines lie in memory with zeros around them, and in phases where there is a stride: the columns
-`stride t + p` for each `p`, so that what one place of the kernel meets in neighbouring windows is
-contiguous. Loops go over vectors of `lanes()` columns; the last one overlaps the one before,
-unless it says otherwise. A loop is made for each kernel and stride, and keeps sums in registers.
+Lines are zero-padded, and split into phases if there is a stride: the columns
+`stride t + p` for each `p`, so that the inputs of one kernel tap in neighbouring windows are
+contiguous. Loops go over vectors of `lanes()` columns; the last one overlaps the previous one
+unless stated otherwise. There is a loop per kernel and stride, which keeps sums in registers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wengert.kernels.jit.machine_types import llvm_type
 from wengert.kernels.jit.native import Native
 from wengert.kernels.products.microkernel import lanes
 
-# The kernels and strides that there are loops for, and the lines that a loop does at once.
+# The supported kernels and strides, and the lines a loop processes at once.
 KERNELS, STRIDES, LINES = (3, 5, 7), (1, 2), 4
 
 Body = Callable[["_Lines", int, int, int], None]
@@ -68,9 +68,9 @@ class _Lines:
     def loop(
         self, name: str, step: Callable[[str], list[str]], sums: int = 0, start: str = ""
     ) -> list[str]:
-        """`step` for each vector of `count` columns; `%NAME.K` are sums that it gives anew.
+        """A loop of `step` over the vectors of `count` columns; it updates the sums `%NAME.K`.
 
-        They start with the vectors at `start`; what comes out is what they are at the end.
+        They start with the vectors at `start`; the result is their final values.
         """
         first = [self.load(self.place(start, lanes() * k)) for k in range(sums)]
         self.text += [f"  br label %{name}.from", f"{name}.from:", f"  br label %{name}"]
@@ -82,7 +82,7 @@ class _Lines:
             f"  %{name}.{k} = phi {self.vector} [{a}, %{name}.from], [{b}, %{name}]"
             for k, (a, b) in enumerate(zip(first, results, strict=True))
         ]
-        # Names are numbered by line: these have their own, and go where they have to be.
+        # Names are numbered by line; these have fixed names and go to the loop's head.
         self.text[at - 1] += "".join(f"\n{phi}" for phi in phis)
         self.text.append(f"  %{name}.next = add nuw nsw i64 %{name}.i, {lanes()}")
         self.text.append(f"  %{name}.more = icmp slt i64 %{name}.next, %count")
@@ -147,7 +147,7 @@ def _window_body(w: _Lines, k: int, stride: int, lines: int) -> None:
 
     def step(i: str) -> list[str]:
         i = w.overlapping(i)
-        # Long sums are in two parts: an addition does not have to wait for the one before.
+        # Long sums are split in two, so that an addition need not wait for the previous one.
         parts = 1 if k == 3 else 2
         sums = [[first, zero][:parts] for _ in range(lines)]
         for a in range((lines - 1) * stride + k):

@@ -1,16 +1,16 @@
 """Convolution without a matrix of columns: products of weights and rows of positions.
 
-For float32. A task copies what a block of outputs needs of
-the input into memory of its own, with zeros around it: then the positions of the outputs are
-one long run, junk between lines included, and what one place of the kernel meets is the same
-run at an offset. So
+For float32. A task copies the input that a block of outputs
+needs into scratch memory, with zeros around it: then the output positions form one long run,
+including junk between lines, and the inputs of one kernel tap are the same run at an offset.
+So
 
     out[k, p] = sum of weight[k, j] * input[p + offset[j]] over channels and places j
 
-is a product of matrices whose right one is only a list of offsets. Lines share their zeros: the
-ones before a line are those behind the line before. A stride takes the input apart: each of
-its phases is a plane of its own, in which neighbours are what neighbouring windows meet. The
-adjoint takes the output apart instead; each phase of it is met by some places of the kernel.
+is a matrix product whose right factor is just a list of offsets. Lines share their zeros: those
+before a line are those after the previous line. A stride splits the input into phases: each is
+a separate plane, in which neighbours are the inputs of neighbouring windows. The adjoint splits
+the output instead; only some kernel taps contribute to each of its phases.
 
 An infinity or NaN in the input can make `grad_weight` give NaN for weights that never met it.
 """
@@ -39,7 +39,7 @@ from wengert.kernels.products.microkernel import dots, gathered_product, shifted
 
 @inline
 def _copy_line(x: f32s, to: f32s, step: i64, start: i64, low: i64, high: i64) -> None:
-    """Copy the elements that a plane has of a line."""
+    """Copy the elements of a line that belong to a plane."""
     if step == 1:
         shifted(at(to, low), at(x, start + low), high - low, -0.0)
     elif step == 2:
@@ -55,7 +55,9 @@ def _copy_input(
     x: f32s, space: f32s, plan: PlanSizes, planes: PlaneEntry, sample: i64, count: i64, group: i64,
     z0: i64, y0: i64, x0: i64,
 ) -> None:  # fmt: skip
-    """Copy what a block of outputs meets, with zeros around it."""
+    """Copy the input of a block of outputs, with zeros around it."""
+    # x is (sample, group, channel, z, y, x). Its copy is (channel, plane, sample, layer, line,
+    # pitch): `planes` are the phases of the input's stride, z and y are input coordinates.
     size_z = plan.size_z
     size_y = plan.size_y
     size_x = plan.size_x
@@ -89,7 +91,7 @@ def _multiply(
     packed: f32s, space: f32s, offsets: i64s, run: f32s, plan: PlanSizes, phase: PhaseEntry,
     rows: i64, length: i64,
 ) -> None:  # fmt: skip
-    """Some channels of the run of a phase."""
+    """Compute `rows` output channels of the run of a phase."""
     width = plan.lanes
     widest = plan.widths[rows]
     p = 0
@@ -107,7 +109,9 @@ def _store(
     run: f32s, bias: f32s, out: f32s, plan: PlanSizes, phase: PhaseEntry, rows: i64, channel: i64,
     sample: i64, count: i64, z0: i64, y0: i64, x0: i64, nz: i64, ny: i64, nx: i64,
 ) -> None:  # fmt: skip
-    """Copy lines of the run to where they are in the output, without the junk between them."""
+    """Copy lines of the run to the output, dropping the junk between them."""
+    # The run is (row, sample, layer, line, pitch), out (sample, channel, z, y, x): z and y below
+    # number the layers and lines of all samples and channels.
     channels = plan.groups * plan.out_channels
     step = plan.out_step_x
     for m in range(rows):
@@ -135,7 +139,8 @@ def _sums(
     x: f32s, packed: f32s, bias: f32s, out: f32s, scratch: f32s, busy: i64s, slots: i64,
     plan: PlanSizes, planes: PlaneEntry, phases: PhaseEntry, offsets: i64s, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Outputs of the blocks, groups and shares of the channels that a task stands for."""
+    """The outputs of each task: a block, a group, and a share of its channels."""
+    # task = (block, group, share); block = (samples, z, y, x), x varying fastest.
     slot = take(busy, slots)
     space = at(scratch, slot * plan.scratch_size)
     run = at(space, plan.space_size)
@@ -178,7 +183,7 @@ def _copy_grad(
     g: f32s, line: f32s, plan: PlanSizes, image: i64, count: i64, z0: i64, y0: i64, x0: i64,
     nz: i64, ny: i64, nx: i64, length: i64,
 ) -> None:  # fmt: skip
-    """Copy a channel of a block of outputs as a run, with zeros for the junk between lines."""
+    """Copy a channel of a block of outputs as a run, with zeros instead of junk between lines."""
     for t in range(length):
         line[t] = 0.0
     images = plan.groups * plan.out_channels
@@ -197,7 +202,9 @@ def _inner_products(
     g: f32s, x: f32s, partial: f32s, scratch: f32s, busy: i64s, slots: i64, plan: PlanSizes,
     planes: PlaneEntry, offsets: i64s, columns: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Sums over a part of the blocks, for a share of the channels of the output."""
+    """Weight sums over part of the blocks, for a share of the output channels."""
+    # task = (part, group, share); `partial` is (part, group, output channel, column), a column is
+    # an input channel and a tap: the inner product of a gradient run and the input at an offset.
     panels = (plan.out_channels + plan.panel - 1) // plan.panel
     slot = take(busy, slots)
     space = at(scratch, slot * plan.scratch_size)
@@ -247,7 +254,7 @@ def _pack(
     panel: i64, tap_place: i64, channel_place: i64, group_step: i64, out_step: i64,
     channel_step: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """The weights of a phase in the order in which tiles go through them."""
+    """The weights of a phase, packed in the order tiles read them."""
     panels = (outs + panel - 1) // panel
     for task in range(start, stop):
         group = task // panels
@@ -262,7 +269,7 @@ def _pack(
 
 
 def packed_weights(weight: np.ndarray, packs: list[Ints]) -> np.ndarray:
-    """Weights in the order in which tiles go through them, for each of some phases."""
+    """The weights of all phases, packed in the order tiles read them."""
     weight = np.ascontiguousarray(weight)
     packed = np.empty(weight.size, np.float32)
     for arguments in packs:

@@ -1,6 +1,6 @@
 """Convolution by GEMM over columns of windows (im2col), and over the input itself for 1x1.
 
-That is the route for every dtype, and the one where there are no compiled kernels.
+This is the route for every dtype, and the only one without compiled kernels.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from wengert.kernels.conv.route import Direction, Problem, Route
 from wengert.kernels.geometry import Geometry, Shape, offsets
 from wengert.kernels.products.blas import threads_for
 
-# Elements of a column matrix: small images are taken several at a time, and large ones by lines.
+# Elements of a column matrix: small images are batched, and large ones split by lines.
 _BLOCK = 1 << 19
 # Copying another run costs about as much as transposing this many elements.
 _RUN = 6
-# Samples that are transposed at once: with more the writes of many lines fall out of the cache.
+# Samples transposed at once: with more, writes to many lines fall out of the cache.
 _TRANSPOSED = 16
 
 
 class _Layout(NamedTuple):
-    """How samples are worked on: where they stand behind the channel, and how many at once.
+    """The axis of samples relative to the channel, and how many are processed at once.
 
-    First (axis 1) they are as they come. Last (axis -1) they make long runs of the short lines
-    of small images, but input and output have to be transposed.
+    Axis 1 keeps the natural order. Axis -1 turns the short lines of small images into long runs,
+    but input and output have to be transposed.
     """
 
     axis: int
@@ -64,7 +64,7 @@ def _back(x: np.ndarray, axis: int) -> np.ndarray:
 def _enclosed(
     x: np.ndarray, axis: int, padding: tuple[tuple[int, int], ...], buffer: np.ndarray | None
 ) -> np.ndarray:
-    """Samples at that axis, zeros around them: in a buffer that has these already, if it fits."""
+    """Zero-padded samples at that axis, in an already zeroed buffer if it fits."""
     if not any(map(any, padding)):
         return np.ascontiguousarray(_moved(x, axis))
     size = [n + low + high for n, (low, high) in zip(x.shape[2:], padding, strict=True)]
@@ -76,7 +76,7 @@ def _enclosed(
 
 
 def _stacked(views: list[np.ndarray], buffer: np.ndarray | None) -> np.ndarray:
-    """Arrays one behind the other along a new axis 1; in the buffer, if it fits."""
+    """Arrays stacked along a new axis 1, in the buffer if it fits."""
     if len(views) == 1:
         return views[0]
     lead, *rest = views[0].shape
@@ -92,8 +92,8 @@ def _columns(
 ) -> Iterator[tuple[slice, slice, np.ndarray]]:
     """Windows as matrices (groups, places * channels / groups, samples and points), in parts.
 
-    With each the samples and the points that it is of: all points if it has several samples.
-    The matrix is valid until the next one is asked for.
+    Each comes with its samples and points: all points if it has several samples. The matrix is
+    valid until the next one is requested.
     """
     channels, groups, axis = x.shape[1], geometry.groups, layout.axis
     (lines, *line), places = out, list(offsets(kernel, out, geometry))
@@ -135,12 +135,12 @@ def _matrix(weight: np.ndarray, groups: int) -> np.ndarray:
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A product of matrices, also of a column and a row, for which BLAS is slow."""
+    """A matrix product, also of a column and a row, for which BLAS is slow."""
     return a * b if a.shape[-1] == 1 else np.matmul(a, b)
 
 
 def biased(out: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
-    """The output plus the bias of each channel, if there is one; in its memory."""
+    """Add the bias of each channel, if any, to the output in place."""
     if bias is not None:
         out += bias.reshape(-1, *(1,) * (out.ndim - 2))
     return out
@@ -222,11 +222,11 @@ class Im2col(Route):
 
 
 class Pointwise(Im2col):
-    """A product of matrices: with 1x1 kernels the input has the columns as it comes."""
+    """A matrix product: for 1x1 kernels the input already has the columns."""
 
     @staticmethod
     def fits(problem: Problem, direction: Direction) -> bool:
-        """For the output of windows of one element that lie side by side."""
+        """Whether it is a forward of adjacent windows of one element."""
         return direction == "forward" and problem.pointwise
 
     def forward(

@@ -1,7 +1,7 @@
-"""How the kernels of the direct route go about a problem.
+"""Plans for the kernels of the direct route.
 
-`direct` says what they do. All that depends on sizes alone is worked out here, once for each
-problem, and given to the kernels as lists of integers.
+`direct` describes the method. Everything that depends only on sizes is computed here, once per
+problem, and passed to the kernels as lists of integers.
 """
 
 from __future__ import annotations
@@ -25,24 +25,23 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Ints = tuple[Any, ...]  # integers, and arrays of them
 
-# Floats of the input that a task copies, so that they stay in the second cache beside weights;
-# the positions of a run, so that the sums of some rows stay in the first; both for sums of
-# weights, beside which there are only factors; and the fewest positions that leave little of
-# the last tile unused.
+# Input floats copied per task, to fit the L2 cache along with weights; positions of a run, so
+# that the sums of some rows fit the L1 cache; both for weight sums, which need only the
+# factors; and the fewest positions that leave little of the last tile unused.
 _INPUT, _RUN, _DOTS_INPUT, _DOTS_RUN, _SHORTEST = 32 << 10, 1536, 96 << 10, 1024, 128
-# Multiplications of a chunk of tasks for one thread, and how many tasks there are at least
-# where there is enough to do.
+# Multiplications per chunk of tasks for one thread, and the minimum number of tasks if there
+# is enough work.
 _CHUNK, _TASKS = 1 << 21, 8
-# Floats of the sums over parts of a batch.
+# Floats of the partial sums over a batch.
 _PARTIAL = 1 << 20
-# Offsets that the innermost loop goes through, at least.
+# The minimum number of offsets in the innermost loop.
 _INNER = 16
-# Weights that a thread puts in order at a time.
+# Weights packed per thread at a time.
 _PACKED = 1 << 15
 
 
 class _Tap(NamedTuple):
-    """A place of the kernel along an axis, and the inputs that it meets."""
+    """A kernel tap along an axis, and the inputs it reads."""
 
     place: int
     plane: int
@@ -50,7 +49,7 @@ class _Tap(NamedTuple):
 
 
 class _Phase(NamedTuple):
-    """Every so many outputs along an axis, from the first one: what they are sums of."""
+    """The outputs of one phase along an axis, and the taps they sum over."""
 
     first: int
     length: int
@@ -81,11 +80,11 @@ class _Axis(NamedTuple):
 
     @property
     def planes(self) -> list[int]:
-        """The planes that there are taps for."""
+        """The planes that have taps."""
         return sorted({t.plane for p in self.phases for t in p.taps})
 
     def filled(self, plane: int) -> tuple[int, int]:
-        """The part of a whole line of that plane that lies in the input."""
+        """The range of a whole line of that plane that is inside the input."""
         low = max(0, -((plane - self.lead) // self.step))
         high = max(0, -((plane - self.lead - self.size) // self.step))
         length = self.run + self.reach
@@ -93,7 +92,7 @@ class _Axis(NamedTuple):
 
     @property
     def pitch(self) -> int:
-        """From one line to the next: they share zeros."""
+        """The distance between lines, which share zeros."""
         length, shared = self.run + self.reach, []
         for plane in self.planes:
             low, high = self.filled(plane)
@@ -108,7 +107,7 @@ def _window_axis(size: int, kernel: int, out: int, stride: int, lead: int, gap: 
 
 
 def _adjoint_axis(size: int, kernel: int, out: int, stride: int, lead: int, gap: int) -> _Axis:
-    """The axis of sums over the windows, of which there are `size`, that met each of `out`."""
+    """The axis of the adjoint: each of `out` elements sums over the `size` windows."""
     met = [
         [(r, (a + lead - r * gap) // stride) for r in range(kernel)
          if (a + lead - r * gap) % stride == 0]
@@ -135,7 +134,7 @@ class PlanSizes(Record):
     step_z: i64
     step_y: i64
     step_x: i64
-    # What a task works on: samples and outputs of a phase, and how many such blocks there are.
+    # The work of a task: samples and outputs of a phase, and the number of such blocks.
     samples: i64
     block_z: i64
     block_y: i64
@@ -144,8 +143,8 @@ class PlanSizes(Record):
     blocks_y: i64
     blocks_x: i64
     blocks: i64
-    # Its copy: planes of a channel, layers of a sample, lines of a layer, and floats of a line,
-    # a plane, all planes, a run, and all that a thread needs.
+    # Its copy: planes per channel, layers per sample, lines per layer, and floats per line, plane,
+    # all planes, run, and in total per thread.
     planes: i64
     layers: i64
     lines: i64
@@ -154,7 +153,7 @@ class PlanSizes(Record):
     space_size: i64
     run_size: i64
     scratch_size: i64
-    # The output: channels of a group, sizes, and steps from one of a phase to the next.
+    # The output: channels per group, sizes, and steps between elements of a phase.
     out_channels: i64
     out_z: i64
     out_y: i64
@@ -163,8 +162,8 @@ class PlanSizes(Record):
     out_step_y: i64
     out_step_x: i64
     phases: i64
-    # Tasks for parts of its channels, and of the blocks; floats of a vector, rows of a tile, and
-    # vectors of a tile by its rows.
+    # Tasks for shares of its channels, and of the blocks; floats per vector, rows per tile, and
+    # vectors per tile by its rows.
     shares: i64
     parts: i64
     lanes: i64
@@ -173,7 +172,7 @@ class PlanSizes(Record):
 
 
 class PlaneEntry(Record):
-    """The input at the start of a plane, and the part of a line that is in the input."""
+    """The input coordinates of a plane's start, and the range of a line inside the input."""
 
     start_z: i64
     start_y: i64
@@ -200,20 +199,20 @@ class PhaseEntry(Record):
 
 
 class DirectPlan(NamedTuple):
-    """A convolution of arrays of certain sizes, as kernels go about it."""
+    """The plan of a convolution for arrays of given sizes."""
 
     sizes: PlanSizes
     planes: PlaneEntry
     phases: PhaseEntry
     offsets: np.ndarray
-    packs: list[Ints]  # arguments of what puts the weights of a phase in order
+    packs: list[Ints]  # arguments for packing the weights of a phase
     parts: int
     tasks: int
     chunk: int
-    scratch: int  # floats that a thread needs
+    scratch: int  # scratch floats per thread
 
     def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Memory for each of the threads, their slots, and how many there are."""
+        """Scratch memory for all threads, their slots, and the number of slots."""
         slots = min(get_threads(), self.tasks)
         return np.empty(slots * self.scratch, np.float32), np.zeros(slots, np.int64), slots
 
@@ -353,7 +352,7 @@ def _phases(
 
 
 def weight_steps(channels: int, outs: int, taps: int, direction: Direction) -> Shape:
-    """From a group of weights, an output and a channel to the next, as a map sees these."""
+    """The strides of weights by group, output and input channel, as a map sees these."""
     across = (taps, outs * taps) if direction == "grad_input" else (channels * taps, taps)
     return (outs * channels * taps, *across)
 
@@ -362,9 +361,9 @@ def pack(
     places: np.ndarray, first: int, channels: int, outs: int, groups: int, packed_steps: Shape,
     steps: Shape,
 ) -> Ints:  # fmt: skip
-    """Arguments of what puts weights in order, behind the arrays.
+    """The arguments for packing weights, after the arrays.
 
-    `packed_steps` lead from a tap and a channel to the next among those in order, `steps` are
+    `packed_steps` are the strides of tap and channel in the packed weights, `steps` are
     `weight_steps`.
     """
     panel = max(tiles())
@@ -374,7 +373,7 @@ def pack(
 
 
 def _inner(channels: int, taps: int) -> int:
-    """How many channels the list of offsets is for: a divisor of all."""
+    """The number of channels the list of offsets covers: a divisor of all."""
     enough = (n for n in range(1, channels) if channels % n == 0 and n * taps >= _INNER)
     return next(enough, channels)
 

@@ -1,6 +1,6 @@
-"""What a route of convolution is: one way to compute its three maps, planned for a problem.
+"""Routes of convolution: one way to compute its three maps, planned for a problem.
 
-The maps are named as the passes of training in which they are needed: `forward` takes input and
+The maps are named after the passes of training that need them: `forward` takes input and
 weight to the output, `grad_input` is its adjoint in the input (the transposed convolution) and
 `grad_weight` its adjoint in the weight. Arrays are laid out (batch, channel, *space), weights
 (out channel, in channel / groups, *kernel).
@@ -18,27 +18,27 @@ from wengert.kernels.geometry import Geometry, Shape
 
 Direction = Literal["forward", "grad_input", "grad_weight"]
 
-# What may be asked for. "auto" is F(2x2), and F(4x4) where its error is as small.
+# The valid settings. "auto" is F(2x2), and F(4x4) where its error is as small.
 WINOGRAD_CHOICES = ("off", "f2", "f4", "auto")
 
 
 class WinogradSetting:
-    """Which of Winograd's tiles are asked for."""
+    """The requested Winograd tiles."""
 
     choice = "auto"
 
 
 class Problem(NamedTuple):
-    """A convolution by all that the choice of its route and the route's plan depend on.
+    """A convolution, described by everything its route and plan depend on.
 
-    How arrays lie in memory is not among that: a route copies what its kernels cannot read.
+    Memory layouts are not included: a route copies arrays its kernels cannot read.
     """
 
     x: Shape
     weight: Shape
     out: Shape  # space of the output
     geometry: Geometry
-    float32: bool  # both of the arrays that come in
+    float32: bool  # both input arrays
     threads: int
     winograd: str
 
@@ -54,12 +54,12 @@ class Problem(NamedTuple):
 
     @property
     def multiplications(self) -> int:
-        """How many there are in each of the maps, those with padding included."""
+        """The multiplications in each of the maps, including those with padding."""
         return self.x[0] * prod(self.weight) * prod(self.out)
 
     @property
     def pointwise(self) -> bool:
-        """Whether each window is one element and each element a window."""
+        """Whether windows and elements correspond one to one."""
         stride, padding, _, _ = self.geometry
         return max(self.kernel) == max(stride) == 1 and not any(map(any, padding))
 
@@ -67,7 +67,7 @@ class Problem(NamedTuple):
     def adjoint(self) -> Problem | None:
         """The convolution, with mirrored weights, that is the gradient of the input.
 
-        None where that is none: for windows that are further apart, and inputs cut short.
+        None if that is not a convolution: for strides, and inputs not fully covered.
         """
         stride, padding, dilation, groups = self.geometry
         if max(stride) > 1:
@@ -89,10 +89,10 @@ class Problem(NamedTuple):
 
 
 class Route(ABC):
-    """One way to compute a convolution: kernels, and a plan of how they go about a problem.
+    """One way to compute a convolution: kernels, and a plan for a problem.
 
-    A plan is made when a map is first computed, and used ever after: a route does not change
-    otherwise, and any number of threads may share it.
+    A plan is created when a map is first computed, and reused: a route is otherwise immutable,
+    and any number of threads may share it.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -101,7 +101,7 @@ class Route(ABC):
     @staticmethod
     @abstractmethod
     def fits(problem: Problem, direction: Direction) -> bool:
-        """Whether this route computes that map, and is no slower than those behind it."""
+        """Whether this route can compute that map, no slower than the routes after it."""
 
     @abstractmethod
     def forward(
@@ -118,4 +118,4 @@ class Route(ABC):
 
     @abstractmethod
     def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Each weight is the product of the outputs with what its place in the kernel met."""
+        """Each weight is the inner product of the outputs and the inputs its tap read."""

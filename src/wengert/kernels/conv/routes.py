@@ -1,7 +1,7 @@
 """Which route a convolution takes: the first that fits, chosen and planned once for each problem.
 
-Choices are cached by all that a problem consists of. What they are cached by is put together on
-every call, so it is what a call has at hand; the problem itself is worked out for new ones only.
+Choices are cached per problem. The cache key is built on every call, so it uses only what a call
+has at hand; the `Problem` itself is computed only for new keys.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from wengert.kernels.conv.route import Direction, Problem, Route
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.jit import available
 
-# Multiplications from which compiled kernels, where there are any, are worth their first call.
+# Multiplications from which compiled kernels justify the cost of their first call.
 _COMPILED = 1 << 12
 # With fewer rows than this a GEMM wastes most of its tiles.
 _FEWEST_ROWS = 8
-# Routes that are remembered for each map.
+# Routes cached per map.
 _REMEMBERED = 512
 
 _F32 = np.dtype(np.float32)
@@ -33,9 +33,9 @@ class Mirrored(Im2col):
 
     @staticmethod
     def fits(problem: Problem, direction: Direction) -> bool:
-        """Whether the gradient is a convolution, and columns or matrices as they come are used.
+        """Whether the gradient is a convolution that uses columns, or plain matrix products.
 
-        Compiled routes go about the gradient of the input in their own ways.
+        Compiled routes compute the gradient of the input in their own ways.
         """
         if direction != "grad_input":
             return False
@@ -63,13 +63,13 @@ class Mirrored(Im2col):
 
 
 def compiled(problem: Problem) -> bool:
-    """Whether compiled kernels are there for it, and worth it."""
+    """Whether compiled kernels are available for it, and pay off."""
     return problem.float32 and problem.multiplications >= _COMPILED and available()
 
 
 @cache
 def _compiled_routes() -> tuple[type[Route], ...]:
-    """Those with kernels, in the order in which they are tried; the last fits everything."""
+    """The routes with kernels, in the order they are tried; the last fits everything."""
     from wengert.kernels.conv.batched import Batched
     from wengert.kernels.conv.depthwise import Depthwise
     from wengert.kernels.conv.direct import Direct

@@ -1,17 +1,26 @@
 """Convolutions of 3x3 with fewer multiplications: F(2x2, 3x3) and F(4x4, 3x3) of Winograd.
 
-Lavin and Gray, "Fast algorithms for convolutional neural networks" (2016). The output is made
-in tiles of `m` by `m`, each from `m + 2` by `m + 2` values: transformed, tiles are products of
-matrices, one for each of `(m + 2)**2` places, with channels by tiles on one side and outputs by
-channels on the other. That is 4 multiplications for an output and channel with F(2x2) and 2.25
-with F(4x4), where the sums have 9.
+Lavin and Gray, "Fast algorithms for convolutional neural networks" (2016). The output is computed
+in tiles of `m` by `m`, each from `m + 2` by `m + 2` values: in the transformed domain tiles are
+matrix products, one for each of `(m + 2)**2` places, of (outputs, channels) by (channels, tiles).
+That is 4 multiplications per output and channel with F(2x2) and 2.25 with F(4x4), where plain
+sums have 9.
 
-A block of tiles goes through all steps before the next one, in memory that a core has near.
+A block of tiles goes through all steps before the next one, within a core's caches.
 
-Errors, as parts of the largest output and over random data with 16 to 512 channels: F(2x2) up
-to 1e-6, which is what plain sums in float32 have; F(4x4) up to 6e-6, and 2e-6 for the gradient
-of the weights, where each is a sum over many tiles. An infinity or a NaN in the input reaches
+Errors relative to the largest output, over random data with 16 to 512 channels: F(2x2) up
+to 1e-6, like plain sums in float32; F(4x4) up to 6e-6, and 2e-6 for the gradient of the
+weights, where each is a sum over many tiles. An infinity or a NaN in the input reaches
 all outputs of the tiles that read it, not only those of its windows.
+
+Index layout of the transformed arrays, each plane being followed by 16 spare floats:
+
+    values `v` (place, channel, pitch), where pitch is the tiles of a block, rounded up
+    weights `u` (place, panel, channel, row), a panel being the `rows` outputs of a microkernel
+    sums `s` (place, output, pitch), with outputs rounded up to whole panels
+
+A run is `width` neighbouring tiles in a row of tiles; runs are numbered (sample, segment, line),
+lines fastest, so that a run can reuse the rows it shares with the one above.
 """
 
 from __future__ import annotations
@@ -45,17 +54,17 @@ from wengert.kernels.products.microkernel import dots, lanes, product, tiles
 
 Shape = tuple[int, ...]
 
-# Tiles of a block at most: with more it does not stay near.
+# The maximum tiles per block: more do not fit the cache.
 _MOST = 160
-# What the weights of a block cost, in tiles.
+# The cost of the weights of a block, in tiles.
 _BESIDE = 8
-# Channels and outputs of products that are done together: some tiles of so many channels stay
-# in the first cache, their weights in the second.
+# Channels and outputs per block of products: tiles of that many channels fit the L1 cache, their
+# weights the L2 cache.
 CHANNELS, OUTPUTS = 256, 128
-# Rows of an image that lie in phases at once.
+# Rows of an image held in phases at once.
 ROWS = 32
-# Tiles that the gradient of the weights sums at once, and those of its products that share what
-# is in the first cache.
+# Tiles summed at once for the gradient of the weights, and the block of outputs and channels
+# whose products share the L1 cache.
 _SUMMED = 256
 LEFT, RIGHT = 16, 12
 
@@ -80,7 +89,7 @@ def _split_row(
     x: f32s, first: i64, column: i64, wide: i64, row: f32s, phases: f32s, apart: i64, m: i64,
     width: i64,
 ) -> None:  # fmt: skip
-    """A row of the image from a column on, with zeros where the image is not, in phases."""
+    """Load a row of the image from a column, with zeros outside the image, split into phases."""
     count = m * (width + 1)
     low = min(max(0, -column), count)
     high = max(min(count, wide - column), low)
@@ -108,7 +117,7 @@ def _transformed(
     segments: i64, width: i64, apart: i64, channels: i64, c: i64, high: i64, wide: i64, top: i64,
     left: i64, plane: i64,
 ) -> None:  # fmt: skip
-    """The tiles of `count` runs of a channel, transformed: one plane for each place.
+    """The transformed tiles of `count` runs of a channel: one plane per place.
 
     Tiles have `reach` rows: `m + 2` of an image, or the `m` of a gradient of outputs.
     """
@@ -118,7 +127,7 @@ def _transformed(
     sample = first // (lines * segments)
     base = 0
     for r in range(count):
-        # Of the tile above, the last rows are the first ones here.
+        # The last rows of the tile above are the first ones here: keep them in the ring of phases.
         fresh = r == 0 or line == 0 or reach == m or base + m + reach > ROWS
         base = 0 if fresh else base + m
         for a in range(0 if fresh else 2, reach):
@@ -310,27 +319,27 @@ def _up(number: int, step: int) -> int:
 
 
 def _runs(samples: int, size: Sequence[int], m: int) -> tuple[int, int, int, int]:
-    """How outputs of that size are cut: rows of tiles in a sample, runs in a row, tiles in a run,
-    runs in all."""
+    """How outputs of that size are divided: rows of tiles per sample, runs per row, tiles per run,
+    runs in total."""
     lines, across = (-(-n // m) for n in size)
     segments = -(-across // _MOST)
     return lines, segments, -(-across // segments), samples * lines * segments
 
 
 def _block(runs: int, width: int, threads: int) -> int:
-    """How many runs are a block."""
+    """The number of runs per block."""
 
     def cost(per: int) -> float:
-        """Of the products, in the order of tiles, with what a block costs beside."""
+        """The cost of the products in tiles, including the overhead of a block."""
         return -(-runs // (per * threads)) * (_up(per * width, 2 * lanes()) + _BESIDE)
 
     most = max(1, min(_MOST // width, -(-runs // threads)))
     return min(range(1, most + 1), key=cost)
 
 
-# Nanoseconds, measured: of a multiplication of plain sums, and of sums over channels or tiles; of
-# the transforms of a tile's values and outputs and of a weight, by the size of tiles; of what a
-# sum over tiles costs beside, and of calls for each part of it.
+# Measured nanoseconds: per multiplication of plain sums, and of sums over channels or tiles; per
+# transform of a tile's values and outputs and of a weight, by tile size; the overhead of a
+# sum over tiles, and of the calls for each part of it.
 _PLAIN, _SUMMED_UP = 0.025, 0.025
 _VALUES, _OUTPUTS, _TAPS = {2: 4.5, 4: 20.0}, {2: 5.0, 4: 17.0}, {2: 5.0, 4: 15.0}
 _SUM, _CALLS = 1.5, 30e3
@@ -341,11 +350,11 @@ _SLOWER = 1.15
 def tile_size(
     samples: int, channels: int, outputs: int, size: Shape, weights: bool, asked: str
 ) -> int:
-    """The size of tiles for outputs of that size, or 0 where plain sums are no slower.
+    """The tile size for outputs of that size, or 0 where plain sums are no slower.
 
     With `weights` it is for the gradient of the weights.
     """
-    # Plain sums may leave out what windows meet of the padding.
+    # Plain sums can skip the padding in windows.
     met, pairs = samples * prod(3 * n - 2 for n in size), channels * outputs
     costs = {0: met * pairs * _PLAIN}
     sizes: dict[str, Shape] = {"off": (), "f2": (2,), "f4": (4,), "auto": (2, 4)[: 1 + weights]}
@@ -361,15 +370,15 @@ def tile_size(
 
 
 class OutputPlan(NamedTuple):
-    """How kernels compute outputs in tiles."""
+    """The plan for computing outputs in tiles."""
 
     out: Shape
     transformed: int  # floats of the transformed weights
-    weights: tuple[int, ...]  # arguments of what transforms them, behind the arrays
+    weights: tuple[int, ...]  # arguments for transforming them, after the arrays
     slots: int
-    scratch: int  # floats that a thread needs
-    phases: int  # those of them, at the end, that have to be cleared
-    sizes: tuple[int, ...]  # arguments of the kernel behind the arrays and the memory
+    scratch: int  # scratch floats per thread
+    phases: int  # the number of these, at the end, to clear
+    sizes: tuple[int, ...]  # kernel arguments after the arrays and the memory
 
     def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
         """Memory for each of the threads, their slots, and how many there are."""
@@ -377,10 +386,10 @@ class OutputPlan(NamedTuple):
 
 
 def _cleared(slots: int, size: int, phases: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """So many floats for each slot, the slots, and how many there are.
+    """Scratch floats for each slot, the slots, and the number of slots.
 
-    What lies behind the rows of an image, at the end of each thread's memory, is cleared.
-    Transforms read it, for nothing; of subnormal numbers they take ten times as long on Intel's
+    The end of each thread's memory, past the rows of an image, is cleared: transforms read it
+    (and ignore the result), and subnormal numbers make them ten times slower on Intel
     processors.
     """
     scratch = np.empty(slots * size, np.float32)
@@ -404,7 +413,7 @@ def output_plan(problem: Problem, m: int, mirrored: bool = False) -> OutputPlan:
     lines, segments, width, runs = _runs(samples, problem.out, m)
     slots = min(problem.threads, runs)
     per = _block(runs, width, slots)
-    # An odd number of cache lines: rows of tiles then lie all over the cache.
+    # An odd number of cache lines spreads rows of tiles over all cache sets.
     pitch, apart = _up(per * width, 32) + 16, _up(width + 1, size) + size
     phases = m * apart * (ROWS + 2)
     room = places * ((channels + padded) * pitch + 32) + phases
@@ -441,17 +450,17 @@ class _Pass(NamedTuple):
 
 
 class WeightPlan(NamedTuple):
-    """How kernels compute the gradient of weights in tiles."""
+    """The plan for computing the gradient of weights in tiles."""
 
     weight: Shape
     values: int  # floats of the transformed input, and of the gradient of the output
     gradients: int
     sums: int
     slots: int
-    phases: int  # floats that a thread needs
+    phases: int  # scratch floats per thread
     offsets: np.ndarray
     passes: list[_Pass]
-    sizes: tuple[int, ...]  # arguments of what takes the sums to the weights, behind the arrays
+    sizes: tuple[int, ...]  # arguments for transforming the sums into weights, after the arrays
 
 
 def weight_plan(problem: Problem, m: int) -> WeightPlan:
@@ -462,7 +471,7 @@ def weight_plan(problem: Problem, m: int) -> WeightPlan:
     columns = tiles()[rows]
     lines, segments, width, runs = _runs(samples, problem.out, m)
     per = max(1, min(runs, _SUMMED // width))
-    # An odd number of cache lines, with room for a vector behind the last tile.
+    # An odd number of cache lines, with room for a vector past the last tile.
     pitch, apart = _up(per * width + size - 16, 32) + 16, _up(width + 1, size) + size
     passes = []
     for first in range(0, runs, per):
@@ -500,7 +509,7 @@ def tiled_weights(g: np.ndarray, x: np.ndarray, plan: WeightPlan) -> np.ndarray:
 
 
 class Winograd(Route):
-    """Tiles with fewer multiplications, for 3x3 kernels and many channels."""
+    """Winograd tiles, for 3x3 kernels and many channels."""
 
     @staticmethod
     def fits(problem: Problem, direction: Direction) -> bool:

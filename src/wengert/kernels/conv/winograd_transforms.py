@@ -1,4 +1,4 @@
-"""The linear maps of Winograd's convolutions, as matrices and as LLVM's text.
+"""The linear maps of Winograd convolutions, as matrices and as LLVM text.
 
 A correlation of `n = m + r - 1` values with `r` taps has `m` outputs. It is a product of
 polynomials seen backwards, and those are known by their values at `n` points, infinity among
@@ -7,9 +7,9 @@ dimensions the maps apply to the rows and to the columns. With few and small poi
 entries are small, and so is the error.
 
 The functions for kernels work on `lanes()` tiles at a time. Rows of an image lie in `m` phases,
-the columns `m t + p` for each `p`, so that the same place of tiles that are side by side is
-contiguous. What is not a multiple of `lanes()` is done to the end: sources have to be readable
-and targets writable for a vector beyond their last element.
+the columns `m t + p` for each `p`, so that the same place of adjacent tiles is
+contiguous. Counts are rounded up to a multiple of `lanes()`: sources have to be readable
+and targets writable for a vector past their last element.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from wengert.kernels.products.microkernel import lanes, tiles
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 
-# The finite points. A half in the place of 2 makes F(4x4) two to three times as exact.
+# The finite points. Using 1/2 instead of 2 makes F(4x4) two to three times as accurate.
 _POINTS = {
     4: (Fraction(0), Fraction(1), Fraction(-1)),
     6: (Fraction(0), Fraction(1), Fraction(-1), Fraction(1, 2), Fraction(-2)),
@@ -139,12 +139,12 @@ class _Writer:
         self.lines.append(f"  store {self.type} {value}, ptr {place}, align 4")
 
     def store_all(self, vectors: Sequence[str], place: str) -> None:
-        """Store vectors one behind the other."""
+        """Store vectors consecutively."""
         for v, vector in enumerate(vectors):
             self.store(vector, self.place(place, ("", self.size * v)))
 
     def gathered(self, starts: Sequence[str], *terms: tuple[str, int]) -> str:
-        """A vector with an element from behind each of these addresses."""
+        """A vector gathered from elements after each of these addresses."""
         vector = "poison"
         for lane, start in enumerate(starts):
             value = self.emit(f"load float, ptr {self.place(start, *terms)}, align 4")
@@ -212,7 +212,7 @@ class _Writer:
 
 
 def _split(m: int) -> Transform:
-    """The function that parts a row into phases."""
+    """The function that splits a row into phases."""
 
     def body(w: _Writer) -> None:
         def step(i: str) -> None:

@@ -1,9 +1,9 @@
 """Kernels compiled on the user's machine, from functions in a subset of Python.
 
-`@kernel` marks a function of `kernels/` that is written in the language of `language.py`. Its
-last two arguments, `start` and `stop`, are the part of the work that a call does; what Python
-calls takes the size of all the work and that of a chunk instead. `double.f32` is the kernel
-for float32, compiled (or read from disk) when it is first asked for:
+`@kernel` marks a function of `kernels/` written in the language of `language.py`. Its last two
+arguments, `start` and `stop`, are the range of work of one call; the function called from Python
+takes the total size and the chunk size instead. `double.f32` is the kernel for float32, compiled
+(or read from disk) on first access:
 
     @kernel
     def double(x: reals, out: reals, start: i64, stop: i64) -> None:
@@ -13,8 +13,8 @@ for float32, compiled (or read from disk) when it is first asked for:
     if usable(x):
         double.f32(x, out, x.size, CHUNK)
 
-Kernels check nothing. Their callers do, and have another way for where there is no llvmlite
-(or WENGERT_JIT=0 says not to use it): `usable` knows.
+Kernels check nothing. Callers do, and have a fallback for when there is no llvmlite (or
+WENGERT_JIT=0 disables it): see `usable`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ else:
 
     __getattr__ = on_first_use(__name__)
 
-# Elements from which a call of a kernel is worth it, and those of a chunk for one thread.
+# Elements from which calling a kernel pays off, and elements per chunk for one thread.
 LARGE = 1 << 12
 CHUNK = 1 << 14
 
@@ -46,17 +46,17 @@ _F32 = np.dtype(np.float32)
 
 
 class TracedArray:
-    """What stands for an array while a function of it is written down: `tracing.Expression`."""
+    """The placeholder for an array while a function is traced: `tracing.Expression`."""
 
     __slots__ = ()
 
 
-# What an operation's function computes with that is no Tensor.
+# The non-Tensor operands of an operation's function.
 ARRAYS = (np.ndarray, np.generic, TracedArray)
 
 
 class _Threads:
-    """How many threads a kernel may use."""
+    """The number of threads a kernel may use."""
 
     count = 0
 
@@ -74,7 +74,7 @@ _Threads.count = _default_threads()
 
 
 def set_threads(count: int) -> None:
-    """Let kernels use that many threads, the calling one among them."""
+    """Set the number of threads for kernels, including the calling one."""
     _Threads.count = count
     compiler = sys.modules.get(f"{__name__}.compiler")
     if compiler is not None:
@@ -82,12 +82,12 @@ def set_threads(count: int) -> None:
 
 
 def get_threads() -> int:
-    """How many threads kernels may use: at first OMP_NUM_THREADS, or the cores that there are."""
+    """The number of threads for kernels: initially OMP_NUM_THREADS, or the available cores."""
     return _Threads.count
 
 
 class Kernel:
-    """A function in the kernel language, compiled for the float types that are asked for."""
+    """A function in the kernel language, compiled for float types on demand."""
 
     def __init__(self, function: Callable[..., None], exact: bool = False) -> None:
         self.python, self.exact = function, exact
@@ -126,7 +126,7 @@ class Kernel:
 
 
 def kernel(function: Callable[..., None]) -> Kernel:
-    """Mark a function of the kernel language."""
+    """Mark a function as written in the kernel language."""
     return Kernel(function)
 
 
@@ -177,7 +177,7 @@ def available() -> bool:
 
 
 def usable(*arrays: np.ndarray) -> bool:
-    """Whether kernels for float32 may read these arrays as they lie: C-contiguous and aligned."""
+    """Whether kernels for float32 can read these arrays in place: C-contiguous and aligned."""
     for array in arrays:
         if array.dtype != _F32 or not array.flags.c_contiguous or not array.flags.aligned:
             return False

@@ -11,8 +11,8 @@ arrays, by NumPy, and for one element of each, compiled:
         p -= mean * rate
 
 The arguments in front are arrays of one shape, the keywords numbers (`real`) and what is known
-when the formula is compiled (`bool`). An array changes by `x += y` and its kin, or by
-`x[...] = y`; other assignments make names. Calls are those of the kernel language, and `where`.
+when the formula is compiled (`bool`). Arrays are changed by `x += y` and the like, or by
+`x[...] = y`; other assignments define names. Calls are those of the kernel language, and `where`.
 A caller gives a list for each array, and the numbers for each place in the lists:
 
     move([params, grads, means], [{"rate": 0.1, "share": 0.5}] * len(params), maximize=False)
@@ -37,15 +37,15 @@ from wengert.kernels.jit.builtins import array_at, at, i32, i64, i64s, inline, i
 Column = list[np.ndarray] | None
 Numbers = dict[str, float]
 
-# A call for one array costs NumPy as much as so many elements.
+# The overhead of a NumPy call, in elements.
 _CALL = 512
-# Elements that NumPy computes with at a time: temporaries stay in the cache.
+# Elements per NumPy block: temporaries stay in the cache.
 _BLOCK = 1 << 14
 
 _F32 = np.dtype(np.float32)
 # C-contiguous, aligned, writeable.
 _PLAIN = 0x1 | 0x100 | 0x400
-# The size of an object's head, behind which its own fields are.
+# The size of an object's header, which its own fields follow.
 _HEAD = object.__basicsize__
 # Of the fields of an array, which of those of eight bytes hold the addresses of its data, its
 # shape and its dtype, and at which byte the number of its dimensions and its flags begin.
@@ -199,7 +199,7 @@ class Lists:
         )
 
     def fit(self) -> bool:
-        """Whether kernels may read and write them all at once."""
+        """Whether kernels can read and write all of them."""
         return self.found.item(0) == 0
 
     def apart(self) -> bool:
@@ -240,7 +240,7 @@ def _knows_arrays() -> bool:
 
 
 def many(column: Sequence[np.ndarray]) -> bool:
-    """Whether there is enough work in these arrays for a kernel, and kernels can be had."""
+    """Whether these arrays have enough work for a kernel, and kernels are available."""
     work = _CALL * len(column)
     for array in column:
         work += array.size
@@ -264,7 +264,7 @@ class Formula:
     def __call__(
         self, columns: Sequence[Column], numbers: Sequence[Numbers], **options: bool
     ) -> None:
-        """Change the arrays; those of one row after those of the rows before it, if it matters."""
+        """Update the arrays, row by row if the order matters."""
         first = columns[0]
         assert first is not None
         if not many(first) or not self._in_one_pass(columns, numbers, options):
@@ -284,7 +284,7 @@ class Formula:
     def _in_one_pass(
         self, columns: Sequence[Column], numbers: Sequence[Numbers], options: dict[str, bool]
     ) -> bool:
-        """By a kernel, where the arrays are plain and apart from each other; else it says False.
+        """Run a kernel if the arrays are plain and do not overlap; otherwise return False.
 
         Some that are not plain (of other dtypes, or not contiguous) are left to NumPy.
         """

@@ -1,4 +1,4 @@
-"""A subset of Python, compiled to the text of LLVM's intermediate representation.
+"""A subset of Python, compiled to LLVM's intermediate representation (as text).
 
 A kernel is a function whose arguments are annotated with the names of machine types: `f32`,
 `f64`, `i64`, `i32`, `u8`, `real` (f32 or f64, chosen when it is compiled), and arrays of them, or
@@ -6,16 +6,16 @@ of f16 or u16: `f32s`; or with a class of records (`records.py`), an array of i6
 module imports `annotations` from `__future__`. The rest of the subset:
 
 - numbers, names, arithmetic, comparisons; `//` and `%` of integers that are not negative;
-- `a if c else b`, `and`, `or`, which compute both sides: neither may load what may not be read;
+- `a if c else b`, `and`, `or`, which compute both sides: neither may load invalid memory;
 - loads and stores `x[i]` and `record.field`, assignments to names, `t += y`;
 - `for i in range(start, stop, step)` with a positive step, `while`, `if`, `return`;
 - the functions of `builtins.py`, functions marked `@inline` or `@apart`, numbers of the module,
   and what is LLVM's text already (a `Microkernel`).
 
 A sum into a name (`t += y`) may be computed in any order, which lets LLVM use vectors; all other
-arithmetic is IEEE's, but that `a * b + c` may be rounded once where it need not be exact. Nothing
-is checked: indices out of bounds read and write other memory. Types are never mixed silently, but
-that integers convert to the float that they meet.
+arithmetic is IEEE, except that `a * b + c` may be rounded once unless it must be exact. Nothing
+is checked: indices out of bounds read and write other memory. Types are never mixed silently,
+except that integers convert to the float they are combined with.
 """
 
 from __future__ import annotations

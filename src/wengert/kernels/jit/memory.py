@@ -1,15 +1,15 @@
 """The allocator of large blocks of memory, in LLVM's intermediate representation.
 
-Memory fresh from the system costs a page fault for every 4 KiB, which is more than most
-kernels do with as much. Blocks of 64 KiB and more are kept when they are freed, in lists by
-size, four sizes to a power of two, and given out again. All kept blocks together take up no
-more than a limit; beyond it, sizes that nobody has asked for longest go back to the system. So do
-blocks that nobody has needed for a while (see `memory_watch`).
+Memory fresh from the system costs a page fault for every 4 KiB, which exceeds the time most
+kernels spend on it. Blocks of 64 KiB and more are kept when freed, in lists by size class, four
+per power of two, and reused. All kept blocks together are bounded by a limit; beyond it, the
+least recently requested sizes go back to the system. So do blocks that have been unused for a
+while (see `memory_watch`).
 
-The functions have the form of NumPy's allocators (NEP 49), and hand smaller sizes on to the
-one that NumPy had. They may be called from any thread. A block is preceded by a header of 64
-bytes, at the start of a page, that says which size it has. Blocks of the other allocator are
-told apart by their address, or by not having the block's address, scrambled, before them.
+The functions have the signatures of NumPy's allocators (NEP 49), and delegate smaller sizes to
+NumPy's previous one. They may be called from any thread. A block is preceded by a header of 64
+bytes, at the start of a page, with its size class. Blocks of the other allocator are recognised
+by their address, or by not being preceded by the block's scrambled address.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from wengert.kernels.jit.memory_watch import WATCHED, watch_text
 LARGE = 1 << 16
 _HUGE = 1 << 22
 
-# What `memory_counts` writes, in this order.
+# The counters written by `memory_counts`, in order.
 COUNTS = ("limit", "allocated", "cached", "peak", "hits", "misses", "returned")
 # Where the functions are in a PyDataMem_Handler of NumPy.
 FUNCTIONS = 128

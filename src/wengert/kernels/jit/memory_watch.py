@@ -1,9 +1,9 @@
 """The thread that gives unused blocks of memory back, in LLVM's intermediate representation.
 
-While more than 16 MiB are kept, it looks at the lists of the allocator from time to time. The
-fewest blocks that a list had since the last look are those that nobody needed; they go back to
-the system. A size that is asked for again after that doubles the time between looks, from a
-second up to 64, so that a training step, however long, keeps what it needs.
+While more than 16 MiB are kept, it inspects the allocator's lists from time to time. The minimum
+length of a list since the last look is the number of blocks nobody needed; these go back to the
+system. A size requested again after that doubles the time between looks, from a second up to 64,
+so that a training step, however long, keeps the memory it needs.
 """
 
 from __future__ import annotations

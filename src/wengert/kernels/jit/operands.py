@@ -1,4 +1,4 @@
-"""How arrays lie beside each other, and calls of traced kernels on them."""
+"""The relative layout of arrays, and calls of traced kernels on them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Arrays = Sequence["np.ndarray | None"]
 
 _C_CONTIGUOUS, _ALIGNED = 1, 256
 _GOOD = _C_CONTIGUOUS | _ALIGNED
-# An innermost dimension that is shorter is not worth a loop.
+# A shorter innermost dimension does not justify a loop.
 _SHORTEST = 4
 
 
 class Layout(NamedTuple):
-    """Operands that a kernel can read: their kinds (see `Traced`) and the order of memory."""
+    """Operands that a kernel can read: their kinds (see `Traced`) and memory order."""
 
     kinds: str
     shape: tuple[int, ...]
-    # Dimensions in the order of memory, and back; None for the order that they have.
+    # The permutation of dimensions to memory order, and back; None for the identity.
     order: tuple[tuple[int, ...], tuple[int, ...]] | None
     numbers: tuple[int, ...]  # strides, the size of the middle dimension, and of the innermost
     extent: int  # elements, or rows of the innermost dimension
@@ -41,7 +41,7 @@ class Layout(NamedTuple):
 
 
 def kinds_of(arrays: Arrays) -> str | None:
-    """The kinds of arrays of one shape that lie one element after the other; else None."""
+    """The kinds of contiguous arrays of one shape; otherwise None."""
     shape: Any = None
     kinds = ""
     for a in arrays:
@@ -68,7 +68,7 @@ def kinds_of(arrays: Arrays) -> str | None:
 
 
 def layout_of(arrays: Arrays) -> Layout | None:
-    """How arrays of float32 and bool lie, or None where no kernel can read them."""
+    """The layout of arrays of float32 and bool, or None if no kernel can read them."""
     if any(isinstance(a, np.bool_) for a in arrays):  # kernels read arrays, and numbers of float32
         return None
     return _layout(tuple([None if a is None else _outline(a) for a in arrays]))
@@ -120,7 +120,7 @@ def _layout(outlines: tuple[Any, ...]) -> Layout | None:
 
 
 def _steps(outline: tuple[Any, ...], ndim: int) -> tuple[int, ...] | None:
-    """The strides in elements, 0 where an array is repeated; None if they are none."""
+    """The strides in elements, 0 where an array is repeated; None if not whole elements."""
     shape, strides, dtype, _ = outline
     if any(s % dtype.itemsize for s in strides):
         return None
@@ -131,7 +131,7 @@ def _steps(outline: tuple[Any, ...], ndim: int) -> tuple[int, ...] | None:
 def _merged(
     shape: tuple[int, ...], order: tuple[int, ...], steps: Sequence[Any]
 ) -> tuple[list[int], list[tuple[int, ...]]]:
-    """The fewest dimensions that say the same: their lengths, and the strides of each array."""
+    """The fewest equivalent dimensions: their lengths, and the strides of each array."""
     lengths: list[int] = []
     strides: list[list[int]] = []  # by dimension
     for d in order:
@@ -158,7 +158,7 @@ class ElementwisePlan(NamedTuple):
     passed: tuple[bool, ...]  # results that are the first operand
     simple: bool  # one result, which is computed, and no guard
     first: int  # an operand that is an array
-    scalars: tuple[int, ...]  # operands that are one number, or None
+    scalars: tuple[int, ...]  # scalar operands, or None
 
     def flat(self, arrays: Sequence[Any]) -> Sequence[Any] | None:
         """The results for arrays that have `kinds_of`; None where elements are out of range."""
@@ -203,9 +203,9 @@ class ElementwisePlan(NamedTuple):
 def plan_of(
     functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool
 ) -> ElementwisePlan | None:
-    """Functions compiled for operands of these kinds; None where they cannot be traced.
+    """Functions compiled for operands of these kinds; None if they cannot be traced.
 
-    Nor where each is one number over and over: then no operand has the layout of the results.
+    Also None if all operands are repeated scalars: then none has the layout of the results.
     """
     if not available() or not set(kinds) - set("sn"):
         return None

@@ -1,7 +1,7 @@
-"""Memory of their own for the threads that work on one call of a kernel.
+"""Private scratch memory for the threads working on one kernel call.
 
-A kernel does not know which thread runs it. It takes a slot that is free, works in the part of a
-buffer that has this number, and gives it back: `busy` has a 0 for each thread there may be.
+A kernel does not know which thread runs it. It takes a free slot, works in the part of a buffer
+with that number, and returns it: `busy` has an entry, 0 if free, for each possible thread.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ define internal void @leave(ptr %busy, i64 %slot) nounwind {
 
 @native(_TAKE)
 def take(busy: i64s, count: i64) -> i64:
-    """A slot of `count` that was free, which is now taken."""
+    """Take a free slot out of `count`."""
     slot = next(i for i in range(count) if not busy[i])
     busy[slot] = 1
     return slot

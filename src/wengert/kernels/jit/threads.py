@@ -1,16 +1,16 @@
 """The pool of threads that kernels share, in LLVM's intermediate representation.
 
 `parallel_for(task, arguments, count, chunk)` hands out chunks of `range(count)` to the calling
-thread and to the workers that are there, which take the next one when they are done. One
-caller has the workers at a time; a second one (another Python thread) works alone. Workers
-start at the first call that has work for them, look for the next for some 200 microseconds,
-giving way to others who want the core, and then sleep: to wake one can take longer than the
-work. After a fork the child has none, and starts its own.
+thread and to the workers, which take the next one when they are done. One caller has the workers
+at a time; a second one (another Python thread) works alone. Workers start at the first call with
+work for them, spin for some 200 microseconds for the next, yielding the core to others, and then
+sleep: waking one can take longer than the work. After a fork the child has none, and starts its
+own.
 """
 
 from __future__ import annotations
 
-# What tells a processor that a thread waits in a loop.
+# The instruction that tells a processor that a thread is spinning.
 _PAUSES = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
     "amd64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
@@ -18,7 +18,7 @@ _PAUSES = {
     "arm64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
 }
 
-# Pauses before a worker sleeps, and before a caller that waits for the last chunk yields.
+# Pauses before a worker sleeps, and before a caller waiting for the last chunk yields.
 _SPINS, _PATIENCE = 10000, 2000
 
 _TEXT = """\

@@ -1,10 +1,10 @@
-"""Functions of arrays that write themselves down, element by element.
+"""Tracing of array functions into per-element kernel code.
 
-An `Expression` stands for one element of an array. A function written with NumPy, or with the
-library's operations, computes with expressions as it does with arrays: NumPy hands its functions
-to the expression (`__array_ufunc__`, `__array_function__`), which writes a line in the kernel
-language for each. What has no such line raises `UntraceableError`, or some other error: there is
-no kernel then.
+An `Expression` represents one element of an array. A function written with NumPy, or with the
+library's operations, computes with expressions as it does with arrays: NumPy dispatches to the
+expression (`__array_ufunc__`, `__array_function__`), which emits a line in the kernel language
+for each call. Anything without such a line raises `UntraceableError`, or some other error: then
+there is no kernel.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ F32, BOOL = np.dtype(np.float32), np.dtype(np.bool_)
 
 
 class UntraceableError(TypeError):
-    """A function does what expressions cannot write down."""
+    """A function does something that cannot be traced."""
 
 
 class Trace:
-    """The lines that expressions have written; equal ones once."""
+    """The lines emitted by expressions, without duplicates."""
 
     def __init__(self, hoist: bool) -> None:
         self.lines: dict[str, str] = {}
         self.hoist = hoist
         self.numbers: dict[str, float] = {}  # hoisted: arguments of the kernel
-        self.work = 0.0  # nanoseconds for an element, roughly
+        self.work = 0.0  # approximate nanoseconds per element
         self.guards: list[str] = []
 
     def let(self, text: str, dtype: np.dtype[Any], work: float = 0.1) -> Expression:
-        """A name for the value of a text."""
+        """A name for the value of an expression's source."""
         name = self.lines.get(text)
         if name is None:
             name = self.lines[text] = f"t{len(self.lines)}"
@@ -46,7 +46,7 @@ class Trace:
         return Expression(self, name, dtype)
 
     def number(self, value: Any) -> Expression:
-        """A number, rounded to float32 as NumPy rounds one beside an array."""
+        """A number, rounded to float32 as NumPy does for one combined with an array."""
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.ndarray):
             if not isinstance(value, np.float32):
                 raise UntraceableError(f"{type(value).__name__} among the operands")

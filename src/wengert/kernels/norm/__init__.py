@@ -1,7 +1,7 @@
 """Normalisation to mean 0 and variance 1 over some axes, then scale and shift by channel.
 
 Layer, group, instance, batch and root-mean-square normalisation differ in their `NormPlan`.
-All work in parts that are normalised independently and small enough to stay in the cache.
+All work on parts that are normalised independently and small enough for the cache.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from wengert.kernels.precision import HALF, narrowed, widened
 
 Array = np.ndarray
 
-# Rows shorter than this are multiplied and summed: a dot product each would cost more.
+# Rows shorter than this are multiplied and summed: a dot product per row would cost more.
 _SHORT = 8
 # Elements of a part.
 _PART = 1 << 16
 
 
 def _parts(plan: NormPlan) -> Iterator[tuple[tuple[slice, ...], slice]]:
-    """Keys of parts: of the input in both of its shapes, and of what has the affine shape."""
+    """Keys of parts: of the input in both of its shapes, and of arrays of the affine shape."""
     by_channel = 0 in plan.axes
     n = plan.view[1 if by_channel else 0]
     step = max(1, _PART * n // max(1, prod(plan.view)))
@@ -58,7 +58,7 @@ def _subtract(x: Array, mean: Array | None, part: tuple[slice, ...], out: Array)
 def normalise(
     x: Array, weight: Array | None, bias: Array | None, plan: NormPlan, eps: float
 ) -> tuple[Array, Array | None, Array, Array]:
-    """The output, the means (None where they are not taken), variances, and 1 / deviations."""
+    """The output, the means (None if not subtracted), variances, and 1 / deviations."""
     if x.size >= FEW and (run := real_for(x.dtype)):
         return _normalise_natively(run, x, weight, bias, plan, eps)
     wide = widened(x)
@@ -105,7 +105,7 @@ def _normalise_natively(
 def gradients(
     g: Array, x: Array, weight: Array | None, mean: Array | None, rstd: Array, plan: NormPlan
 ) -> tuple[Array, Array, Array] | None:
-    """The cotangents of input, weight and bias from one pass; None where no kernel will do.
+    """The cotangents of input, weight and bias from one pass; None if there is no kernel.
 
     Those of weight and bias are flat.
     """
@@ -124,7 +124,7 @@ def gradients(
 def channel_sums(
     g: Array, x: Array, mean: Array, rstd: Array, plan: NormPlan
 ) -> tuple[Array, Array] | None:
-    """The cotangents of weight and bias of channels (axis 1); None where no kernel will do."""
+    """The cotangents of weight and bias of channels (axis 1); None if there is no kernel."""
     if x.size < FEW or x.dtype in HALF or not g.dtype == x.dtype == rstd.dtype:
         return None
     if not (run := real_for(x.dtype)):
@@ -158,7 +158,7 @@ def inverse_deviation(variance: Array, eps: float) -> Array:
 def input_gradient(
     g: Array, x: Array, weight: Array | None, mean: Array | None, rstd: Array, plan: NormPlan
 ) -> Array:
-    """The cotangent of the input: what is left after mean and scale have been taken out."""
+    """The cotangent of the input: the part not absorbed by mean and scale."""
     wide, values = widened(g), widened(x)
     grads, seen, axes = wide.reshape(plan.channels), values.reshape(plan.view), plan.axes
     out = np.empty(plan.view, values.dtype)

@@ -1,7 +1,7 @@
 """Calls of the compiled kernels of normalisation.
 
-`run` is the variant, "f32" or "f64", which all arrays have the type of. They are contiguous, but
-that channels may lie side by side where they are averaged over a batch.
+`run` is the variant, "f32" or "f64", the type of all arrays. They are contiguous, except that
+channels averaged over a batch may be last in memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Normalisation as compiled kernels.
 
-Means and variances are taken in two passes over what the nearest caches hold, summed in the
-float type within blocks and in float64 between them: what the values have in common loses no
-digits of the variance. Sums over a batch come as one partial sum for each row, plane or chunk.
+Means and variances are computed in two passes over cached data, summed in the float type within
+blocks and in float64 between them: a common offset of the values costs the variance no digits.
+Sums over a batch are returned as one partial sum per row, plane or chunk.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from wengert.kernels.jit.builtins import (
 )
 from wengert.kernels.reduction.native import BLOCK, row_squares, row_sum
 
-# Channels of a chunk.
+# The maximum channels per chunk.
 MOST = 64
 
 
 @inline
 def _sums(g: reals, row: reals, mean: real, size: i64, sums: f64s, k: i64) -> None:
-    """Add to two sums: of g, and of its products with distances from the mean."""
+    """Add to two sums: of g, and of g times the distance from the mean."""
     for first in range(0, size, BLOCK):
         part = 0.0
         slope = 0.0
@@ -53,7 +53,7 @@ def _statistics(
     rstds[r] = real(1.0 / sqrt(variance + eps))
 
 
-# Rows, whose elements each have a weight and a bias.
+# Rows: x is (row, element), weight and bias are per element (layer norm).
 
 
 @kernel
@@ -77,7 +77,7 @@ def rows_gradient(
     weight_parts: reals, bias_parts: reals, size: i64, centred: i64, chunk: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Of rows; those of weight and bias are summed over each chunk."""
+    """The gradients for rows; those of weight and bias are summed over each chunk."""
     gain = at(weight_parts, start // chunk * size)
     shift = at(bias_parts, start // chunk * size)
     for j in range(size):
@@ -110,7 +110,8 @@ def rows_gradient(
             o[j] = (p[j] * weight[j] - common - (row[j] - mean) * rstd * tilt) * rstd
 
 
-# Groups of channels: each a row of planes that have a weight and a bias.
+# Groups: x is (group, plane, element), weight and bias are per channel (group norm). Groups are
+# # numbered over all samples: plane k of group r is channel (r * planes + k) % channels.
 
 
 @kernel
@@ -138,7 +139,7 @@ def groups_gradient(
     weight_parts: reals, bias_parts: reals, planes: i64, space: i64, channels: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Of groups; those of weight and bias are summed over each plane."""
+    """The gradients for groups; those of weight and bias are summed over each plane."""
     size = planes * space
     sums = local(f64, 2)
     for r in range(start, stop):
@@ -170,7 +171,8 @@ def groups_gradient(
                 o[j] = p[j] * scale - common - (row[j] - mean) * tilt
 
 
-# Channels of a batch, each in planes: at most `MOST` of them in a chunk, plane by plane.
+# Channels: x is (sample, channel, element), statistics are per channel (batch norm). A call gets at
+# # most `MOST` channels, start to stop, and goes through the batch plane by plane.
 
 
 @inline
@@ -225,7 +227,7 @@ def channels_gradient(
     weight_grads: reals, bias_grads: reals, batch: i64, space: i64, count: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Of the input only where there is room for it."""
+    """The gradients for channels; the input's only if `grad` has room for it."""
     sums = local(f64, 2 * MOST)
     size = f64(batch * space)
     width = stop - start
@@ -254,14 +256,14 @@ def channels_gradient(
                 o[j] = p[j] * scale - common - (row[j] - mean) * tilt
 
 
-# Columns of a matrix: channels that lie side by side.
+# Columns of a matrix: adjacent channels (channels last).
 
 
 @kernel
 def column_statistics(
     x: reals, means: reals, squares: reals, count: i64, chunk: i64, start: i64, stop: i64
 ) -> None:
-    """Of each chunk of rows: the mean of each column, and the sum of squared distances from it."""
+    """Per chunk of rows: the mean of each column, and the sum of squared distances from it."""
     mean = at(means, start // chunk * count)
     square = at(squares, start // chunk * count)
     for j in range(count):
@@ -324,7 +326,7 @@ def column_products(
     g: reals, x: reals, mean: reals, weight_parts: reals, bias_parts: reals, count: i64,
     chunk: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Of each chunk of rows the sums, down each column, of g and of g * (x - mean)."""
+    """Per chunk of rows: the sums down each column of g and of g * (x - mean)."""
     gain = at(weight_parts, start // chunk * count)
     shift = at(bias_parts, start // chunk * count)
     for j in range(count):
@@ -344,7 +346,7 @@ def merged_products(
     bias_grads: reals, scales: reals, commons: reals, tilts: reals, count: i64, height: i64,
     pieces: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """The gradients of weight and bias, and what that of the input is made of."""
+    """The gradients of weight and bias, and the coefficients of the input's."""
     for j in range(start, stop):
         total = f64(0.0)
         slope = f64(0.0)

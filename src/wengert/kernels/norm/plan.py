@@ -1,4 +1,4 @@
-"""What a normalisation averages together, and what it scales together."""
+"""Which elements a normalisation averages together, and which it scales together."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ Shape = tuple[int, ...]
 
 
 class NormPlan(NamedTuple):
-    """What is normalised together, and what is scaled together.
+    """Which elements are normalised together, and which are scaled together.
 
-    The input is seen in the shape `view`, and averaged over `axes` (the last among them);
+    The input is viewed in the shape `view`, and averaged over `axes` (the last among them);
     then in the shape `channels`, where weight and bias have the shape `affine`. Either the
     first axis of both shapes is free of `axes`, or the shapes are (batch, channel, space).
     """
@@ -24,7 +24,7 @@ class NormPlan(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many elements are normalised together."""
+        """The number of elements normalised together."""
         return prod(self.view[a] for a in self.axes)
 
     @property

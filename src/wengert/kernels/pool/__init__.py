@@ -1,4 +1,4 @@
-"""Pooling: window sums, and where in its window each maximum stands.
+"""Pooling: window sums, and the positions of maxima.
 
 Arrays are (batch, channel, *space). Window sums are taken one dimension after the other.
 """
@@ -14,12 +14,12 @@ from wengert.kernels.geometry import Geometry, Shape, offsets
 from wengert.kernels.pool import native
 from wengert.kernels.scatter import native as scatter_native
 
-# Elements from which kernels are worth it: NumPy has several calls for each place in a window.
+# Elements from which kernels pay off: NumPy needs several calls per kernel tap.
 _MANY = 32
 
 
 def enclosed(x: np.ndarray, padding: tuple[tuple[int, int], ...], value: float) -> np.ndarray:
-    """`x` with `value` around its spatial dimensions; itself where there is nothing to add."""
+    """`x` padded with `value` in its spatial dimensions; itself if there is no padding."""
     if not any(map(any, padding)):
         return x
     return np.pad(x, ((0, 0), (0, 0), *padding), constant_values=value)
@@ -30,14 +30,14 @@ def _index_along(axis: int, ndim: int, taps: slice) -> tuple[slice, ...]:
 
 
 def _tap_slices(d: int, kernel: Shape, out: Shape, geometry: Geometry) -> list[slice]:
-    """What each place in the kernel meets along spatial dimension `d`."""
+    """The slice read by each kernel tap along spatial dimension `d`."""
     stride, dilation = geometry.stride[d], geometry.dilation[d]
     starts = (k * dilation for k in range(kernel[d]))
     return [slice(k, k + (out[d] - 1) * stride + 1, stride) for k in starts]
 
 
 def window_sum(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:
-    """The sum of each window, zeros around the input counted in."""
+    """The sum of each window, including zeros around the input."""
     if x.size >= _MANY:
         sums = native.sum_planes(x, kernel, out, geometry)
         if sums is not None:
@@ -85,7 +85,7 @@ def _flat(positions: list[np.ndarray], size: Shape) -> np.ndarray:
 
 
 def lowest(dtype: np.dtype) -> float:
-    """What no number of a dtype is less than."""
+    """The smallest value of a dtype."""
     return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
 
 
@@ -93,9 +93,9 @@ def lowest(dtype: np.dtype) -> float:
 def hollow_windows(
     size: Shape, kernel: Shape, out: Shape, geometry: Geometry
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Which windows lie wholly in the padding, and for all of them the first place behind it.
+    """A mask of windows wholly in the padding, and for all windows the first position inside.
 
-    None where none does: without dilation, padding is too narrow for that.
+    None if there are none: without dilation, padding is too narrow for that.
     """
     if max(geometry.dilation) == 1:
         return None
@@ -146,11 +146,11 @@ def max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) 
 
 
 def _max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:
-    """`max_positions` by NumPy; of a window that lies wholly in the padding, any."""
+    """`max_positions` in NumPy; arbitrary for a window wholly in the padding."""
     size, stride, dilation = x.shape[2:], geometry.stride, geometry.dilation
     lows = [low for low, _ in geometry.padding]
     starts = [np.arange(n) * s - low for n, s, low in zip(out, stride, lows, strict=True)]
-    # The first place that is not padding: that of a window in which nothing is larger.
+    # The first position that is not padding: the result if nothing in the window is larger.
     inside = [
         np.minimum(np.maximum(-t, 0) // -d * -1, k - 1)
         for t, d, k in zip(starts, dilation, kernel, strict=True)
@@ -177,12 +177,12 @@ def _max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry)
 
 
 def region_bounds(size: int, out: int) -> list[tuple[int, int]]:
-    """Where adaptive pooling's windows begin and end along one dimension."""
+    """The starts and ends of adaptive pooling's windows along one dimension."""
     return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
 
 
 def _largest(rows: np.ndarray) -> np.ndarray:
-    """Where the first maximum of each row stands; of rows with nans, the last of those."""
+    """The position of the first maximum of each row; of the last nan if there are any."""
     best: np.ndarray = rows.argmax(-1)
     missing = np.isnan(rows)
     if missing.any():
@@ -238,7 +238,7 @@ def add_positions(g: np.ndarray, index: np.ndarray, size: Shape) -> np.ndarray:
 
 
 def put_positions(x: np.ndarray, index: np.ndarray, size: Shape) -> np.ndarray:
-    """Zeros of that size, and `x` written at the positions; of several the last stays."""
+    """Zeros of that size with `x` written at the positions; the last write wins."""
     out = np.zeros(prod(x.shape[: -len(size)]) * prod(size), x.dtype)
     if out.size:
         out[_rows(index, len(size), prod(size))] = x.ravel()
@@ -246,7 +246,7 @@ def put_positions(x: np.ndarray, index: np.ndarray, size: Shape) -> np.ndarray:
 
 
 def _random_starts(samples: np.ndarray, size: int, kernel: int, out: int) -> np.ndarray:
-    """Where the windows of one dimension begin: (...) samples to (..., out)."""
+    """The starts of the windows of one dimension: (...) samples to (..., out)."""
     room = size - kernel
     if out < 2:
         return np.full((*samples.shape, out), room)
@@ -261,7 +261,7 @@ def _random_starts(samples: np.ndarray, size: int, kernel: int, out: int) -> np.
 def fractional_max_positions(
     x: np.ndarray, samples: np.ndarray, kernel: Shape, out: Shape
 ) -> np.ndarray:
-    """Where the maximum of each of as many windows as `out` says stands: flat positions.
+    """Flat positions of the maxima of `out` windows at random positions.
 
     `samples` (..., n) are numbers from 0 to 1 for each channel (...). The first of them is for
     the last of two dimensions, but for the first of three, as in PyTorch.

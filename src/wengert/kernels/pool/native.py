@@ -1,6 +1,8 @@
 """Pooling, compiled: over planes, a row of outputs at a time.
 
-All planes have three dimensions here; the leading ones of lines and images are 1.
+All planes have three dimensions here; the leading ones of lines and images are 1. Arrays are
+(plane, z, y, x) with planes over batch and channel; a position in a plane is ``(z * size_y + y) *
+size_x + x``.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ class Windows(Record):
 
 @inline
 def _first_tap(start: i64, step: i64) -> i64:
-    """The first tap of a window that is not in front of the input."""
+    """The first tap of a window that is not before the input."""
     before = max(-start, 0)
     if step > 1:
         before = (before + step - 1) // step
@@ -51,7 +53,7 @@ def _first_tap(start: i64, step: i64) -> i64:
 
 @inline
 def _last_tap(start: i64, step: i64, taps: i64, size: i64) -> i64:
-    """Behind the last tap that is within the input. The window starts within it or before."""
+    """One past the last tap inside the input. The window starts inside it or before."""
     behind = size - 1 - start
     if step > 1:
         behind = behind // step
@@ -60,20 +62,20 @@ def _last_tap(start: i64, step: i64, taps: i64, size: i64) -> i64:
 
 @inline
 def _inside_from(plan: Windows) -> i64:
-    """The first output of a row whose whole window lies within the row (or none does)."""
+    """The first output of a row whose whole window is inside the row (or none is)."""
     return min((plan.padding_x + plan.stride_x - 1) // plan.stride_x, plan.out_x)
 
 
 @inline
 def _inside_to(plan: Windows) -> i64:
-    """Behind the last one."""
+    """One past the last output whose whole window is inside the row."""
     room = plan.size_x - 1 - (plan.taps_x - 1) * plan.dilation_x + plan.padding_x
     return max(_inside_from(plan), min(plan.out_x, room // plan.stride_x + 1 if room >= 0 else 0))
 
 
 @inline
 def _max_pair(x: reals, best: reals, where: i32s, first: i32, count: i64) -> None:
-    """Windows of two, two apart."""
+    """Windows of two with stride two."""
     for j in range(count):
         m = best[j]
         w = where[j]
@@ -111,7 +113,7 @@ def _max_three(x: reals, best: reals, where: i32s, first: i32, step: i64, count:
 
 @inline
 def _max_next(x: reals, best: reals, where: i32s, first: i32, count: i64) -> None:
-    """One tap of windows that are one apart."""
+    """One tap of windows with stride one."""
     for j in range(count):
         a = x[j]
         larger = a > best[j] or a != a
@@ -123,7 +125,7 @@ def _max_next(x: reals, best: reals, where: i32s, first: i32, count: i64) -> Non
 def _max_any(
     x: reals, best: reals, where: i32s, plan: Windows, first: i64, low: i64, high: i64
 ) -> None:
-    """Any windows, also such that reach beyond the row."""
+    """Any windows, including ones that extend beyond the row."""
     for j in range(low, high):
         start = j * plan.stride_x - plan.padding_x
         m = best[j]
@@ -144,7 +146,7 @@ def _max_any(
 def _max_inside(
     x: reals, best: reals, where: i32s, plan: Windows, first: i64, low: i64, high: i64
 ) -> None:
-    """Windows that lie within the row."""
+    """Windows inside the row."""
     start = low * plan.stride_x - plan.padding_x
     source = at(x, start)
     most = at(best, low)
@@ -174,6 +176,7 @@ def _max_rows(
     x: reals, best: reals, where: i32s, plan: Windows, depth: i64, height: i64, low: i64, high: i64
 ) -> None:
     """A row of outputs, whose windows start at that depth and height."""
+    # `where` starts at each window's first position inside the plane; only inner taps are compared.
     top = depth + _first_tap(depth, plan.dilation_z) * plan.dilation_z
     left = (
         top * plan.size_y + height + _first_tap(height, plan.dilation_y) * plan.dilation_y
@@ -222,7 +225,7 @@ def _max_planes(x: reals, out: reals, where: i32s, plan: Windows, start: i64, st
 def _add_planes(
     g: reals, where: i32s, out: reals, outputs: i64, plane: i64, start: i64, stop: i64
 ) -> None:
-    """The adjoint of taking from each plane what stands at some places of it."""
+    """The adjoint of picking elements from each plane."""
     for p in range(start, stop):
         target = at(out, p * plane)
         for j in range(plane):
@@ -260,7 +263,7 @@ def _spread_taps(total: reals, g: reals, step: i64, count: i64) -> None:
 
 @inline
 def _edge_sums(x: reals, out: reals, plan: Windows, first: i64, stop: i64) -> None:
-    """Windows that reach beyond the row."""
+    """Windows that extend beyond the row."""
     for j in range(first, stop):
         start = j * plan.stride_x - plan.padding_x
         for k in range(
@@ -283,7 +286,7 @@ def _edge_spread(g: reals, out: reals, plan: Windows, first: i64, stop: i64) -> 
 
 @inline
 def _row_sums(x: reals, out: reals, plan: Windows, low: i64, high: i64) -> None:
-    """Add a row to the sums of the windows that it is in."""
+    """Add a row to the sums of the windows that contain it."""
     if high - low == 1 and plan.out_x == 1 and plan.taps_x == plan.size_x:
         total = out[0]
         for j in range(plan.size_x):
@@ -396,7 +399,7 @@ def _whole_spread(g: reals, out: reals, plane: i64, start: i64, stop: i64) -> No
 
 @lru_cache(maxsize=256)
 def _windows(size: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> Windows:
-    """The windows of a pooling, whatever the rank."""
+    """The windows of a pooling of any rank."""
     lows = [low for low, _ in geometry.padding]
     axes = zip(size, out, kernel, geometry.stride, lows, geometry.dilation, strict=True)
     zyx = [(1, 1, 1, 1, 0, 1)] * (3 - len(size)) + list(axes)
@@ -420,7 +423,7 @@ def _share(size: Shape) -> int:
 def max_planes(
     x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The maxima of windows and their places in the planes; None where NumPy has to do it."""
+    """The maxima of windows and their positions in the planes; None if NumPy has to do it."""
     lead, size = x.shape[: -len(kernel)], x.shape[-len(kernel) :]
     if not usable(x) or prod(size) >= 1 << 31:
         return None
@@ -431,7 +434,7 @@ def max_planes(
 
 
 def add_planes(g: np.ndarray, where: np.ndarray, size: Shape) -> np.ndarray | None:
-    """Zeros of that size with `g` added at the places of `max_planes`."""
+    """Zeros of that size with `g` added at the positions from `max_planes`."""
     if where.dtype != np.int32 or not where.flags.c_contiguous or not usable(g):
         return None
     lead = g.shape[: -len(size)]
@@ -442,7 +445,7 @@ def add_planes(g: np.ndarray, where: np.ndarray, size: Shape) -> np.ndarray | No
 
 
 def sum_planes(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray | None:
-    """The sum of each window; None where NumPy has to do it."""
+    """The sum of each window; None if NumPy has to do it."""
     if not usable(x):
         return None
     lead, size = x.shape[: -len(kernel)], x.shape[-len(kernel) :]

@@ -1,8 +1,8 @@
 """Products of matrices by NumPy's BLAS, and its threads.
 
-OpenBLAS's workers wait in a loop for one another. For products of a few hundred microseconds
-that costs more than it brings, and many times as much when another process wants a core.
-Where there are kernels, large products are cut up and their pieces computed on our threads.
+OpenBLAS's workers busy-wait for one another. For products of a few hundred microseconds that costs
+more than it gains, and many times as much if another process needs a core. If there are kernels,
+large products are split and the pieces computed on our threads.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from wengert import kernels
 from wengert.core.forks import hold_forks
 from wengert.kernels import jit
 
-# Multiplications that are worth a thread: some 45 microseconds.
+# Multiplications that make a thread worthwhile: some 45 microseconds.
 PIECE = 1 << 21
 WORTH_PIECES = 2 * PIECE
 
 
 def set_threads(count: int) -> None:
-    """Let products and kernels use that many threads."""
+    """Set the number of threads for products and kernels."""
     jit.set_threads(count)
     functions = kernels.products.openblas.holds()
     if functions is not None:
@@ -30,23 +30,23 @@ def set_threads(count: int) -> None:
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """A context in which products run on the calling thread alone."""
+    """A context in which products run only on the calling thread."""
     functions = kernels.products.openblas.holds()
     return nullcontext() if functions is None else functions.one_thread
 
 
-# OpenBLAS itself takes one thread for products of matrices up to the first number of
-# multiplications (64**3), for those with a vector up to the second; from the third on, a product
-# is worth two: about half a millisecond of one core.
+# OpenBLAS itself uses one thread for matrix products up to the first number of multiplications
+# (64**3), and for products with a vector up to the second; from the third on a product deserves
+# two: about half a millisecond of one core.
 _ALONE = 1 << 18
 _ALONE_WITH_VECTOR = 1 << 12
 _WORTH_THREADS = 1 << 24
 
 
 def threads_for(multiplications: int) -> AbstractContextManager[Any]:
-    """One thread for products of that size, unless they are worth more.
+    """A context that uses one thread for products of that size, unless they deserve more.
 
-    Where the BLAS may use its workers, no fork comes in between.
+    While the BLAS may use its workers, forks wait.
     """
     if multiplications <= _ALONE_WITH_VECTOR:
         return nullcontext()
@@ -56,7 +56,7 @@ def threads_for(multiplications: int) -> AbstractContextManager[Any]:
 def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
     """The product of two matrices, plus `bias`, which broadcasts to it."""
     work = a.size * b.shape[-1]
-    # A bias is added before or after, which rounds otherwise: not for the number of threads to say.
+    # Adding a bias before or after rounds differently: it must not depend on the number of threads.
     alone = bias is None and work < WORTH_PIECES and jit.get_threads() == 1
     if work <= _ALONE_WITH_VECTOR or (work <= _ALONE and min(len(a), b.shape[-1]) > 1):
         out = a.dot(b)
@@ -93,5 +93,5 @@ def inner(a: np.ndarray, b: np.ndarray) -> Any:
 
 
 def large(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether the products of batches of matrices are worth a kernel."""
+    """Whether a kernel pays off for products of batches of matrices."""
     return a.size * b.shape[-1] > _ALONE or b.size * a.shape[-2] > _ALONE

@@ -65,7 +65,7 @@ def _outer(a: np.ndarray, b: np.ndarray, la: Labels, lb: Labels, lo: Labels) -> 
 
 
 def _diagonals(array: np.ndarray, labels: Labels) -> tuple[np.ndarray, Labels]:
-    """A view with each label once, which NumPy knows to be one of the array."""
+    """A view with each label once, which NumPy recognises as a view of the array."""
     writeable = array.flags.writeable
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:

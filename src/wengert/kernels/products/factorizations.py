@@ -1,7 +1,7 @@
 """Factors of stacks of matrices, from LAPACK by way of NumPy and SciPy.
 
-Functions that may meet a matrix they cannot treat return, beside their result, `None` where
-all went well, or LAPACK's code for each matrix; what belongs to a failed one is nan.
+Functions that may fail for a matrix also return `None` if all succeeded, or LAPACK's code for each
+matrix; the result of a failed one is nan.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _threads_for(a: np.ndarray) -> Any:
 
 def _or_nan(function: Callable[..., Any], codes: Callable[[np.ndarray], np.ndarray],
             a: np.ndarray, *others: np.ndarray) -> Outcome:  # fmt: skip
-    """`function` of all matrices at once or, where one of them fails, of the good ones."""
+    """`function` of all matrices at once or, if one of them fails, of the others."""
     try:
         with _threads_for(a):
             return function(a, *others), None
@@ -53,7 +53,7 @@ def _or_nan(function: Callable[..., Any], codes: Callable[[np.ndarray], np.ndarr
 
 
 def zero_pivots(a: np.ndarray) -> np.ndarray:
-    """For each matrix the place (from 1) of the first pivot that is zero, or 0."""
+    """For each matrix the 1-based index of the first zero pivot, or 0."""
     return lu(a)[2]
 
 
@@ -120,7 +120,7 @@ def solve_triangular(a: np.ndarray, b: np.ndarray, upper: bool, unit: bool) -> n
 
 
 def householder(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A QR factorization as LAPACK leaves it: R above the reflectors, and their factors."""
+    """A QR factorization in LAPACK's form: R above the reflectors, and their factors."""
     m, n = a.shape[-2:]
     out, lead = stacked(a).copy(), a.shape[:-2]
     tau = np.zeros((len(out), min(m, n)), a.dtype)

@@ -1,7 +1,7 @@
 """Large products of float matrices, in pieces for the threads of the kernels.
 
-A factor may lie transposed, or have rows that are apart: it is not copied. How a product is
-cut depends on its shape alone, and so do its digits.
+Transposed factors and strided rows are not copied. How a product is split depends only on its
+shape, and so do its digits.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from wengert.kernels import jit
 from wengert.kernels.products import openblas
 from wengert.kernels.products.blas import PIECE, WORTH_PIECES
 
-# Rows or columns of a piece: a multiple of what the BLAS computes at once. Each piece arranges
-# all of one factor anew, so there are few.
+# Rows or columns of a piece: a multiple of the BLAS's block. Each piece repacks all of one factor,
+# so there are few.
 _STEP, _MOST = 16, 64
 
 
@@ -55,7 +55,7 @@ def gemm(
 ) -> np.ndarray | None:
     """alpha * a @ b over the last two axes, plus `bias`, a row; or added to `out`.
 
-    None where this is not the way: other dtypes, layouts, a vector, shapes that do not fit.
+    None if it does not apply: other dtypes or layouts, a vector, shapes that do not fit.
     """
     dtype = a.dtype
     calls = _calls(dtype)
@@ -102,7 +102,7 @@ def _plain(array: np.ndarray) -> bool:
 
 
 def _mirrored(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether it is a matrix and its transpose, of whose product NumPy computes one half."""
+    """Whether the factors are a matrix and its transpose: NumPy computes only half the product."""
     base = a.base
     if b.base is not a and base is not b and (base is None or base is not b.base):
         return False
@@ -110,7 +110,7 @@ def _mirrored(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def _layout(x: np.ndarray) -> tuple[int, int, int, int] | None:
-    """Rows, columns, whether it lies transposed, how far its rows (or columns) are apart.
+    """Rows, columns, whether it is transposed, and its leading dimension.
 
     None if the BLAS cannot read the factor.
     """
@@ -143,7 +143,7 @@ _ONE = _Batch((), 1, 1, (0, 0, 0, 0))
 
 
 def _batch(a: np.ndarray, b: np.ndarray) -> _Batch | None:
-    """How the leading axes of two factors go together; None if they take more than two."""
+    """The combined leading axes of two factors; None if there are more than two."""
     try:
         shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:

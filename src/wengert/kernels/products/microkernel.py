@@ -1,8 +1,8 @@
-"""Register-blocked microkernels: the inner loops of matrix products, as LLVM's text.
+"""Register-blocked microkernels: the inner loops of matrix products, as LLVM text.
 
-LLVM does not keep a block of sums in registers by itself; it does when each vector of them is a
-value of its own that goes around the loop. The functions here are called from kernels of
-`jit`'s language, which names them as it names its builtins, and they run in Python as well:
+LLVM does not keep a block of sums in registers by itself, but does if each vector of them is a
+separate loop-carried value. The functions here are called from kernels in `jit`'s language like
+builtins, and they run in Python as well:
 
     @kernel
     def _rows(a: f32s, b: f32s, c: f32s, depth: i64, width: i64, start: i64, stop: i64) -> None:
@@ -10,9 +10,9 @@ value of its own that goes around the loop. The functions here are called from k
             product(4, 3, a, at(b, p), width, depth, at(c, p), width, 0)
 
 They work on a tile: `rows` times `vectors` vectors of `lanes()` floats. A tile must be one of
-`tiles()`, which says for each number of rows how many vectors there may be; any smaller number
-is right as well. Tiles are never cut: all lanes of `b` are read and all of `c` written, so both
-need room for whole vectors.
+`tiles()`, the maximum number of vectors for each number of rows; any smaller number is valid as
+well. Tiles are never partial: all lanes of `b` are read and all of `c` written, so both need
+room for whole vectors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def lanes() -> int:
 
 @cache
 def _registers() -> tuple[int, int]:
-    """How many vector registers there are, and the floats of one."""
+    """The number of vector registers, and the floats in one."""
     from wengert.kernels.jit.compiler import processor
 
     features = processor()[1].split(",")
@@ -51,11 +51,11 @@ def _registers() -> tuple[int, int]:
 def tiles() -> dict[int, int]:
     """For each number of rows the most vectors of a tile whose sums stay in registers.
 
-    The best tile has the most rows; those with fewer are for what is left over.
+    The best tile has the most rows; those with fewer are for the remainder.
     """
     registers, _ = _registers()
     most = 4 if registers == 16 else 8
-    # One register is for what is broadcast, and the shorter side of the tile stays in others.
+    # One register is for the broadcast value, and others hold the shorter side of the tile.
     return {
         rows: max(v for v in range(1, 13) if rows * v + min(rows, v) + 1 <= registers)
         for rows in range(1, most + 1)
@@ -66,7 +66,7 @@ Lines = Iterator[str]
 
 
 class Microkernel(Native):
-    """A function of a tile: its first two arguments are the size, and each size has its loop."""
+    """A function of a tile: its first two arguments are the size; each size has its own loop."""
 
     def __init__(self, python: Callable[..., None], loop: Callable[[int, int], Lines]) -> None:
         super().__init__(python)
@@ -271,7 +271,7 @@ def _listed_product_loop(rows: int, vectors: int) -> Lines:
 
 
 def _entry(side: str, index: str, step: str) -> Lines:
-    """The place that a list has for an operand: `%a_places` or `%b_places`."""
+    """Load an operand's entry of a list, `%a_places` or `%b_places`."""
     yield f"  %{side}.entry = getelementptr i64, ptr %{side}_places, i64 {index}"
     yield f"  %{side}.place = load i64, ptr %{side}.entry, align 8"
     yield f"  %{side}.offset = mul i64 %{side}.place, {step}"
@@ -479,7 +479,7 @@ def listed_dots(
 
 
 def _transposed_text() -> Lines:
-    """Three rounds in which rows that are 4, 2 and 1 apart exchange their halves."""
+    """Three rounds in which rows 4, 2 and 1 apart swap halves."""
     arguments = "ptr %to, i64 %to_pitch, ptr %source, i64 %pitch"
     yield f"define internal void @transposed({arguments}) nounwind alwaysinline {{"
     for i in range(8):
@@ -561,5 +561,5 @@ done:
 
 @native(_SHIFTED, "i64 @llvm.smin.i64(i64, i64)")
 def shifted(to: f32s, source: f32s, count: i64, shift: f32) -> None:
-    """A short row plus a number, which -0.0 leaves as it is. Rows do not overlap."""
+    """Copy a short row plus a number (-0.0 for a plain copy). Rows do not overlap."""
     to[:count] = source[:count] + np.float32(shift)

@@ -1,4 +1,4 @@
-"""The OpenBLAS that NumPy's wheels carry: its products, and how many threads they use."""
+"""The OpenBLAS bundled with NumPy's wheels: its products, and its thread count."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def controls() -> tuple[Callable[[int], None], Callable[[], int]] | None:
 
 
 def address(name: str) -> int:
-    """Where a function of CBLAS is; 0 if it is not there."""
+    """The address of a CBLAS function; 0 if it is missing."""
     library = _library()
     if library is None or not hasattr(library, f"{_PREFIX}{name}{_SUFFIX}"):
         return 0
@@ -48,7 +48,7 @@ def address(name: str) -> int:
 
 
 class Holds(NamedTuple):
-    """How callers hold the BLAS to one thread, each as long as it wants, and set the number."""
+    """Functions to hold the BLAS to one thread while any caller needs it, and to set the count."""
 
     one_thread: AbstractContextManager[Any]
     threads: Callable[[int], None]

@@ -1,9 +1,9 @@
-"""Products and transposes of blocks that lie in a cache as they are, inside kernels.
+"""Products and transposes of unpacked blocks in cache, inside kernels.
 
 A tile is a few rows of sixteen columns of the result, which stay in registers while a loop adds
 the products of a column of one matrix and a row of the other. Both may have any strides: blocks
-of attention and states of a recurrent layer are used once or twice, too seldom to be packed for
-a `microkernel`. The vectors have no width of a processor; LLVM splits them as it must.
+of attention and states of a recurrent layer are used once or twice, too rarely to be packed for a
+`microkernel`. The vector width is not the processor's; LLVM splits vectors as needed.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def multiply(
 
 
 def _turn_text(name: str) -> str:
-    """The transpose of a square of vectors: halves are exchanged, then quarters, then eighths."""
+    """The transpose of a square of vectors: swap halves, then quarters, then eighths."""
     vector, lines = f"<{_LANES} x float>", []
     for i in range(_LANES):
         lines += [

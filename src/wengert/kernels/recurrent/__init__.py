@@ -1,10 +1,10 @@
 """Recurrent layers over whole sequences, one direction at a time: forward, and back through time.
 
-Sequences lie in a packed layout: the rows of a step stand together, those of the longest
-sequence first, so that the sequences still running at a step are the first of it. What input
-contributes to the gates of all steps is one product of matrices, and so is the gradient of each
-weight; only the product of state and recurrent weight is computed step by step: by kernels
-(`recurrent_native`), or by NumPy. The gates of a row stand side by side, in PyTorch's order.
+Sequences are packed: the rows of a step are consecutive, longest sequence first, so that the
+sequences still running at a step are its first rows. The input's contribution to the gates of all
+steps is one matrix product, and so is the gradient of each weight; only the product of state and
+recurrent weight is computed step by step: by kernels (`recurrent.native`), or by NumPy. The gates
+of a row are adjacent, in PyTorch's order.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from wengert.kernels.recurrent.steps import Steps
 
 Array = np.ndarray
 
-# Elements of the gates of what is differentiated at once.
+# Gate elements differentiated at once.
 _BLOCK = 1 << 16
 
 
 class RecurrentCotangents(NamedTuple):
-    """What a cotangent becomes on its way back through time.
+    """The cotangents computed by backpropagation through time.
 
     Attributes:
-        gates: the cotangent of what input and its bias contribute to the gates.
-        from_state: that of what state and its bias contribute.
+        gates: the cotangent of the contribution of input and its bias to the gates.
+        from_state: that of the contribution of state and its bias.
         h0, c0: those of the initial state.
-        projected: that of the projected state, of each row.
-        before: the state that each row started from, where derivatives are recorded.
-        raw: the state before its projection, where derivatives are recorded.
+        projected: that of the projected state of each row.
+        before: the state each row started from, if derivatives are recorded.
+        raw: the state before its projection, if derivatives are recorded.
     """
 
     gates: Any
@@ -46,7 +46,7 @@ class RecurrentCotangents(NamedTuple):
 
 
 def _from_input(x: Array, weight: Array, *biases: Array | None) -> Array:
-    """What the input contributes to the gates of all steps."""
+    """The input's contribution to the gates of all steps."""
     gates: Array = dot(x, weight.T)
     for bias in biases:
         if bias is not None:
@@ -55,7 +55,7 @@ def _from_input(x: Array, weight: Array, *biases: Array | None) -> Array:
 
 
 def _start(state: Array | None, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-    """A state to be written to."""
+    """A writable copy of an initial state."""
     return np.zeros(shape, dtype) if state is None else np.array(state)
 
 
@@ -98,7 +98,7 @@ def rnn(
 
 
 def rnn_back(g: Array, out: Array, w_hh: Array, steps: Steps, relu: bool) -> RecurrentCotangents:
-    """The flow of a cotangent of the states of an RNN."""
+    """Pull back a cotangent of the states of an RNN."""
     if recurrent_native.native(out, w_hh):
         flow, dh = recurrent_native.rnn_back(g, out, w_hh, steps, relu)
         return RecurrentCotangents(flow, flow, dh)
@@ -122,10 +122,10 @@ def lstm(
     x: Array, h0: Array | None, c0: Array | None, w_ih: Array, w_hh: Array, b_ih: Array | None,
     b_hh: Array | None, w_hr: Array | None, steps: Steps,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """The states of an LSTM with its last cells behind them in one row, its gates, its cells."""
+    """The states of an LSTM followed by its last cells in one flat row, its gates, its cells."""
     if w_hr is None and recurrent_native.native(x, w_hh):
         return recurrent_native.lstm(dot(x, w_ih.T), h0, c0, w_hh, b_ih, b_hh, steps)
-    # The gates are less what goes into them, until the exponential.
+    # Gates hold their negated inputs until the exponential.
     gates = _from_input(x, w_ih, b_ih, b_hh)
     np.negative(gates, out=gates)
     dtype, n, width, projected = gates.dtype, steps.batch, w_hh.shape[0] // 4, w_hh.shape[1]
@@ -144,7 +144,7 @@ def lstm(
             here, cell, part = gates[rows], cells[rows], product[:n]
             here -= np.dot(h, w_hh.T, out=scratch[:n])
             new = here[:, 2 * width : 3 * width]
-            # The sigmoid of all four gates costs less than that of three that are not one block.
+            # The sigmoid of all four gates is cheaper than of three that are not contiguous.
             np.tanh(new, out=part)
             _sigmoid_of_less(here)
             np.negative(part, out=new)
@@ -163,12 +163,12 @@ def lstm(
 
 
 def _resized(state: Array, first: Array, n: int) -> Array:
-    """The state of `n` sequences: fewer, or some that start."""
+    """The state of `n` sequences: with some dropped, or some starting."""
     return state[:n] if n < len(state) else np.concatenate([state, first[len(state) : n]])
 
 
 def _before(states: Array, first: Array | None, steps: Steps) -> Array:
-    """The state that each row started from."""
+    """The state each row started from."""
     before = np.empty_like(states)
     rows, earlier = steps.links
     before[rows] = states[earlier]
@@ -180,7 +180,7 @@ def lstm_back(
     g: Array, gates: Array, cells: Array, c0: Array | None, w_hh: Array, w_hr: Array | None,
     steps: Steps,
 ) -> RecurrentCotangents:  # fmt: skip
-    """The flow of a cotangent of what `lstm` returned first."""
+    """Pull back a cotangent of the first result of `lstm`."""
     if w_hr is None and recurrent_native.native(gates, w_hh):
         flow, dh, dc = recurrent_native.lstm_back(g, gates, cells, c0, w_hh, steps)
         return RecurrentCotangents(flow, flow, dh, dc)
@@ -211,9 +211,9 @@ def lstm_back(
 
 
 def _blocks(steps: Steps, width: int) -> Iterator[tuple[slice, list[tuple[slice, int]]]]:
-    """Rows of as many steps as the cache may hold, the last computed first, and their steps.
+    """Blocks of rows of as many steps as fit the cache, last steps first, with their steps.
 
-    The rows of a step are counted from the first of its block.
+    Rows of a step are numbered from the start of its block.
     """
     order, most = steps.order[::-1], max(1, _BLOCK // max(1, steps.batch * width))
     for k in range(0, len(order), most):
@@ -253,7 +253,7 @@ def gru(
     x: Array, h0: Array | None, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None,
     steps: Steps,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """The states of a GRU, its gates, and what state contributed to the last of them."""
+    """The states of a GRU, its gates, and the state's contribution to the last gate."""
     if recurrent_native.native(x, w_hh):
         return recurrent_native.gru(dot(x, w_ih.T), h0, w_hh, b_ih, b_hh, steps)
     gates = _from_input(x, w_ih, b_ih)
@@ -284,7 +284,7 @@ def gru(
 def gru_back(
     g: Array, out: Array, gates: Array, inner: Array, h0: Array | None, w_hh: Array, steps: Steps
 ) -> RecurrentCotangents:
-    """The flow of a cotangent of the states of a GRU."""
+    """Pull back a cotangent of the states of a GRU."""
     if recurrent_native.native(gates, w_hh):
         flow, from_state, dh = recurrent_native.gru_back(g, out, gates, inner, h0, w_hh, steps)
         return RecurrentCotangents(flow, from_state, dh)
@@ -305,7 +305,7 @@ def _gru_step_back(
     flow: Array, from_state: Array, gates: Array, dh: Array, before: Array, inner: Array,
     scratch: Array,
 ) -> None:  # fmt: skip
-    """Fill in the flow of one step, and take what passes the gates of the state one step back."""
+    """Compute the cotangents of one step, and those of the previous state past the gates."""
     width = dh.shape[1]
     r, z, new = (gates[:, k : k + width] for k in range(0, 3 * width, width))
     d_r, d_z, d_new = (flow[:, k : k + width] for k in range(0, 3 * width, width))
@@ -326,7 +326,7 @@ def _gru_step_back(
     dh *= z
 
 
-# Single steps, of rows in any number of dimensions.
+# Single steps, with any number of leading dimensions.
 
 
 def _sigmoid(x: Array) -> None:
@@ -337,7 +337,7 @@ def _sigmoid(x: Array) -> None:
 
 
 def lstm_step(x: Array, product: Array, before: Array) -> tuple[Array, Array]:
-    """State and cell behind each other, and the gates: from what input and state contribute."""
+    """State and cell, concatenated, and the gates, from the contributions of input and state."""
     if recurrent_native.native_step(x, product, before):
         return recurrent_native.lstm_step(x, product, before)
     width = before.shape[-1]
@@ -354,7 +354,7 @@ def lstm_step(x: Array, product: Array, before: Array) -> tuple[Array, Array]:
 
 
 def lstm_step_back(g: Array, out: Array, gates: Array, before: Array) -> tuple[Array, Array]:
-    """The flow of a cotangent of what `lstm_step` returned first: of gates, and cell."""
+    """Pull back a cotangent of the first result of `lstm_step` to gates and cell."""
     if recurrent_native.native_step(gates, before, g, out):
         return recurrent_native.lstm_step_back(g, out, gates, before)
     shape, width = gates.shape, before.shape[-1]
@@ -369,7 +369,7 @@ def lstm_step_back(g: Array, out: Array, gates: Array, before: Array) -> tuple[A
 
 
 def gru_step(x: Array, product: Array, before: Array) -> tuple[Array, Array, Array]:
-    """The state, the gates, and what state contributed to the last of them."""
+    """The state, the gates, and the state's contribution to the last gate."""
     if recurrent_native.native_step(x, product, before):
         return recurrent_native.gru_step(x, product, before)
     width = before.shape[-1]
@@ -385,7 +385,7 @@ def gru_step(x: Array, product: Array, before: Array) -> tuple[Array, Array, Arr
 def gru_step_back(
     g: Array, gates: Array, inner: Array, before: Array
 ) -> tuple[Array, Array, Array]:
-    """The flow of a cotangent of the state: of both contributions to gates, and state."""
+    """Pull back a cotangent of the state to both contributions to the gates, and to the state."""
     if recurrent_native.native_step(gates, before, g, inner):
         return recurrent_native.gru_step_back(g, gates, inner, before)
     flow, from_state, dh = np.empty_like(gates), np.empty_like(gates), np.array(g)

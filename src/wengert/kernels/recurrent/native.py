@@ -1,7 +1,11 @@
 """Recurrent layers over whole sequences in one call each: forward, and back through time.
 
-Sequences do not depend on each other, so a thread takes some of them through all steps. The
-recurrent weight lies in panels of the columns that a tile of the product has.
+Sequences are independent, so a thread takes some of them through all steps. The recurrent weight
+is packed in panels with the columns of a product tile.
+
+Index layout, with `w` the hidden size: gates are (row, gate, w), cells and outputs (row, w), where
+row ``firsts[step] + sequence`` of the packed layout exists for the first `counts[step]` sequences.
+`h`, `c` and `product` are per sequence. `wide` is the gates' width, rounded up to whole panels.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from wengert.kernels.recurrent.steps import Steps
 
 Array = np.ndarray
 
-# The sequences that a thread takes.
+# Sequences per thread.
 _SEQUENCES = 16
 
 
@@ -26,7 +30,7 @@ def native(x: Array, w_hh: Array) -> bool:
 
 
 def native_step(*arrays: Array) -> bool:
-    """Whether kernels compute a step: the first array is what input contributes to the gates."""
+    """Whether kernels compute a step: the first array is the input's contribution to the gates."""
     return arrays[0].size >= LARGE and usable(*arrays)
 
 
@@ -57,7 +61,7 @@ def _copy(a: f32s, b: f32s, count: i64) -> None:
 def _lstm_row(
     x: f32s, product: f32s, bias: f32s, before: f32s, gates: f32s, cell: f32s, h: f32s, w: i64
 ) -> None:
-    """A step of one sequence; the gates may replace what input contributed to them."""
+    """A step of one sequence; the gates may overwrite the input's contribution."""
     for k in range(w):
         i = _gate(x[k] + product[k] + bias[k])
         f = _gate(x[w + k] + product[w + k] + bias[w + k])
@@ -77,7 +81,7 @@ def _lstm(
     gates: f32s, panels: f32s, bias: f32s, h: f32s, c: f32s, product: f32s, out: f32s,
     cells: f32s, firsts: i64s, counts: i64s, steps: i64, w: i64, wide: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Some sequences of an LSTM; `h` and `c` are their states, at first and at last."""
+    """Some sequences of an LSTM; `h` and `c` are the initial states, updated to the final ones."""
     for s in range(steps):
         active = min(stop, counts[s]) - start
         if active > 0:
@@ -109,7 +113,7 @@ def _lstm_step(
 def _lstm_row_back(
     gates: f32s, cell: f32s, before: f32s, g: f32s, dh: f32s, dc: f32s, flow: f32s, w: i64
 ) -> None:
-    """The flow of one step of one sequence; `dc` goes one step back."""
+    """Pull back one step of one sequence; `dc` moves one step back."""
     for k in range(w):
         i = gates[k]
         f = gates[w + k]
@@ -130,7 +134,7 @@ def _lstm_back(
     gates: f32s, cells: f32s, c0: f32s, panels: f32s, g: f32s, dh: f32s, dc: f32s, flow: f32s,
     firsts: i64s, counts: i64s, steps: i64, w: i64, wide: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """The way back of some sequences of an LSTM."""
+    """The backward pass of some sequences of an LSTM."""
     for k in range(steps):
         s = steps - 1 - k
         active = min(stop, counts[s]) - start
@@ -157,7 +161,7 @@ def _lstm_step_back(
     gates: f32s, cell: f32s, before: f32s, g: f32s, none: f32s, dc: f32s, flow: f32s, w: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """The way back of one step of an LSTM; `none` is a row of zeros."""
+    """The backward pass of one step of an LSTM; `none` is a row of zeros."""
     for b in range(start, stop):
         _lstm_row_back(
             at(gates, b * 4 * w), at(cell, b * w), at(before, b * w), at(g, b * w), none,
@@ -170,7 +174,7 @@ def _gru_row(
     x: f32s, product: f32s, bias: f32s, inner_bias: f32s, before: f32s, gates: f32s,
     inner: f32s, out: f32s, w: i64,
 ) -> None:  # fmt: skip
-    """A step of one sequence; the gates may replace what input contributed to them."""
+    """A step of one sequence; the gates may overwrite the input's contribution."""
     for k in range(w):
         r = _gate(x[k] + product[k] + bias[k])
         z = _gate(x[w + k] + product[w + k] + bias[w + k])
@@ -188,7 +192,7 @@ def _gru(
     gates: f32s, panels: f32s, bias: f32s, inner_bias: f32s, h: f32s, product: f32s, inner: f32s,
     out: f32s, firsts: i64s, counts: i64s, steps: i64, w: i64, wide: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Some sequences of a GRU; `h` are their states, at first and at last."""
+    """Some sequences of a GRU; `h` is their initial state, updated to the final one."""
     for s in range(steps):
         active = min(stop, counts[s]) - start
         if active > 0:
@@ -220,7 +224,7 @@ def _gru_step(
 def _gru_row_back(
     gates: f32s, inner: f32s, before: f32s, g: f32s, dh: f32s, flow: f32s, from_state: f32s, w: i64
 ) -> None:
-    """The flow of one step of one sequence; `dh` passes the gates of the state."""
+    """Pull back one step of one sequence; `dh` moves past the state's gates."""
     for k in range(w):
         r = gates[k]
         z = gates[w + k]
@@ -244,7 +248,7 @@ def _gru_back(
     from_state: f32s, firsts: i64s, counts: i64s, steps: i64, w: i64, wide: i64, start: i64,
     stop: i64,
 ) -> None:  # fmt: skip
-    """The way back of some sequences of a GRU."""
+    """The backward pass of some sequences of a GRU."""
     for k in range(steps):
         s = steps - 1 - k
         active = min(stop, counts[s]) - start
@@ -274,7 +278,7 @@ def _gru_step_back(
     gates: f32s, inner: f32s, before: f32s, g: f32s, dh: f32s, flow: f32s, from_state: f32s,
     w: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """The way back of one step of a GRU; `dh` has zeros at first."""
+    """The backward pass of one step of a GRU; `dh` is initially zero."""
     for b in range(start, stop):
         _gru_row_back(
             at(gates, b * 3 * w), at(inner, b * w), at(before, b * w), at(g, b * w),
@@ -302,7 +306,7 @@ def _rnn(
     out: f32s, panels: f32s, bias: f32s, h: f32s, product: f32s, firsts: i64s, counts: i64s,
     steps: i64, w: i64, wide: i64, relu: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Some sequences of an RNN: what input contributed to the states becomes the states."""
+    """Some sequences of an RNN: the states overwrite the input's contribution."""
     for s in range(steps):
         active = min(stop, counts[s]) - start
         if active > 0:
@@ -317,7 +321,7 @@ def _rnn_back(
     out: f32s, panels: f32s, g: f32s, dh: f32s, flow: f32s, firsts: i64s, counts: i64s,
     steps: i64, w: i64, wide: i64, relu: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """The way back of some sequences of an RNN."""
+    """The backward pass of some sequences of an RNN."""
     for k in range(steps):
         s = steps - 1 - k
         active = min(stop, counts[s]) - start
@@ -333,7 +337,7 @@ def _rnn_back(
 
 
 def _panels(matrix: Array) -> Array:
-    """A matrix, (columns / COLUMNS, rows, COLUMNS), with zeros behind the last column."""
+    """A matrix packed as (columns / COLUMNS, rows, COLUMNS), zero-padded after the last column."""
     rows, columns = matrix.shape
     count = -(-columns // COLUMNS)
     if columns % COLUMNS:
@@ -368,7 +372,7 @@ def lstm(
     gates: Array, h0: Array | None, c0: Array | None, w_hh: Array, b_ih: Array | None,
     b_hh: Array | None, steps: Steps,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """As `recurrent.lstm` without a projection, from what input contributes to the gates."""
+    """As `recurrent.lstm` without a projection, from the input's contribution to the gates."""
     width, n = w_hh.shape[1], steps.batch
     flat = np.empty((steps.rows + n) * width, np.float32)
     last = flat[steps.rows * width :].reshape(n, width)
@@ -386,7 +390,7 @@ def lstm(
 def lstm_back(
     g: Array, gates: Array, cells: Array, c0: Array | None, w_hh: Array, steps: Steps
 ) -> tuple[Array, Array, Array]:
-    """The flow of a cotangent of what `lstm` returned first: of gates, first state and cell."""
+    """Pull back a cotangent of the first result of `lstm` to gates, initial state and cell."""
     g, (rows, width) = np.ascontiguousarray(g), cells.shape
     dc = np.array(g[rows * width :].reshape(-1, width))
     flow, dh = np.empty_like(gates), np.zeros((steps.batch, _room(width)), np.float32)
@@ -401,7 +405,7 @@ def gru(
     gates: Array, h0: Array | None, w_hh: Array, b_ih: Array | None, b_hh: Array | None,
     steps: Steps,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """As `recurrent.gru`, from what input contributes to the gates."""
+    """As `recurrent.gru`, from the input's contribution to the gates."""
     rows, width = len(gates), w_hh.shape[1]
     out, inner = (np.empty((rows, width), np.float32) for _ in range(2))
     bias, inner_bias = _summed(3 * width, b_ih), _summed(3 * width, b_hh)
@@ -419,7 +423,7 @@ def gru(
 def gru_back(
     g: Array, out: Array, gates: Array, inner: Array, h0: Array | None, w_hh: Array, steps: Steps
 ) -> tuple[Array, Array, Array]:
-    """The flow of a cotangent of the states: of gates, by input and by state, and first state."""
+    """Pull back a cotangent of the states to gates, by input and state, and the initial state."""
     g = np.ascontiguousarray(g)
     width, flow, from_state = w_hh.shape[1], np.empty_like(gates), np.empty_like(gates)
     dh = np.zeros((steps.batch, _room(width)), np.float32)
@@ -434,7 +438,7 @@ def rnn(
     out: Array, h0: Array | None, w_hh: Array, b_ih: Array | None, b_hh: Array | None,
     steps: Steps, relu: bool,
 ) -> Array:  # fmt: skip
-    """As `recurrent.rnn`, from what input contributes to the states."""
+    """As `recurrent.rnn`, from the input's contribution to the states."""
     width, panels = w_hh.shape[1], _panels(w_hh.T)
     product = _product(steps, panels)
     _rnn.f32(
@@ -446,7 +450,7 @@ def rnn(
 
 
 def rnn_back(g: Array, out: Array, w_hh: Array, steps: Steps, relu: bool) -> tuple[Array, Array]:
-    """The flow of a cotangent of the states, and that of the first."""
+    """Pull back a cotangent of the states to all states and the initial one."""
     g = np.ascontiguousarray(g)
     width, flow = w_hh.shape[1], np.empty_like(out)
     dh = np.zeros((steps.batch, _room(width)), np.float32)
@@ -457,21 +461,21 @@ def rnn_back(g: Array, out: Array, w_hh: Array, steps: Steps, relu: bool) -> tup
     return flow, dh[:, :width]
 
 
-# Single steps. The gates have had their biases.
+# Single steps. The gates already include their biases.
 
 
 def _rows_of(state: Array) -> tuple[int, int]:
-    """How many rows a state has, in any number of dimensions, and their width."""
+    """The number of rows of a state with any number of dimensions, and their width."""
     return state.size // state.shape[-1], state.shape[-1]
 
 
 def _step_chunk(width: int) -> int:
-    """The rows that a thread takes of one step."""
+    """The rows of one step per thread."""
     return -(-CHUNK // (4 * width))
 
 
 def lstm_step(x: Array, product: Array, before: Array) -> tuple[Array, Array]:
-    """State and cell behind each other, and the gates."""
+    """State and cell, concatenated, and the gates."""
     rows, width = _rows_of(before)
     out, gates = np.empty((2, *before.shape), np.float32), np.empty_like(x)
     bias = np.zeros(4 * width, np.float32)
@@ -480,7 +484,7 @@ def lstm_step(x: Array, product: Array, before: Array) -> tuple[Array, Array]:
 
 
 def lstm_step_back(g: Array, out: Array, gates: Array, before: Array) -> tuple[Array, Array]:
-    """The flow of a cotangent of what `lstm_step` returned first: of gates, and cell."""
+    """Pull back a cotangent of the first result of `lstm_step` to gates and cell."""
     rows, width = _rows_of(before)
     dc, flow = g[1].copy(), np.empty_like(gates)
     none = np.zeros(width, np.float32)
@@ -491,7 +495,7 @@ def lstm_step_back(g: Array, out: Array, gates: Array, before: Array) -> tuple[A
 
 
 def gru_step(x: Array, product: Array, before: Array) -> tuple[Array, Array, Array]:
-    """The state, the gates, and what state contributed to the last of them."""
+    """The state, the gates, and the state's contribution to the last gate."""
     rows, width = _rows_of(before)
     out, inner = np.empty_like(before), np.empty_like(before)
     gates, bias = np.empty_like(x), np.zeros(3 * width, np.float32)
@@ -502,7 +506,7 @@ def gru_step(x: Array, product: Array, before: Array) -> tuple[Array, Array, Arr
 def gru_step_back(
     g: Array, gates: Array, inner: Array, before: Array
 ) -> tuple[Array, Array, Array]:
-    """The flow of a cotangent of the state: of both contributions to gates, and state."""
+    """Pull back a cotangent of the state to both contributions to the gates, and to the state."""
     rows, width = _rows_of(before)
     flow, from_state = np.empty_like(gates), np.empty_like(gates)
     dh = np.zeros_like(before)

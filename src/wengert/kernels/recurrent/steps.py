@@ -1,4 +1,4 @@
-"""How the steps of packed sequences lie in memory."""
+"""The layout of the steps of packed sequences."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Rows = slice | Array
 
 
 class Steps:
-    """Which rows belong to each step, and how the rows of a sequence follow one another.
+    """The rows of each step, and the order of the rows of a sequence.
 
-    `sizes` says how many sequences run at each step; it never grows. `reverse` starts each
-    sequence at its last row.
+    `sizes` is the number of sequences running at each step, non-increasing. `reverse` starts
+    each sequence at its last row.
     """
 
     def __init__(self, sizes: Sequence[int], reverse: bool) -> None:
@@ -30,7 +30,7 @@ class Steps:
 
     @cached_property
     def table(self) -> tuple[Array, Array]:
-        """The first row of each step and how many it has, in order."""
+        """The first row and the number of rows of each step, in order."""
         firsts = np.array([rows.start for rows, _ in self.order], np.int64)
         return firsts, np.array([n for _, n in self.order], np.int64)
 
@@ -59,16 +59,16 @@ class Steps:
 
     @property
     def begin(self) -> Rows:
-        """The row that is computed first, of each sequence."""
+        """The row computed first, for each sequence."""
         return self._last if self.reverse else slice(0, self.batch)
 
     @property
     def end(self) -> Rows:
-        """The row that is computed last, of each sequence."""
+        """The row computed last, for each sequence."""
         return slice(0, self.batch) if self.reverse else self._last
 
     @property
     def links(self) -> tuple[Rows, Rows]:
-        """Rows, and for each of them the row whose state it starts from."""
+        """Rows, each with the row whose state it starts from."""
         following = slice(self.batch, self.rows)
         return (self._followed, following) if self.reverse else (following, self._followed)

@@ -1,8 +1,8 @@
 """Reductions over arrays: sums, means, products, variances, norms, and their layouts.
 
 Half precision is accumulated in float32 and rounded once. Float32 sums down the columns
-of a long array go by blocks whose totals are added in float64: NumPy's pairwise summation
-only serves the last axis.
+of a long array are computed in blocks whose totals are added in float64: NumPy's pairwise
+summation only applies to the last axis.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from wengert.kernels.products.blas import inner
 _F32 = np.dtype(np.float32)
 _I64 = np.dtype(np.int64)
 
-# The dtype to accumulate in, where it is not the array's own.
+# The dtype to accumulate in, if it is not the array's own.
 ACCUMULATOR = dict.fromkeys(HALF, _F32) | {
     d.np: _I64 for d in dtypes.ALL if d.category < dtypes.FLOAT
 }
-# Elements up to which the order of a sum does not matter.
+# Elements up to which the order of summation does not matter.
 _FEW = 128
 # Elements from which a compiled sum, on several threads, is faster than NumPy's.
 _LONG = 1 << 15
@@ -62,7 +62,7 @@ def _compiled() -> Any:
 
 
 def _column_total(array: np.ndarray, leading: int, keepdim: bool) -> Any:
-    """Sum over the first axes, which are `leading` in number."""
+    """Sum over the first `leading` axes."""
     columns = array.shape[leading:]
     shape = (1,) * leading + columns if keepdim else columns
     if not array.flags.c_contiguous:
@@ -71,16 +71,16 @@ def _column_total(array: np.ndarray, leading: int, keepdim: bool) -> Any:
 
 
 def total_of_known(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
-    """Sum over `dim` of what is not nan, of a floating-point or complex array."""
+    """Sum over `dim`, ignoring nan, of a floating-point or complex array."""
     out = total(array, dim, keepdim)
-    # Most have no nan, and one pass does. A sum of infinities may be nan, too.
+    # Most arrays have no nan, and one pass suffices. A sum of infinities may be nan, too.
     if np.isnan(out).any():
         out = total(np.where(np.isnan(array), array.dtype.type(0), array), dim, keepdim)
     return out
 
 
 def average(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
-    """Mean over `dim` of a floating-point or complex array; nan where nothing is there."""
+    """Mean over `dim` of a floating-point or complex array; nan if it is empty."""
     n = count_of(array.shape, dim)
     wide = widened(array)
     with np.errstate(invalid="ignore", divide="ignore"):

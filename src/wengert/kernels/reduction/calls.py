@@ -1,6 +1,6 @@
-"""Calls of the compiled reductions: what lies together in memory is reduced together.
+"""Calls of the compiled reductions, in memory order.
 
-Each function answers None where there is no kernel for the array, or for its axes.
+Each function returns None if there is no kernel for the array or its axes.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from wengert.kernels.reduction import native
 Array = np.ndarray
 Axes = tuple[int, ...] | None
 
-# Rows that are divided among threads where they are no more; neighbours that are a vector.
+# Up to this many rows, each is split among threads; neighbours that fill a vector.
 _FEW_ROWS, _VECTOR = 16, 8
-# Indices that 32 bits hold.
+# Indices that fit 32 bits.
 _MOST_PLACES = (1 << 31) - 1
 
 
 class ReductionPlan(NamedTuple):
-    """How the axes of an array in its order in memory are reduced.
+    """How an array's axes, in memory order, are reduced.
 
-    `pattern` has a letter, K or R, for each run of axes that are kept or reduced, and `sizes`
-    its length. What is left has the `shape`; then its axes are permuted.
+    `pattern` has a letter, K or R, for each run of axes that is kept or reduced, and `sizes`
+    its length. The result has the shape `shape`; then its axes are permuted.
     """
 
     pattern: str
@@ -42,7 +42,7 @@ class ReductionPlan(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _plan(lengths: tuple[int, ...], axes: Axes, order: tuple[int, ...]) -> ReductionPlan:
-    """Of an array whose axes have such lengths, and come in that order in memory."""
+    """The plan for an array with axes of these lengths, in that memory order."""
     reduced = [axes is None or a in axes for a in order]
     marked = [("R" if r else "K", lengths[a]) for a, r in zip(order, reduced, strict=True)]
     runs = [
@@ -61,7 +61,7 @@ def _plan(lengths: tuple[int, ...], axes: Axes, order: tuple[int, ...]) -> Reduc
 
 
 def _run_and_plan(array: Array, axes: Axes) -> tuple[str | None, Array, ReductionPlan]:
-    """The variant of kernels, if there is one, and the array in its order in memory."""
+    """The variant of kernels, if there is one, and the array in memory order."""
     order = tuple(range(array.ndim))
     lengths = array.shape
     if not array.flags.c_contiguous:
@@ -72,7 +72,7 @@ def _run_and_plan(array: Array, axes: Axes) -> tuple[str | None, Array, Reductio
 
 
 def _restored(flat: Array, plan: ReductionPlan, keepdim: bool) -> Any:
-    """What a reduction left, in the shape that the caller knows."""
+    """The result of a reduction, in the shape the caller expects."""
     if not plan.shape:
         return flat.reshape(plan.kept) if keepdim else flat.reshape(())[()]
     out = flat.reshape(plan.shape)

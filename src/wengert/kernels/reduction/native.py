@@ -1,8 +1,8 @@
 """Reductions as compiled kernels.
 
-Sums are taken in the float type over at most some dozens of terms by each lane of a vector, and
-in float64 between such blocks: their error is some units of the last place of float32 of the sum
-of magnitudes, however long they are.
+Sums are accumulated in the float type over at most some dozens of terms per vector lane, and in
+float64 between such blocks: their error is a few float32 ulps of the sum of magnitudes, however
+long they are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from wengert.kernels.jit.builtins import (
     sqrt,
 )
 
-# Terms of a sum in the float type, along a row and down a column; columns side by side.
+# Terms of a sum in the float type, along a row and down a column; columns processed together.
 BLOCK, DEEP, LANES = 1024, 64, 1024
 
 
@@ -57,7 +57,7 @@ def row_squares(row: reals, mean: real, size: i64) -> f64:
 
 @inline
 def row_product(row: reals, size: i64) -> f64:
-    """The product of a row, in float64, where what float32 holds does not overflow soon."""
+    """The product of a row, in float64, which float32 values do not easily overflow."""
     whole = f64(1.0)
     for j in range(size):
         whole *= f64(row[j])
@@ -110,7 +110,8 @@ def row_variances(x: reals, out: reals, width: i64, degrees: f64, start: i64, st
 def middle_sums(
     x: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
 ) -> None:
-    """Of (outer, n, inner) the sums over n, for each of some columns."""
+    """The sums over n of an array (outer, n, inner), for blocks of columns."""
+    # b = (outer, block of LANES columns); element k of column i is at (outer * n + k) * inner + i.
     part = local(real, LANES)
     whole = local(f64, LANES)
     for b in range(start, stop):
@@ -151,7 +152,7 @@ def _smallest(row: reals, size: i64) -> real:
 
 @inline
 def _place(row: reals, value: real, size: i64) -> i64:
-    """The first element that equals the value, or that is NaN."""
+    """The index of the first element that equals the value, or is NaN."""
     place = i32(size)
     for j in range(size):
         v = row[j]

@@ -15,12 +15,12 @@ from wengert.kernels.precision import widened
 from wengert.kernels.reduction import ACCUMULATOR
 from wengert.kernels.scan import native
 
-# As in PyTorch: what is lost or beyond the range on the way may come back.
+# As in PyTorch: intermediate overflow and rounding may cancel out.
 _WIDE = ACCUMULATOR | {np.dtype(np.float32): np.dtype(np.float64)}
 
 
 def _run(array: np.ndarray) -> str | None:
-    """The variant of kernels for an array, where there is one that is worth it."""
+    """The variant of kernels for an array, if there is one that pays off."""
     return real_for(array.dtype) if array.size >= LARGE else None
 
 
@@ -107,7 +107,7 @@ def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndar
 
 
 def shifted(array: np.ndarray, dim: int, by: int, fill: float) -> np.ndarray:
-    """Elements moved by one place along `dim` (+1 to the end, -1 to the front)."""
+    """Elements shifted by one along `dim` (+1 to the end, -1 to the front)."""
     out = np.full_like(array, fill)
     if array.ndim == 0:
         return out

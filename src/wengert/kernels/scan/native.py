@@ -1,8 +1,9 @@
 """Running sums, products, extremes and recurrences as compiled kernels.
 
-Arrays are seen as (outer, n, inner). Along the last axis a row follows another; else columns lie
-side by side, as the lanes of vectors. Sums and products are carried in float64. With `back` 1 they
-run from the end.
+Arrays are viewed as (outer, n, inner): element k of a scan is at ``(outer * n + k) * inner + i``.
+Along the last axis (inner is 1) `row_*` takes one row after another; otherwise `column_*` takes
+LANES adjacent columns as the lanes of vectors, with tasks numbered (outer, block of columns).
+Sums and products are accumulated in float64. With `back` 1 they run from the end.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, bits64, f64, i64, i64s, inline, local, real, reals
 
-# Columns that are worked on side by side.
+# Columns processed together.
 LANES = 128
 _LEAST = -9223372036854775807
 
@@ -64,7 +65,7 @@ def column_scan(
 
 @inline
 def _key(v: f64) -> i64:
-    """An integer in the order of floats, NaN the largest: integers are compared in a cycle."""
+    """An integer in the order of floats, NaN the largest: integers compare in one cycle."""
     b = bits64(v + 0.0)  # no -0
     key = b ^ ((b >> 63) & 9223372036854775807)
     return key if v == v else 9223372036854775807
@@ -72,7 +73,7 @@ def _key(v: f64) -> i64:
 
 @kernel
 def row_places(x: reals, out: i64s, n: i64, sign: real, start: i64, stop: i64) -> None:
-    """Where the largest of sign * x was last met, along each row; the last NaN if there is one."""
+    """The latest index of the running maximum of sign * x in each row; of the last NaN if any."""
     for row in range(start, stop):
         values = at(x, row * n)
         places = at(out, row * n)

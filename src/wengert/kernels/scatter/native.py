@@ -1,8 +1,8 @@
 """Taking and adding slices or elements along an axis, compiled.
 
-Arrays are seen as (outer, axis, inner). The work is cut into stripes: a part of `inner` at one
-place of `outer`, with all that is along the axis, so that what comes to one element is added by
-one thread and in order.
+Arrays are viewed as (outer, axis, inner). The work is split into stripes: a range of `inner` at one
+index of `outer`, with the whole axis, so that each element is accumulated by one thread, in
+order.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from wengert.kernels.jit.builtins import (
 )
 from wengert.kernels.jit.mathlib import exp_bounded, log
 
-# Terms of a float32 sum; columns, and rows, that are worked on side by side.
+# Terms of a float32 sum; columns, and rows, processed together.
 BLOCK, LANES, GROUP = 1024, 128, 16
 # Columns of rows that are narrow.
 NARROW = 24
@@ -95,7 +95,7 @@ def masked_softmax(
 
 @inline
 def _turn(x: f32s, turned: f32s, count: i64, width: i64) -> None:
-    """The columns of some rows, each as long as a group of them; zeros where there is no row."""
+    """Transpose a group of rows into columns; zeros for missing rows."""
     if count < GROUP:
         for j in range(width * GROUP):
             turned[j] = 0.0
@@ -127,8 +127,8 @@ def _narrow_denominators(x: f32s, tops: f32s, logs: f32s, count: i64, width: i64
 def log_denominators(x: f32s, tops: f32s, logs: f32s, count: i64, width: i64) -> None:
     """Of some rows the largest element and log(sum(exp(x - it))).
 
-    Logarithms are taken side by side: one alone costs as much as eight. So are narrow rows, in
-    a copy whose columns they are.
+    Logarithms are vectorised: one alone costs as much as eight. So are narrow rows, in a
+    transposed copy.
     """
     if width <= NARROW:
         _narrow_denominators(x, tops, logs, count, width)
@@ -143,7 +143,7 @@ def log_denominators(x: f32s, tops: f32s, logs: f32s, count: i64, width: i64) ->
 
 @inline
 def group_of(width: i64) -> i64:
-    """How many rows `log_denominators` has at a time: few enough for the nearest cache."""
+    """The number of rows `log_denominators` takes at a time: few enough for the L1 cache."""
     return min(GROUP, max(1, 4096 // width))
 
 

@@ -1,4 +1,4 @@
-"""``torch.nn.attention``: wishes for a kernel of attention, of which there is one here."""
+"""``torch.nn.attention``: selection of attention kernels, without effect here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class SDPBackend(enum.Enum):
-    """Kernels of `scaled_dot_product_attention` that PyTorch has.
+    """PyTorch's kernels of `scaled_dot_product_attention`.
 
     >>> import wengert
     >>> wengert.nn.attention.SDPBackend.MATH.value
@@ -27,7 +27,7 @@ class SDPBackend(enum.Enum):
 def sdpa_kernel(
     backends: list[SDPBackend] | SDPBackend, set_priority: bool = False
 ) -> Iterator[None]:
-    """Wish for kernels of attention inside a block: taken, and without effect.
+    """Select attention kernels inside a block; accepted, without effect.
 
     >>> import wengert
     >>> with wengert.nn.attention.sdpa_kernel(wengert.nn.attention.SDPBackend.MATH):

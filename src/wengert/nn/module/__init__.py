@@ -1,4 +1,4 @@
-"""Module, the base of all layers; README.md says which part knows what."""
+"""Module, the base of all layers; README.md describes its parts."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ class Module(Calls, StateDict, Conversion):
             super().__init__(*args, **kwargs)
 
     def __setstate__(self, state: Any) -> None:
-        """Take over the state of a copy or a pickle; what it lacks is as in a new module."""
+        """Restore the state of a copy or pickle; missing attributes are as in a new module."""
         state, slots = state if isinstance(state, tuple) else (state, None)
         self.__dict__ |= _fresh_state() | (state or {})
         for name, value in (slots or {}).items():
             setattr(self, name, value)
 
     def train(self: M, mode: bool = True) -> M:
-        """Put this module and those below it in training mode (dropout drops, norms update)."""
+        """Put this module and its submodules in training mode (dropout drops, norms update)."""
         if not isinstance(mode, bool):
             raise ValueError(
                 f"training mode is expected to be boolean, got {type(mode).__name__}: {mode!r}"
@@ -75,7 +75,7 @@ class Module(Calls, StateDict, Conversion):
         return self
 
     def eval(self: M) -> M:
-        """Put this module and those below it in evaluation mode.
+        """Put this module and its submodules in evaluation mode.
 
         >>> import wengert
         >>> wengert.nn.Dropout(0.5).eval()(wengert.ones(2))
@@ -87,7 +87,7 @@ class Module(Calls, StateDict, Conversion):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands in the parentheses of the module's repr; for subclasses to define."""
+        """Return the text in the parentheses of the module's repr; for subclasses to override."""
         return ""
 
     def __repr__(self) -> str:

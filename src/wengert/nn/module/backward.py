@@ -1,8 +1,8 @@
 """Full backward hooks: nodes around a module that see all its gradients at once.
 
 A tensor has one node and a node one gradient, but a hook wants those of all inputs
-together. So each watched tensor becomes an output of one `_Join`; when the walk reaches
-that, the gradients of all of them have arrived.
+together. So all watched tensors become outputs of one `_Join`; when the walk reaches
+it, all their gradients have arrived.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Join(Node):
     public_name = "backward_hook"
     arrived: Callable[[list[Any]], list[Any]] | None
     kinds: list[Kind]  # of every value of that side
-    positions: tuple[int, ...]  # the value that each edge belongs to
+    positions: tuple[int, ...]  # the value each edge belongs to
 
     def pullback(self, g: Partial) -> Grads:
         assert self.arrived is not None
@@ -58,7 +58,7 @@ class _Watched(Output):
 
 
 for _kind in (_Join, _Watched):
-    _kind.__name__ = _kind.__qualname__ = "BackwardHookFunctionBackward"  # as PyTorch shows it
+    _kind.__name__ = _kind.__qualname__ = "BackwardHookFunctionBackward"  # the name PyTorch shows
 
 
 def _lift(g: Any) -> Any:
@@ -74,7 +74,7 @@ def _kinds(values: Grads) -> list[Kind]:
 
 
 def _watch(values: Grads, arrived: Callable[[list[Any]], list[Any]]) -> Grads:
-    """The values, with those that require grad watched; `arrived` gets all their gradients."""
+    """The values, watching those that require grad; `arrived` receives all their gradients."""
     positions = [i for i, v in enumerate(values) if isinstance(v, Tensor) and v._edge is not None]
     if not positions or mode.site is None:
         return values
@@ -90,7 +90,7 @@ def _watch(values: Grads, arrived: Callable[[list[Any]], list[Any]]) -> Grads:
 
 
 class HookedCall:
-    """One call of a module that has full backward hooks."""
+    """One call of a module with full backward hooks."""
 
     def __init__(self, module: Any, hooks: list[Any], pre_hooks: list[Any]) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
@@ -148,7 +148,7 @@ class HookedCall:
 
     def _on_grad_input(self, grads: list[Any]) -> list[Any]:
         if self.grad_output is None:
-            return grads  # of a derivative of the derivative, which has not passed the output
+            return grads  # of a second derivative, which has not passed the output
         grad_input = tuple(map(_or_zeros, grads, self.input_kinds))
         for hook in self.hooks:
             answer = hook(self.module, grad_input, self.grad_output)

@@ -17,7 +17,7 @@ from wengert.nn.module.backward import HookedCall
 class Everywhere(NamedTuple):
     """A hook for the calls of all modules."""
 
-    kind: str  # the name of the table of a module's own hooks of that kind
+    kind: str  # the table of a module's own hooks of that kind
     hook: Callable[..., Any]
     with_kwargs: bool = False
     always_call: bool = False
@@ -45,13 +45,13 @@ class Calls:
             site = new(Site)
             site.parent = outer
             site.module = ref(self)
-        else:  # somebody watches what is saved
+        else:  # a saver is active
             site = outer.child(self)
         mode.where = site
         if mode.site is not None:
             mode.site = site
         try:
-            own = self.__dict__  # attributes cost more, with a __getattr__ defined
+            own = self.__dict__  # attribute access is slower on classes with a __getattr__
             if (
                 own["_forward_hooks"]
                 or own["_forward_pre_hooks"]
@@ -71,7 +71,7 @@ class Calls:
                 mode.site = outer
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; every subclass defines it."""
+        """Compute the module's output; every subclass defines it."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
@@ -79,12 +79,12 @@ class Calls:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, args)` before each forward; what it returns replaces the arguments.
+        """Call `hook(module, args)` before each forward; a result other than None replaces `args`.
 
         Args:
             hook: with `with_kwargs`, it is called as `hook(module, args, kwargs)` and returns
                 None or both.
-            prepend: run before the hooks that are there already.
+            prepend: run before existing hooks.
             with_kwargs: pass the keyword arguments as well.
         """
         options = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
@@ -98,13 +98,13 @@ class Calls:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after each forward; what it returns is the output.
+        """Call `hook(module, args, output)` after each forward; a result replaces `output`.
 
         Args:
             hook: with `with_kwargs`, it is called as `hook(module, args, kwargs, output)`.
-            prepend: run before the hooks that are there already.
+            prepend: run before existing hooks.
             with_kwargs: pass the keyword arguments as well.
-            always_call: also run where forward raised (`output` is then None).
+            always_call: also run if forward raised (`output` is then None).
 
         >>> import wengert
         >>> layer = wengert.nn.Identity()
@@ -122,7 +122,7 @@ class Calls:
     ) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
 
-        What it returns, unless None, replaces `grad_input`. Both are tuples over the
+        Its result, unless None, replaces `grad_input`. Both are tuples over the
         positional inputs and the outputs, None where there is no gradient.
         """
         return add_hook(self._backward_hooks, hook, prepend)
@@ -132,7 +132,7 @@ class Calls:
     ) -> RemovableHandle:
         """Call `hook(module, grad_output)` before the module's backward.
 
-        What it returns, unless None, replaces `grad_output`.
+        Its result, unless None, replaces `grad_output`.
         """
         return add_hook(self._backward_pre_hooks, hook, prepend)
 

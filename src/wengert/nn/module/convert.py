@@ -1,4 +1,4 @@
-"""What changes all tensors of a module at once: dtype, device, gradients on or off."""
+"""Changing all tensors of a module at once: dtype, device, requires_grad."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Conversion(Tree):
     """The part of a Module that converts in place; parameters keep their identity."""
 
     def _apply(self: M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> M:
-        """Replace the value of every parameter, gradient and buffer by what `fn` makes of it."""
+        """Replace the value of every parameter, gradient and buffer by `fn` of it."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -43,7 +43,7 @@ class Conversion(Tree):
         return self
 
     def apply(self: M, fn: Callable[[Any], None]) -> M:
-        """Call `fn` on every module below and then on this one, as for initialisation.
+        """Call `fn` on every submodule and then on this one, for instance to initialise them.
 
         >>> import wengert
         >>> net = wengert.nn.Sequential(wengert.nn.ReLU(), wengert.nn.Tanh())
@@ -112,7 +112,7 @@ class Conversion(Tree):
         return self._apply(lambda t: t.to(dst_type))
 
     def cpu(self: M) -> M:
-        """This module: everything is on the CPU."""
+        """Return this module: everything is on the CPU."""
         return self
 
     def cuda(self: M, device: Any = None) -> M:
@@ -120,16 +120,16 @@ class Conversion(Tree):
         return self._apply(lambda t: t.cuda(device))
 
     def share_memory(self: M) -> M:
-        """Move parameters and buffers to memory that processes forked from here will share."""
+        """Move parameters and buffers to memory shared with forked processes."""
         for tensor in (*self.parameters(), *self.buffers()):
             tensor.share_memory_()
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Accepted and without effect: a module runs as it is."""
+        """Accepted, without effect."""
 
     def requires_grad_(self: M, requires_grad: bool = True) -> M:
-        """Train the parameters, or freeze them, from here on.
+        """Set `requires_grad` of all parameters: train or freeze them.
 
         >>> import wengert
         >>> wengert.nn.Linear(2, 1).requires_grad_(False).weight.requires_grad
@@ -140,7 +140,7 @@ class Conversion(Tree):
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters, or set them to zero."""
+        """Set the gradients of all parameters to None, or to zero."""
         if set_to_none:
             note_drop("zero_grad()", self)
         for parameter in self.parameters():

@@ -1,7 +1,7 @@
 """`state_dict` and `load_state_dict`: a module's tensors by dotted name.
 
-Loading checks before it copies: where a shape is wrong, or a key missing or too many, the
-module keeps the values that it had. For that `_load_from_state_dict`, which subclasses may
+Loading checks before it copies: if a shape is wrong or a key missing or unexpected, the
+module keeps its values. To that end `_load_from_state_dict`, which subclasses may
 override, puts its copies on a list that `load_state_dict` passes down.
 """
 
@@ -31,7 +31,7 @@ class _Keys(NamedTuple):
 
 
 class _IncompatibleKeys(_Keys):
-    """What `load_state_dict` returns: the keys that did not match."""
+    """The result of `load_state_dict`: the keys that did not match."""
 
     __slots__ = ()
 
@@ -63,11 +63,11 @@ class StateDict:
         prefix: str = "",
         keep_vars: bool = False,
     ) -> dict[str, Any]:
-        """All parameters and persistent buffers by dotted name; they share the module's memory.
+        """Return all parameters and persistent buffers by dotted name, sharing the module's memory.
 
         Args:
-            destination: the dictionary to fill; None makes one.
-            prefix: what every name begins with.
+            destination: the dictionary to fill; None creates one.
+            prefix: prepended to every name.
             keep_vars: hold the Parameters themselves, not their detached tensors.
 
         >>> import wengert
@@ -99,7 +99,7 @@ class StateDict:
     def _save_to_state_dict(
         self, destination: dict[str, Any], prefix: str, keep_vars: bool
     ) -> None:
-        """Save what this module itself owns."""
+        """Save this module's own parameters and buffers."""
         for name, value in self._own_state().items():
             destination[prefix + name] = value if keep_vars else value.detach()
         if type(self).get_extra_state is not StateDict.get_extra_state:
@@ -112,14 +112,14 @@ class StateDict:
         return {name: value for name, value in state.items() if value is not None}
 
     def get_extra_state(self) -> Any:
-        """What a subclass wants saved beside its tensors; define it with `set_extra_state`."""
+        """Return state to save besides the tensors; override it along with `set_extra_state`."""
         raise RuntimeError(
             f"{type(self).__name__} does not define get_extra_state(), and nothing in the library"
             " calls it then"
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what `get_extra_state` returned."""
+        """Restore the state returned by `get_extra_state`."""
         raise RuntimeError(
             f"{type(self).__name__} does not define set_extra_state(), and nothing in the library"
             " calls it then"
@@ -128,13 +128,13 @@ class StateDict:
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
-        """Copy the tensors of a `state_dict` into this module and those below it.
+        """Copy the tensors of a `state_dict` into this module and its submodules.
 
         Args:
             state_dict: tensors by dotted name.
             strict: raise RuntimeError unless the keys are exactly the module's. The message
-                names all keys that are missing, unexpected or of another shape, and then
-                nothing has been loaded.
+                names all keys that are missing, unexpected or of another shape, and nothing
+                is loaded.
             assign: make the given tensors the module's own instead of copying them.
 
         >>> import wengert
@@ -177,7 +177,7 @@ class StateDict:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load what this module itself owns. Subclasses override it to read older layouts."""
+        """Load this module's own tensors. Subclasses override it to read older layouts."""
         for hook in self._load_state_dict_pre_hooks.values():
             first = (self,) if isinstance(hook, _WithModule) else ()
             hook(*first, state_dict, prefix, local_metadata, strict, missing_keys,
@@ -272,7 +272,7 @@ class StateDict:
 
 
 class _WithModule(NamedTuple):
-    """A hook that is called with the module in front. It does not hold the module: a cycle."""
+    """A hook called with the module as first argument. Holds it weakly to avoid a cycle."""
 
     hook: Callable[..., None]
 
@@ -346,7 +346,7 @@ def _copy_later(module: Any, name: str, target: Tensor, source: Tensor) -> Calla
 
     def copy() -> None:
         if is_lazy(source):
-            return  # both wait for a shape
+            return  # both are uninitialized
         if isinstance(target, SparseTensor):
             target.copy_(source)
             return

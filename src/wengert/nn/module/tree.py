@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def typename(value: Any) -> str:
-    """The name of a value's type as error messages show it, such as ``torch.FloatTensor``."""
+    """The name of a value's type in error messages, such as ``torch.FloatTensor``."""
     kind = type(value)
     if kind is Tensor:
         return f"torch.{of_numpy[value._array.dtype].short}Tensor"
@@ -28,7 +28,7 @@ def typename(value: Any) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-# Hooks that all modules call when something is registered with them, by what it is.
+# Hooks called by all modules when something is registered with them, by kind.
 registering: dict[str, Hooks] = {
     "parameter": OrderedDict(), "buffer": OrderedDict(), "module": OrderedDict(),
 }  # fmt: skip
@@ -49,7 +49,7 @@ class Tree:
     # Registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter that is then an attribute of that name; None reserves the name."""
+        """Add a parameter, accessible as an attribute of that name; None reserves the name."""
         self._check_name(name, "parameter", "_parameters")
         if param is not None:
             if not isinstance(param, Parameter):
@@ -78,10 +78,10 @@ class Tree:
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is state but not trained, such as a running mean.
+        """Add a tensor that is part of the state but not trained, such as a running mean.
 
         Args:
-            name: the attribute under which it is found.
+            name: the attribute name.
             tensor: the buffer; None reserves the name.
             persistent: whether it is part of `state_dict()`.
         """
@@ -102,7 +102,7 @@ class Tree:
         self.add_module(name, module)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a submodule that is then an attribute of that name."""
+        """Add a submodule, accessible as an attribute of that name."""
         if not isinstance(module, Tree) and module is not None:
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name(name, "module", "_modules")
@@ -184,7 +184,7 @@ class Tree:
             )
 
     def _forget(self, name: str, but: str) -> None:
-        """Take a name out of every table but one, and out of the plain attributes."""
+        """Remove a name from every table but one, and from the plain attributes."""
         own = self.__dict__
         own.pop(name, None)
         for table in ("_parameters", "_buffers", "_modules"):
@@ -229,7 +229,7 @@ class Tree:
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules right below this one, with their names."""
+        """The immediate submodules, with their names."""
         visited: set[Any] = set()
         for name, module in self._modules.items():
             if module is not None and module not in visited:
@@ -237,7 +237,7 @@ class Tree:
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """The modules right below this one."""
+        """The immediate submodules."""
         for _, module in self.named_children():
             yield module
 
@@ -263,7 +263,7 @@ class Tree:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their dotted names; one that is shared comes once.
+        """The parameters with their dotted names; shared ones only once.
 
         >>> import wengert
         >>> [name for name, _ in wengert.nn.Linear(2, 1).named_parameters()]

@@ -1,4 +1,4 @@
-"""All layers, in modules that are named as PyTorch's."""
+"""All layers, in modules named as in PyTorch."""
 
 # ruff: noqa: F403 (each module's `__all__` says what it holds)
 

@@ -1,4 +1,4 @@
-"""What several layers need: tuples from numbers, and parameters without values."""
+"""Shared helpers of layers: tuples from numbers, and parameters without values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from wengert.nn.parameter import Parameter
 
 
 def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
-    """`value` n times, or its elements where it has several."""
+    """`value` repeated n times, or its elements if it is a sequence."""
     if isinstance(value, Iterable) and not isinstance(value, str):
         return tuple(value)
     return (value,) * n
 
 
 def empty_tensor(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """A tensor whose values an initialisation will set."""
+    """A tensor to be filled by initialisation."""
     check_cpu(device)
     if any(n < 0 for n in size):
         raise RuntimeError(
@@ -31,11 +31,11 @@ def empty_tensor(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
 
 
 def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
-    """A parameter whose values an initialisation will set."""
+    """A parameter to be filled by initialisation."""
     return Parameter(empty_tensor(*size, device=device, dtype=dtype))
 
 
 def full_tensor(value: float, *size: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """A tensor of one value."""
+    """A tensor filled with one value."""
     check_cpu(device)
     return wrap(np.full(size, value, (dtype or dtypes.defaults.dtype).np))

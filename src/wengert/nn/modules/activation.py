@@ -163,7 +163,7 @@ class Tanhshrink(Module):
 
 
 class Hardtanh(Module):
-    """``x`` between `min_val` and `max_val`, which it is cut off at.
+    """``x`` clamped to [`min_val`, `max_val`].
 
     >>> import wengert
     >>> wengert.nn.Hardtanh()(wengert.tensor([-2.0, 0.5]))
@@ -280,7 +280,7 @@ class LeakyReLU(Module):
 
 
 class _Alpha(Module):
-    """An activation with a scale of its negative side."""
+    """An activation with a scale for negative inputs."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -357,7 +357,7 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """``x`` moved towards 0 by `lambd`, and no further.
+    """``x`` moved towards 0 by `lambd`, stopping at 0.
 
     >>> import wengert
     >>> wengert.nn.Softshrink()(wengert.tensor([0.25, 1.0]))
@@ -369,7 +369,7 @@ class Softshrink(_Shrink):
 
 
 class GELU(Module):
-    """``x`` times the probability that a standard normal lies below it.
+    """``x`` times the standard normal CDF of ``x``.
 
     >>> import wengert
     >>> wengert.nn.GELU()(wengert.tensor([0.0, 1.0]))
@@ -407,7 +407,7 @@ class GLU(Module):
 
 
 class PReLU(Module):
-    """A leaky ReLU with a slope that is learnt, one for all channels or one for each.
+    """A leaky ReLU with a learnable slope, one for all channels or one per channel.
 
     >>> import wengert
     >>> wengert.nn.PReLU()(wengert.tensor([-1.0, 1.0])).detach()
@@ -424,7 +424,7 @@ class PReLU(Module):
         self.weight = Parameter(full_tensor(init, num_parameters, device=device, dtype=dtype))
 
     def reset_parameters(self) -> None:
-        """All slopes as at the beginning."""
+        """Reset all slopes to their initial value."""
         constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The softmax over many classes of which few are frequent."""
+"""Adaptive softmax for many classes of which few are frequent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wengert.ops.joining import cat
 
 
 class _ASMoutput(NamedTuple):
-    """What `AdaptiveLogSoftmaxWithLoss` returns."""
+    """The result of `AdaptiveLogSoftmaxWithLoss`."""
 
     output: Tensor
     loss: Tensor
@@ -23,9 +23,9 @@ class _ASMoutput(NamedTuple):
 class AdaptiveLogSoftmaxWithLoss(Module):
     """Log-probabilities of targets among many classes, sorted by frequency, and their loss.
 
-    The first ``cutoffs[0]`` classes stand in the head; each of the clusters between cutoffs
-    has one entry there, and a projection of its own, ``div_value`` times narrower than the one
-    before, which is computed for those samples alone whose target is in it.
+    The first ``cutoffs[0]`` classes are in the head; each cluster between cutoffs has one entry
+    there and its own projection, ``div_value`` times narrower than the previous one, which is
+    computed only for samples with a target in that cluster.
 
     >>> import wengert
     >>> layer = wengert.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[4, 10])
@@ -77,7 +77,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return list(zip(self.cutoffs, self.cutoffs[1:], strict=False))
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reinitialise all weights."""
         self.head.reset_parameters()
         for first, second in self.tail:
             first.reset_parameters()
@@ -139,7 +139,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return self._of_all_classes(input, self.head(input))
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable class of each sample; tails are computed where they may have it."""
+        """The most probable class of each sample; tails are computed only where needed."""
         head = self.head(input)
         output = head.argmax(1)
         rows = (output >= self.shortlist_size).nonzero().squeeze(1)

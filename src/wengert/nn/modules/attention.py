@@ -1,4 +1,4 @@
-"""Attention with several heads."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wengert.nn.parameter import Parameter
 
 
 class MultiheadAttention(Module):
-    """Attention of queries to keys in several heads, between two linear maps.
+    """Multi-head attention, between input and output projections.
 
     Inputs are (length, batch, features), (batch, length, features) with `batch_first`, or
     (length, features). In boolean masks True hides.
@@ -124,7 +124,7 @@ class MultiheadAttention(Module):
 def _swap_batch_and_time(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The inputs with their first two dimensions swapped; those that are the same stay so."""
+    """The inputs with their first two dimensions swapped; identical inputs stay identical."""
     q = query.transpose(1, 0)
     k = q if key is query else key.transpose(1, 0)
     return q, k, k if value is key else value.transpose(1, 0)

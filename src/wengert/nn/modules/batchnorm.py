@@ -51,7 +51,7 @@ class _NormBase(_Affine):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Running mean 0, running variance 1, no batch seen."""
+        """Reset the running mean to 0, the running variance to 1 and the batch count to 0."""
         if self.track_running_stats:
             assert self.running_mean is not None
             assert self.running_var is not None
@@ -61,7 +61,7 @@ class _NormBase(_Affine):
             init.zeros_(self.num_batches_tracked)
 
     def reset_parameters(self) -> None:
-        """Scale 1, shift 0, and the running statistics as at the beginning."""
+        """Reset scale to 1, shift to 0, and the running statistics."""
         self.reset_running_stats()
         super().reset_parameters()
 
@@ -117,7 +117,7 @@ class _BatchNorm(_NormBase):
 
 
 def _count_batch(batches: Tensor) -> Any:
-    """Count one more batch; the number, a tensor where models in a batch count for themselves."""
+    """Count a batch; return the count, a tensor if models in a batch count separately."""
     if isinstance(batches, Tracer):
         return batches.add_(1)
     batches._array += 1
@@ -164,10 +164,10 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over the batches of all processes: there is one here.
+    """Batch normalisation over the batches of all processes, of which there is one.
 
     Args:
-        process_group: kept.
+        process_group: stored, without effect.
 
     >>> import wengert
     >>> wengert.nn.SyncBatchNorm(4)(wengert.zeros(2, 4, 3)).shape
@@ -198,7 +198,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with a SyncBatchNorm, of the same tensors, for each batch normalisation.
+        """Return the module with each batch norm replaced by a SyncBatchNorm with the same tensors.
 
         >>> import wengert
         >>> net = wengert.nn.Sequential(wengert.nn.BatchNorm1d(2))

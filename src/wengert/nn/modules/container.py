@@ -16,7 +16,7 @@ Self = TypeVar("Self", bound="_Row")
 
 
 class _Row(Module):
-    """Modules in a row, under the names "0", "1", ..., unless given others."""
+    """A sequence of modules, named "0", "1", ... unless other names are given."""
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -45,7 +45,7 @@ class _Row(Module):
         self._modules.update((str(i), module) for i, module in enumerate(left))
 
     def pop(self, key: int | slice) -> Any:
-        """Take a module out and return it."""
+        """Remove a module and return it."""
         module = self[key]  # type: ignore[index]
         del self[key]
         return module
@@ -62,7 +62,7 @@ class _Row(Module):
 
 
 class Sequential(_Row):
-    """Modules called one after the other, each on what the one before returned.
+    """Modules called one after another, each on the output of the previous one.
 
     >>> import wengert
     >>> from wengert import nn
@@ -97,7 +97,7 @@ class Sequential(_Row):
         return self._modules[self._key(idx)]
 
     def insert(self, index: int, module: Module) -> Sequential:
-        """Put a module before position `index`; returns the container."""
+        """Insert a module before position `index`; return the container."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}, got {typename(module)}")
         if not -len(self) <= index <= len(self):
@@ -143,7 +143,7 @@ def _check_sequential(other: Any) -> None:
 
 
 class ModuleList(_Row):
-    """A list of modules whose parameters are the owner's.
+    """A list of modules, registered as submodules.
 
     >>> import wengert
     >>> from wengert import nn
@@ -167,7 +167,7 @@ class ModuleList(_Row):
         return self._modules[self._key(idx)]
 
     def insert(self, index: int, module: Module) -> None:
-        """Put a module before position `index`."""
+        """Insert a module before position `index`."""
         self._insert(range(len(self) + 1)[slice(index, None)].start, module)
 
     def extend(self, modules: Iterable[Module]) -> ModuleList:
@@ -187,7 +187,7 @@ class ModuleList(_Row):
         return ModuleList(chain(self, other))
 
     def __repr__(self) -> str:
-        """Equal neighbours are written once."""
+        """Consecutive equal modules are shown once."""
         runs: list[list[Any]] = []  # first, last, text
         for i, module in enumerate(self):
             text = repr(module)
@@ -206,7 +206,7 @@ class ModuleList(_Row):
 
 
 class ModuleDict(Module):
-    """A dictionary of modules whose parameters are the owner's; it keeps its order.
+    """An ordered dictionary of modules, registered as submodules.
 
     >>> import wengert
     >>> from wengert import nn
@@ -238,11 +238,11 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Take all modules out."""
+        """Remove all modules."""
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
-        """Take a module out and return it."""
+        """Remove a module and return it."""
         return self._modules.pop(key)
 
     def keys(self) -> Iterable[str]:
@@ -264,7 +264,7 @@ class ModuleDict(Module):
 
 
 def _pairs_of(items: Any, container: str) -> Iterable[tuple[Any, Any]]:
-    """The pairs that `update` was given, each of them checked."""
+    """The pairs passed to `update`, checked."""
     if not isinstance(items, Iterable):
         raise TypeError(
             f"{container}.update should be called with an iterable of key/value pairs, but got"

@@ -17,7 +17,7 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What all convolutions share: their parameters and how these begin."""
+    """Base class of all convolutions: parameters and their initialisation."""
 
     dimensions: int
     transposed = False
@@ -64,7 +64,7 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def _padding_of_input(self) -> list[int]:
-        """What F.pad is given where the padding is not zeros: last dimension first."""
+        """The argument of F.pad for non-zero padding modes: last dimension first."""
         if self.padding == "valid":
             sides = [(0, 0)] * self.dimensions
         elif self.padding == "same":
@@ -134,7 +134,7 @@ def _check_padding(padding: Any, stride: tuple[int, ...], mode: str) -> None:
 
 
 class _Conv(_ConvNd):
-    """A convolution; its subclasses say in how many dimensions."""
+    """A convolution; subclasses set the number of dimensions."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class Conv3d(_Conv):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """A transposed convolution; its subclasses say in how many dimensions."""
+    """A transposed convolution; subclasses set the number of dimensions."""
 
     transposed = True
 
@@ -257,7 +257,7 @@ class _ConvTransposeNd(_ConvNd):
     def _output_padding_for(
         self, shape: tuple[int, ...], output_size: list[int]
     ) -> tuple[int, ...]:
-        """The output padding that makes the output as large as asked for."""
+        """The output padding that gives the requested output size."""
         n = self.dimensions
         without_space = len(shape) - n
         if len(output_size) == without_space + n:

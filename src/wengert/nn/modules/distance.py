@@ -1,4 +1,4 @@
-"""How far or how alike pairs of vectors are."""
+"""Distances and similarities of pairs of vectors."""
 
 from __future__ import annotations
 

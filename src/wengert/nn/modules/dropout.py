@@ -8,7 +8,7 @@ from wengert.nn.module import Module
 
 
 class _DropoutNd(Module):
-    """A dropout; its subclasses say what is dropped together."""
+    """A dropout; subclasses define what is dropped together."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance where SELU follows.
+    """Dropout that preserves mean and variance, for use with SELU.
 
     >>> import wengert
     >>> wengert.nn.AlphaDropout(0.2)(wengert.ones(2, 3)).shape

@@ -1,4 +1,4 @@
-"""Dimensions taken together, and one taken apart."""
+"""Flattening dimensions into one, and the inverse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wengert.nn.module import Module
 
 
 class Flatten(Module):
-    """All dimensions from `start_dim` to `end_dim` as one.
+    """Flattens the dimensions from `start_dim` to `end_dim` into one.
 
     >>> import wengert
     >>> wengert.nn.Flatten()(wengert.zeros(32, 1, 5, 5)).shape
@@ -28,7 +28,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One dimension as several.
+    """Splits one dimension into several.
 
     >>> import wengert
     >>> wengert.nn.Unflatten(1, (2, 5))(wengert.zeros(3, 10)).shape

@@ -35,7 +35,7 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """Columns (N, C·kernel, L) summed into the image (N, C, H, W) that they are blocks of.
+    """Columns (N, C·kernel, L) summed into the image (N, C, H, W) whose blocks they are.
 
     >>> import wengert
     >>> wengert.nn.Fold((4, 4), 2)(wengert.zeros(1, 12, 9)).shape

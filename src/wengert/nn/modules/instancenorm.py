@@ -1,4 +1,4 @@
-"""Normalisation of each sample and channel by itself."""
+"""Normalisation of each sample and channel separately."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wengert.nn.modules.batchnorm import _NormBase
 
 
 class _InstanceNorm(_NormBase):
-    """Instance normalisation; its subclasses say how many dimensions a sample has."""
+    """Instance normalisation; subclasses set the number of dimensions of a sample."""
 
     sample_dims: int  # of one sample, its channels included
 

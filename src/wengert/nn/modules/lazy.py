@@ -1,4 +1,4 @@
-"""Layers that learn the size of their input from the first one that they see."""
+"""Layers that infer the size of their input from the first call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wengert.nn.parameter import UninitializedBuffer, UninitializedParameter, is
 
 
 class LazyModuleMixin:
-    """Mixed into a module, whose parameters may then wait for the first input.
+    """Mixin for modules whose parameters are initialized by the first input.
 
     A subclass makes its parameters `UninitializedParameter`s and defines
     `initialize_parameters(*args, **kwargs)`, which gets the arguments of the first call and
@@ -45,20 +45,20 @@ class LazyModuleMixin:
         self._initialize_hook = self.register_forward_pre_hook(_infer, with_kwargs=True)
 
     def _lazy_load_hook(self: Any, state_dict: Any, prefix: str, *arguments: Any) -> None:
-        """Take the shapes of what is loaded."""
+        """Take shapes from the loaded tensors."""
         for name, value in {**self._parameters, **self._buffers}.items():
             source = state_dict.get(prefix + name)
             if is_lazy(value) and source is not None and not is_lazy(source):
                 value.materialize(source.shape)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Give every parameter its shape and first values, by the arguments of the first call."""
+        """Give every parameter a shape and initial values, from the arguments of the first call."""
         raise NotImplementedError(
             f"initialize_parameters is not implemented for {type(self).__name__}"
         )
 
     def has_uninitialized_params(self: Any) -> bool:
-        """Whether a parameter or buffer of this module itself still waits."""
+        """Whether this module itself has an uninitialized parameter or buffer."""
         return any(map(is_lazy, (*self._parameters.values(), *self._buffers.values())))
 
     def _infer_parameters(self: Any, module: Any, args: Any, kwargs: Any = None) -> None:
@@ -110,7 +110,7 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """As Linear, as soon as there are values."""
+        """As Linear, once it is initialized."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
@@ -131,7 +131,7 @@ def _materialize(value: Any, shape: tuple[int, ...]) -> None:
 
 
 class _LazyConv(LazyModuleMixin):
-    """What lazy convolutions share."""
+    """Base class of lazy convolutions."""
 
     # Of the convolution that this is mixed into.
     dimensions: int
@@ -145,7 +145,7 @@ class _LazyConv(LazyModuleMixin):
             layer.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self: Any) -> None:
-        """As the convolution, as soon as there are values."""
+        """As the convolution, once it is initialized."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()  # type: ignore[misc]
 
@@ -287,7 +287,7 @@ class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
 
 
 class _LazyNorm(LazyModuleMixin):
-    """What lazy batch and instance norms share."""
+    """Base class of lazy batch and instance norms."""
 
     def __init__(
         self: Any,
@@ -314,7 +314,7 @@ class _LazyNorm(LazyModuleMixin):
             layer.num_batches_tracked = wrap(np.zeros((), np.int64))
 
     def reset_parameters(self: Any) -> None:
-        """As the norm, as soon as there are values."""
+        """As the norm, once it is initialized."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()  # type: ignore[misc]
 

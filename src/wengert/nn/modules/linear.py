@@ -14,7 +14,7 @@ from wengert.nn.parameter import Parameter
 
 
 class Identity(Module):
-    """Returns its input; takes any arguments, so that it can stand for another layer.
+    """Returns its input; accepts any arguments, so that it can replace another layer.
 
     >>> import wengert
     >>> wengert.nn.Identity(54, unused=True)(wengert.ones(2))
@@ -77,7 +77,7 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """The `Linear` that ends `MultiheadAttention`; the name is PyTorch's.
+    """The output `Linear` of `MultiheadAttention`, under PyTorch's name.
 
     >>> import wengert
     >>> wengert.nn.MultiheadAttention(2, 1).out_proj

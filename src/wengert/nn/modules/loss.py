@@ -174,7 +174,7 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Half the squared difference over `beta` where that is small, else linear.
+    """Half the squared difference over `beta` where it is small, linear elsewhere.
 
     >>> import wengert
     >>> wengert.nn.SmoothL1Loss()(wengert.tensor([3.0]), wengert.zeros(1))
@@ -382,7 +382,7 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """The margins by which other classes come too close to the right one.
+    """The margins by which other classes come too close to the target.
 
     >>> import wengert
     >>> x = wengert.tensor([[0.5, 0.25]])
@@ -421,7 +421,7 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """The margins by which classes that are not targets come too close to those that are.
+    """The margins by which non-target classes come too close to targets.
 
     >>> import wengert
     >>> x = wengert.tensor([[0.5, 0.25]])
@@ -448,7 +448,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """How much nearer than `margin` a negative is to the anchor than the positive.
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
 
     >>> import wengert
     >>> x = wengert.zeros(1, 2)
@@ -491,7 +491,7 @@ def _check_margin(module: Module, margin: float) -> None:
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """The triplet margin loss for a distance of one's own.
+    """The triplet margin loss with a custom distance function.
 
     >>> import wengert
     >>> x = wengert.zeros(1, 2)

@@ -1,4 +1,4 @@
-"""PyTorch's place for Module, and hooks for all modules."""
+"""PyTorch's location of Module, and hooks for all modules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def register_module_forward_hook(
     Args:
         hook: with `with_kwargs`, it is called as `hook(module, args, kwargs, output)`.
         with_kwargs: pass the keyword arguments as well.
-        always_call: also run where forward raised (`output` is then None).
+        always_call: also run if forward raised (`output` is then None).
 
     >>> import wengert
     >>> from wengert.nn.modules.module import register_module_forward_hook
@@ -70,7 +70,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, buffer)` when any module gets a buffer; it may give another.
+    """Call `hook(module, name, buffer)` when any module gets a buffer; it may replace it.
 
     >>> import wengert
     >>> from wengert.nn.modules.module import register_module_buffer_registration_hook
@@ -84,7 +84,7 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, submodule)` when any module gets another; it may give another.
+    """Call `hook(module, name, submodule)` when any module gets a submodule; it may replace it.
 
     >>> import wengert
     >>> from wengert.nn.modules.module import register_module_module_registration_hook
@@ -96,7 +96,7 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, param)` when any module gets a parameter; it may give another.
+    """Call `hook(module, name, param)` when any module gets a parameter; it may replace it.
 
     >>> import wengert
     >>> from wengert.nn.modules.module import register_module_parameter_registration_hook

@@ -15,7 +15,7 @@ from wengert.nn.parameter import Parameter
 
 
 class _Affine(Module):
-    """A normalisation with a learnt scale (`weight`) and shift (`bias`), or without."""
+    """A normalisation with an optional learnable scale (`weight`) and shift (`bias`)."""
 
     weight: Parameter | None
     bias: Parameter | None
@@ -180,7 +180,7 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(Module):
     """An older local response norm of (N, C, H, W), over ``2 * ((size + 1) // 2) - 1`` channels.
 
-    As in PyTorch the first channel, once its window has passed, is never taken out of the sum.
+    As in PyTorch, the first channel is never dropped from the running sum.
 
     >>> import wengert
     >>> wengert.nn.CrossMapLRN2d(2)(wengert.ones(2, 5, 4, 4)).shape

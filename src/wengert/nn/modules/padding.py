@@ -1,4 +1,4 @@
-"""Padding at the borders: by a constant, zeros, reflection, replication, and in a circle."""
+"""Padding at the borders: constant, zero, reflection, replication, circular."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wengert.nn.modules._common import tuple_of
 
 
 class _Pad(Module):
-    """A padding; its subclasses say of how many dimensions and with what."""
+    """A padding; subclasses set the number of dimensions and the mode."""
 
     dimensions: int
     mode: str
@@ -25,7 +25,7 @@ class _Pad(Module):
         return F.pad(input, self.padding, self.mode)
 
     def _check_input_dim(self, input: Tensor) -> None:
-        """Nothing to check, unless a subclass says so."""
+        """Check nothing; subclasses may override it."""
 
     def extra_repr(self) -> str:
         return f"{self.padding}"
@@ -137,7 +137,7 @@ class ZeroPad3d(_ZeroPad):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Pads (*, L) with their reflection, borders not repeated.
+    """Pads (*, L) by reflection, without repeating the border.
 
     >>> import wengert
     >>> wengert.nn.ReflectionPad1d(1)(wengert.zeros(1, 2, 4)).shape
@@ -148,7 +148,7 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Pads (*, H, W) with their reflection, borders not repeated.
+    """Pads (*, H, W) by reflection, without repeating the border.
 
     >>> import wengert
     >>> wengert.nn.ReflectionPad2d(1)(wengert.zeros(1, 2, 4, 4)).shape
@@ -159,7 +159,7 @@ class ReflectionPad2d(_ReflectionPadNd):
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pads (*, D, H, W) with their reflection, borders not repeated.
+    """Pads (*, D, H, W) by reflection, without repeating the border.
 
     >>> import wengert
     >>> wengert.nn.ReflectionPad3d(1)(wengert.zeros(1, 2, 4, 4, 4)).shape
@@ -203,7 +203,7 @@ class ReplicationPad3d(_ReplicationPadNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pads (*, L) with the values at the other end.
+    """Pads (*, L) by wrapping around.
 
     >>> import wengert
     >>> wengert.nn.CircularPad1d(1)(wengert.zeros(1, 2, 4)).shape
@@ -214,7 +214,7 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pads (*, H, W) with the values at the other end.
+    """Pads (*, H, W) by wrapping around.
 
     >>> import wengert
     >>> wengert.nn.CircularPad2d(1)(wengert.zeros(1, 2, 4, 4)).shape
@@ -225,7 +225,7 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pads (*, D, H, W) with the values at the other end.
+    """Pads (*, D, H, W) by wrapping around.
 
     >>> import wengert
     >>> wengert.nn.CircularPad3d(1)(wengert.zeros(1, 2, 4, 4, 4)).shape

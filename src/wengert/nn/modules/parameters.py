@@ -31,7 +31,7 @@ def _describe(value: Any, kind: str) -> str:
 
 
 class ParameterList(Module):
-    """A list whose tensors are parameters; other values may be in it as well.
+    """A list whose tensors are parameters; it may hold other values as well.
 
     >>> import wengert
     >>> from wengert import nn
@@ -99,7 +99,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary whose tensors are parameters; other values may be in it as well.
+    """A dictionary whose tensors are parameters; it may hold other values as well.
 
     >>> import wengert
     >>> from wengert import nn
@@ -147,7 +147,7 @@ class ParameterDict(Module):
         return key in self._keys
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value under a key, which is set to `default` first if there is none."""
+        """Return the value under a key, set to `default` first if missing."""
         if key not in self:
             self[key] = default
         return self[key]
@@ -157,19 +157,19 @@ class ParameterDict(Module):
         return getattr(self, key) if key in self._keys else default
 
     def pop(self, key: str) -> Any:
-        """Take a value out and return it."""
+        """Remove a value and return it."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Take the last pair out and return it."""
+        """Remove the last pair and return it."""
         key, _ = self._keys.popitem()
         self._keys[key] = None
         return key, self.pop(key)
 
     def clear(self) -> None:
-        """Take all values out."""
+        """Remove all values."""
         for key in list(self._keys):
             del self[key]
 

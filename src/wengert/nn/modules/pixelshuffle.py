@@ -1,4 +1,4 @@
-"""Channels rearranged into space, back, and among themselves."""
+"""Rearranging channels into space, back, and among groups."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Channels dealt out to groups: the first of each group, then the second of each, ...
+    """Channels interleaved across groups: the first of each group, then the second of each, ...
 
     >>> import wengert
     >>> wengert.nn.ChannelShuffle(2)(wengert.zeros(1, 4, 2, 2)).shape

@@ -12,7 +12,7 @@ from wengert.nn.modules._common import tuple_of
 
 
 class _MaxPoolNd(Module):
-    """A maximum over windows; its subclasses say of how many dimensions."""
+    """Max pooling; subclasses set the number of dimensions."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class AvgPool3d(_AvgPoolNd):
 
 
 class _AdaptiveAvgPoolNd(Module):
-    """A mean over windows whose number the output size sets."""
+    """Adaptive average pooling: the output size determines the windows."""
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -184,7 +184,7 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class _AdaptiveMaxPoolNd(Module):
-    """A maximum over windows whose number the output size sets."""
+    """Adaptive max pooling: the output size determines the windows."""
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The mean over as many windows of (N, C, L) as the output size asks for.
+    """The mean over windows of (N, C, L) that give the requested output size.
 
     >>> import wengert
     >>> wengert.nn.AdaptiveAvgPool1d(3)(wengert.zeros(2, 4, 8)).shape
@@ -207,7 +207,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The mean over as many windows of (N, C, H, W) as the output size asks for.
+    """The mean over windows of (N, C, H, W) that give the requested output size.
 
     >>> import wengert
     >>> wengert.nn.AdaptiveAvgPool2d(3)(wengert.zeros(2, 4, 8, 8)).shape
@@ -219,7 +219,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The mean over as many windows of (N, C, D, H, W) as the output size asks for.
+    """The mean over windows of (N, C, D, H, W) that give the requested output size.
 
     >>> import wengert
     >>> wengert.nn.AdaptiveAvgPool3d(3)(wengert.zeros(2, 4, 8, 8, 8)).shape
@@ -231,7 +231,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The maximum over as many windows of (N, C, L) as the output size asks for.
+    """The maximum over windows of (N, C, L) that give the requested output size.
 
     >>> import wengert
     >>> wengert.nn.AdaptiveMaxPool1d(3)(wengert.zeros(2, 4, 8)).shape
@@ -243,7 +243,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The maximum over as many windows of (N, C, H, W) as the output size asks for.
+    """The maximum over windows of (N, C, H, W) that give the requested output size.
 
     >>> import wengert
     >>> wengert.nn.AdaptiveMaxPool2d(3)(wengert.zeros(2, 4, 8, 8)).shape
@@ -255,7 +255,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The maximum over as many windows of (N, C, D, H, W) as the output size asks for.
+    """The maximum over windows of (N, C, D, H, W) that give the requested output size.
 
     >>> import wengert
     >>> wengert.nn.AdaptiveMaxPool3d(3)(wengert.zeros(2, 4, 8, 8, 8)).shape
@@ -267,7 +267,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 
 class _MaxUnpoolNd(Module):
-    """The inverse of a max pooling where its indices say; its subclasses say the dimensions."""
+    """The partial inverse of max pooling; subclasses set the number of dimensions."""
 
     _rank: int
 
@@ -332,7 +332,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 
 class _LPPoolNd(Module):
-    """A power mean over windows; its subclasses say of how many dimensions."""
+    """Power-average pooling; subclasses set the number of dimensions."""
 
     def __init__(
         self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
@@ -388,7 +388,7 @@ class LPPool3d(_LPPoolNd):
 
 
 class _FractionalMaxPool(Module):
-    """A maximum over windows that begin at random; its subclasses say of how many dimensions."""
+    """Max pooling over windows at random positions; subclasses set the number of dimensions."""
 
     _rank: int
 
@@ -427,7 +427,7 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """Maxima over windows of (N, C, H, W) that begin at random and cover the input.
+    """Maxima over windows of (N, C, H, W) at random positions that cover the input.
 
     >>> import wengert
     >>> wengert.nn.FractionalMaxPool2d(2, output_ratio=0.75)(wengert.zeros(2, 4, 8, 8)).shape
@@ -441,7 +441,7 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """Maxima over windows of (N, C, D, H, W) that begin at random and cover the input.
+    """Maxima over windows of (N, C, D, H, W) at random positions that cover the input.
 
     >>> import wengert
     >>> wengert.nn.FractionalMaxPool3d(2, output_size=2)(wengert.zeros(2, 4, 4, 4, 4)).shape

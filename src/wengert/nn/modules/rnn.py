@@ -21,7 +21,7 @@ from wengert.ops.recurrent import GATES, over_time, stacked
 
 
 class RNNBase(Module):
-    """What the recurrent layers share: parameters, checks, sequences padded or packed.
+    """Base class of recurrent layers: parameters, checks, padded and packed sequences.
 
     >>> import wengert
     >>> wengert.nn.RNNBase("GRU", 3, 5).weight_ih_l0.shape
@@ -93,7 +93,7 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Nothing: the weights need no particular place in memory."""
+        """Do nothing: the weights need no particular memory layout."""
 
     @property
     def all_weights(self) -> list[list[Tensor]]:
@@ -114,7 +114,7 @@ class RNNBase(Module):
         return ", ".join(options)
 
     def _run(self, input: Any, hx: Sequence[Tensor] | None) -> tuple[Any, list[Tensor]]:
-        """The states of the last layer, as `input` is packed or padded, and the final ones."""
+        """The states of the last layer, packed or padded like `input`, and the final states."""
         if isinstance(input, PackedSequence):
             return self._run_packed(input, hx)
         rank = input.ndim
@@ -327,7 +327,7 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What the cells share: the weights of input and state, one block of rows for each gate.
+    """Base class of the cells: the weights of input and state, one block of rows per gate.
 
     >>> import wengert
     >>> wengert.nn.RNNCellBase(3, 5, bias=True, num_chunks=4).weight_ih.shape

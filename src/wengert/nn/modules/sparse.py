@@ -13,7 +13,7 @@ from wengert.nn.parameter import Parameter
 
 
 class _Table(Module):
-    """The weight of an embedding, and the row that stands for padding."""
+    """The weight of an embedding, and the padding row."""
 
     weight: Parameter
     padding_idx: int | None
@@ -35,7 +35,7 @@ class _Table(Module):
             self.weight = Parameter(weight)
 
     def reset_parameters(self) -> None:
-        """Normal values; zeros in the row of padding."""
+        """Reset to normal values, with zeros in the padding row."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             self.weight._array[self.padding_idx] = 0
@@ -52,7 +52,7 @@ def _padding_row(padding_idx: int | None, rows: int) -> int | None:
 
 
 class Embedding(_Table):
-    """The rows of a weight that integer indices name: (*) to (*, embedding_dim).
+    """Looks up rows of a weight by integer index: (*) to (*, embedding_dim).
 
     The row of `padding_idx` begins as zeros and gets no gradient.
 
@@ -135,7 +135,7 @@ def _check_table(embeddings: Any) -> None:
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of bags of rows, without the rows themselves.
+    """Sums, means or maxima of bags of rows, without materialising the rows.
 
     >>> import wengert
     >>> bags = wengert.nn.EmbeddingBag(10, 3, mode="sum")

@@ -31,7 +31,7 @@ def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
 
 
 def _is_causal(mask: Tensor | None, is_causal: bool | None, size: int | None = None) -> bool:
-    """What the caller said; where nothing was said, whether the mask is the causal one."""
+    """The caller's value; if None, whether the mask is the causal one."""
     if is_causal is not None or mask is None:
         return bool(is_causal)
     values = memory_of(mask)
@@ -54,7 +54,7 @@ def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
 
 
 class _SelfAttention(Module):
-    """What the layers of encoders and decoders share: the attention of a sequence to itself."""
+    """The self-attention shared by encoder and decoder layers."""
 
     self_attn: MultiheadAttention
     dropout1: Dropout
@@ -68,7 +68,7 @@ class _SelfAttention(Module):
 
 
 class TransformerEncoderLayer(_SelfAttention):
-    """Attention of a sequence to itself, then a feed-forward net; both added to their input.
+    """Self-attention followed by a feed-forward net, each with a residual connection.
 
     >>> import wengert
     >>> layer = wengert.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)
@@ -125,9 +125,9 @@ class TransformerEncoderLayer(_SelfAttention):
 
 
 class TransformerDecoderLayer(_SelfAttention):
-    """Attention of a sequence to itself and to a memory, then a feed-forward net.
+    """Self-attention, attention to a memory, and a feed-forward net.
 
-    Each of the three is added to its input.
+    Each of the three has a residual connection.
 
     >>> import wengert
     >>> layer = wengert.nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
@@ -204,9 +204,9 @@ def _get_clones(layer: Module, count: int) -> ModuleList:
 
 
 class TransformerEncoder(Module):
-    """Copies of an encoder layer one after another, and perhaps a norm.
+    """A stack of copies of an encoder layer, and an optional norm.
 
-    `enable_nested_tensor` and `mask_check` are kept and change nothing.
+    `enable_nested_tensor` and `mask_check` are stored, without effect.
 
     >>> import wengert
     >>> layer = wengert.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)
@@ -246,7 +246,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a decoder layer one after another, and perhaps a norm.
+    """A stack of copies of a decoder layer, and an optional norm.
 
     >>> import wengert
     >>> layer = wengert.nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
@@ -290,7 +290,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of a source, and a decoder that reads what it makes of it.
+    """An encoder of a source, and a decoder that attends to its output.
 
     >>> import wengert
     >>> net = wengert.nn.Transformer(8, 2, 1, 1, dim_feedforward=16)

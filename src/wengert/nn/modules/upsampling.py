@@ -62,7 +62,7 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Resizes (N, C, H, W) bilinearly, corners on corners.
+    """Resizes (N, C, H, W) bilinearly, with aligned corners.
 
     >>> import wengert
     >>> wengert.nn.UpsamplingBilinear2d(scale_factor=2)(wengert.ones(1, 1, 2, 2)).shape

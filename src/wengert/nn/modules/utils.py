@@ -1,4 +1,4 @@
-"""PyTorch's place for the helpers of layers; programs define layers with them."""
+"""PyTorch's location of helpers for defining layers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _reverse_repeat_tuple(t: Sequence[Any], n: int) -> tuple[Any, ...]:
 
 
 def _list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:
-    """Sizes with those that are None taken from the end of `defaults`."""
+    """Sizes, with None replaced from the end of `defaults`."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):
@@ -38,7 +38,7 @@ def _list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take a prefix from the front of the keys that have it, in place: ``"module."``, say.
+    """Strip a prefix such as ``"module."`` from keys, in place.
 
     >>> import wengert
     >>> from wengert.nn.modules.utils import consume_prefix_in_state_dict_if_present

@@ -1,4 +1,4 @@
-"""Wrappers for several devices; with one CPU they hand their calls on."""
+"""Wrappers for several devices, which with one CPU just forward calls."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from wengert.nn.module import Module
 
 
 class DataParallel(Module):
-    """Calls the module that it wraps: there is one device to do so.
+    """Calls the wrapped module: there is only one device.
 
-    Its state has the keys of PyTorch's wrapper, which begin with ``module.``.
+    The keys of its state begin with ``module.``, as in PyTorch.
 
     Args:
         module: the module.
@@ -43,7 +43,7 @@ class DataParallel(Module):
 
 
 class DistributedDataParallel(Module):
-    """ValueError: there are no process groups.
+    """Raise ValueError: there are no process groups.
 
     >>> import wengert
     >>> try:
@@ -79,11 +79,11 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: Any = None,
 ) -> Any:
-    """Call a module: there is one device to do so.
+    """Call a module: there is only one device.
 
     Args:
         module: the module.
-        inputs: its arguments: a tuple, or one that is none.
+        inputs: its arguments: a tuple, or a single argument.
         device_ids: without effect.
         output_device: without effect.
         dim: the dimension of samples.

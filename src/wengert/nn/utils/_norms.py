@@ -1,4 +1,4 @@
-"""What the two forms of weight norm and of spectral norm share."""
+"""Helpers shared by both forms of weight norm and spectral norm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wengert.ops.matmul import mv, vdot
 
 
 def norm_except(weight: Tensor, dim: int) -> Tensor:
-    """The norm of each slice along a dimension, which is kept; for -1 that of the whole."""
+    """The norm of each slice along a dimension, which is kept; for -1 of the whole tensor."""
     if dim == -1:
         return weight.norm()
     dim %= weight.ndim
@@ -19,12 +19,12 @@ def norm_except(weight: Tensor, dim: int) -> Tensor:
 
 
 def weight_normed(magnitude: Tensor, direction: Tensor, dim: int) -> Any:
-    """`direction` with slices of length `magnitude`."""
+    """`direction` rescaled to slices of norm `magnitude`."""
     return direction * (magnitude / norm_except(direction, dim))
 
 
 def is_transposed(module: Any) -> bool:
-    """Whether dimension 1 of a weight, not 0, counts its outputs."""
+    """Whether a weight's output dimension is 1, not 0."""
     return bool(getattr(module, "transposed", False))
 
 

@@ -1,4 +1,4 @@
-"""Gradients kept within bounds."""
+"""Gradient clipping."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all tensors together, as if they were one vector.
+    """Return the norm of all tensors together, as if they were one vector.
 
     >>> import wengert
     >>> wengert.nn.utils.get_total_norm([wengert.tensor([3.0]), wengert.tensor([4.0])])
@@ -71,13 +71,13 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale gradients in place so that their total norm is at most `max_norm`; returns the norm.
+    """Scale gradients in place so that their total norm is at most `max_norm`; return the norm.
 
     Args:
         parameters: tensors whose `.grad` is scaled.
         max_norm: the bound.
         norm_type: the order of the norm; ``inf`` is the largest absolute value.
-        error_if_nonfinite: raise RuntimeError where the norm is infinite or nan.
+        error_if_nonfinite: raise RuntimeError if the norm is infinite or nan.
         foreach: accepted and without effect.
 
     >>> import wengert
@@ -100,7 +100,7 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Scale gradients in place as `clip_grad_norm_` does, for a total norm that is known.
+    """Scale gradients in place like `clip_grad_norm_`, given their total norm.
 
     >>> import wengert
     >>> w = wengert.ones(2, requires_grad=True)
@@ -119,7 +119,7 @@ def _scale(grads: list[Tensor], max_norm: float, total: Tensor) -> None:
 
 
 def _change(grads: list[Tensor], by: str, formula: Formula, numbers: dict[str, float]) -> None:
-    """Apply a formula to gradients in place; to one that several parameters have, each time."""
+    """Apply a formula to gradients in place; to a shared gradient once per parameter."""
     arrays = [g._array for g in grads]
     storage.before_writes(arrays)
     formula([arrays], [numbers] * len(arrays))
@@ -129,7 +129,7 @@ def _change(grads: list[Tensor], by: str, formula: Formula, numbers: dict[str, f
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Cut the elements of gradients off at ±`clip_value`, in place.
+    """Clamp the elements of gradients to ±`clip_value`, in place.
 
     >>> import wengert
     >>> w = wengert.ones(2, requires_grad=True)

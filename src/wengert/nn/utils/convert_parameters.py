@@ -10,7 +10,7 @@ from wengert.ops import joining
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All parameters, flattened, one after the other.
+    """Concatenate all parameters, flattened.
 
     >>> import wengert
     >>> layer = wengert.nn.Linear(2, 3)
@@ -22,7 +22,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Make the pieces of a vector the values of the parameters; they then share its memory.
+    """Set the parameters to the pieces of a vector; they then share its memory.
 
     >>> import wengert
     >>> layer = wengert.nn.Linear(2, 1, bias=False)

@@ -1,4 +1,4 @@
-"""Batch norms in evaluation mode, taken into the layer before them."""
+"""Fusing batch norms in evaluation mode into the preceding layer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fuse_conv_bn_weights(
     conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
     bn_w: Tensor | None, bn_b: Tensor | None, transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:  # fmt: skip
-    """Weight and bias of a convolution that does what it and the batch norm after it did.
+    """Return weight and bias of a convolution fused with the batch norm after it.
 
     >>> import wengert
     >>> conv, bn = wengert.nn.Conv2d(1, 2, 1), wengert.nn.BatchNorm2d(2)
@@ -58,7 +58,7 @@ def fuse_linear_bn_weights(
     linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
     bn_w: Tensor, bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:  # fmt: skip
-    """Weight and bias of a linear layer that does what it and the batch norm after it did.
+    """Return weight and bias of a linear layer fused with the batch norm after it.
 
     >>> import wengert
     >>> linear, bn = wengert.nn.Linear(3, 2), wengert.nn.BatchNorm1d(2)
@@ -79,7 +79,7 @@ def _statistics(bn: Any) -> tuple[Any, Any, Any, Any, Any]:
 
 
 def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
-    """A convolution that does what `conv` and the batch norm after it do; both in eval mode.
+    """Fuse `conv` with the batch norm after it; both must be in eval mode.
 
     >>> import wengert
     >>> conv, bn = wengert.nn.Conv2d(1, 2, 1).eval(), wengert.nn.BatchNorm2d(2).eval()
@@ -97,7 +97,7 @@ def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
 
 
 def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
-    """A linear layer that does what `linear` and the batch norm after it do; both in eval mode.
+    """Fuse `linear` with the batch norm after it; both must be in eval mode.
 
     >>> import wengert
     >>> linear, bn = wengert.nn.Linear(3, 2).eval(), wengert.nn.BatchNorm1d(2).eval()

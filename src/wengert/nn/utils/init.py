@@ -1,4 +1,4 @@
-"""Modules whose first values are never drawn."""
+"""Modules without initial values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wengert.nn.module import Module
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """A module whose values are whatever its memory holds; the generator does not move.
+    """Create a module with uninitialized values, without drawing random numbers.
 
     Args:
         module_cls: a class of modules that takes `device`.

@@ -1,4 +1,4 @@
-"""Memory orders of convolutions' weights."""
+"""Memory formats of convolution weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _convert(module: Any, memory_format: Any, ranks: tuple[int, ...]) -> Any:
 
 
 def convert_conv2d_weight_memory_format(module: M, memory_format: Any) -> M:
-    """Reorder the weights of 2-d convolutions in memory; nothing here computes faster for it.
+    """Reorder the weights of 2-d convolutions in memory, which does not speed anything up here.
 
     >>> import wengert
     >>> conv = wengert.nn.utils.convert_conv2d_weight_memory_format(
@@ -31,7 +31,7 @@ def convert_conv2d_weight_memory_format(module: M, memory_format: Any) -> M:
 
 
 def convert_conv3d_weight_memory_format(module: M, memory_format: Any) -> M:
-    """Reorder the weights of 3-d convolutions in memory; nothing here computes faster for it.
+    """Reorder the weights of 3-d convolutions in memory, which does not speed anything up here.
 
     >>> import wengert
     >>> conv = wengert.nn.utils.convert_conv3d_weight_memory_format(

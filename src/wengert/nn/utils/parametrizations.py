@@ -1,4 +1,4 @@
-"""Parametrizations that are often used."""
+"""Common parametrizations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _WeightNorm(Module):
 
 
 class _OldKeys:
-    """Reads the keys of the older form of weight norm; an object, so that copies copy it."""
+    """Reads the keys of the older form of weight norm; an object, so that it can be copied."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -48,12 +48,12 @@ class _OldKeys:
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Any:
-    """Train a weight as its direction and its length along `dim`.
+    """Train a weight as its direction and its norm along `dim`.
 
     Args:
         module: the module.
         name: its parameter.
-        dim: each index along it has a length of its own; None means one for all.
+        dim: each index along it has its own norm; None means one for all.
 
     >>> import wengert
     >>> layer = wengert.nn.utils.parametrizations.weight_norm(wengert.nn.Linear(2, 3))
@@ -107,11 +107,11 @@ class _SpectralNorm(Module):
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._iterate(matrix, self.n_power_iterations)
-        # The buffers are written to again before this graph may be walked.
+        # The buffers may be overwritten before this graph is walked.
         return weight / singular_value(matrix, self._u.clone(), self._v.clone())
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """The value itself: it is divided again."""
+        """Return the value itself, which is divided again."""
         return value
 
 
@@ -127,9 +127,9 @@ def spectral_norm(
     Args:
         module: the module.
         name: its parameter.
-        n_power_iterations: how many a use of the weight in training mode.
-        eps: the least norm that is divided by.
-        dim: the dimension that counts outputs; None finds it by the kind of the module.
+        n_power_iterations: iterations per use of the weight in training mode.
+        eps: the smallest norm to divide by.
+        dim: the output dimension; None infers it from the kind of module.
 
     >>> import wengert
     >>> layer = wengert.nn.utils.parametrizations.spectral_norm(wengert.nn.Linear(2, 3))

@@ -1,7 +1,7 @@
 """Parameters that are functions of others: constraints such as symmetry or orthogonality.
 
-A parametrized module is of a class of its own, on which the parametrized names are properties;
-what the optimizer trains stands in `module.parametrizations[name]`.
+A parametrized module gets its own class, on which the parametrized names are properties;
+the trained tensors are in `module.parametrizations[name]`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _cache = _Cache()
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Inside of it every parametrized tensor is computed once, at its first use.
+    """A context in which every parametrized tensor is computed once, on first use.
 
     >>> import wengert
     >>> from wengert.nn.utils import parametrize
@@ -50,7 +50,7 @@ def cached() -> Iterator[None]:
 
 
 def _set(target: Tensor, value: Tensor) -> None:
-    """Make `value` the data of `target`, which stays the object that optimizers hold."""
+    """Make `value` the data of `target`, which keeps its identity for optimizers."""
     if target is not value:
         target.data = value.detach()
 
@@ -63,7 +63,7 @@ def _register_tensor(module: Module, name: str, tensor: Tensor) -> None:
 
 
 def _right_inverse(modules: Any, value: Any, strict: bool) -> Any:
-    """`value` taken back through the parametrizations, the last one first."""
+    """Apply the right inverses of the parametrizations to `value`, the last one first."""
     for module in reversed(list(modules)):
         if hasattr(module, "right_inverse"):
             try:
@@ -79,7 +79,7 @@ def _right_inverse(modules: Any, value: Any, strict: bool) -> Any:
 
 
 def _check(value: Any, like: Tensor, what: str, shape: bool = True) -> None:
-    """That a parametrization keeps the kind of tensor; `what` begins the message."""
+    """Check that a parametrization preserves dtype and shape; `what` begins the message."""
     if not isinstance(value, Tensor):
         who = what.replace("Registering a", "A")
         raise ValueError(f"{who} must return a tensor. Got {type(value).__name__}.")
@@ -96,14 +96,14 @@ def _check(value: Any, like: Tensor, what: str, shape: bool = True) -> None:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, with the tensors that they start from.
+    """The parametrizations of one tensor, and the tensors they start from.
 
-    These are `original`, or `original0`, `original1`, ... where the first parametrization takes
+    These are `original`, or `original0`, `original1`, ... if the first parametrization takes
     several. Calling the list gives the parametrized tensor.
 
     Args:
-        modules: the parametrizations, the first to be applied first.
-        original: the tensor that is to be parametrized.
+        modules: the parametrizations, in the order they are applied.
+        original: the tensor to parametrize.
         unsafe: whether dtype and shape may change.
 
     >>> import wengert
@@ -182,7 +182,7 @@ def _no_inverse(value: Any) -> ValueError:
 
 
 class _Parametrized:
-    """What the classes of parametrized modules have beside properties."""
+    """Base class of the classes of parametrized modules."""
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         replica: Any = object.__new__(type_before_parametrizations(self))
@@ -200,7 +200,7 @@ class _Parametrized:
 
 
 def _inject_class(module: Any) -> None:
-    """Make the module one of a class of its own, which properties can be put on."""
+    """Give the module its own class, to which properties can be added."""
     cls = type(module)
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), {
         "__deepcopy__": _Parametrized.__deepcopy__, "__getstate__": _Parametrized.__getstate__,
@@ -226,10 +226,10 @@ def _inject_property(module: Any, name: str) -> None:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Make a parameter or buffer of a module a function of what was there before.
+    """Make a parameter or buffer of a module a function of its former value.
 
-    `parametrization(original)` is the tensor from there on. With a method `right_inverse` it can
-    be assigned to as well, and begins with the value that it had.
+    The tensor becomes `parametrization(original)`. With a method `right_inverse` it can also be
+    assigned to, and keeps its initial value.
 
     Args:
         module: the module.
@@ -273,7 +273,7 @@ def register_parametrization(
 
 
 def _check_next(parametrization: Any, now: Tensor) -> None:
-    """That one more parametrization fits behind those that are there."""
+    """Check that another parametrization fits after the existing ones."""
     value = parametrization(now)
     _check(value, now, "Registering a parametrization")
     if hasattr(parametrization, "right_inverse"):
@@ -285,7 +285,7 @@ def _check_next(parametrization: Any, now: Tensor) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has parametrizations, or one on that tensor.
+    """Whether a module has parametrizations, or one for that tensor.
 
     >>> import wengert
     >>> wengert.nn.utils.parametrize.is_parametrized(wengert.nn.Linear(2, 2))
@@ -307,7 +307,7 @@ def remove_parametrizations(
     Args:
         module: the module.
         tensor_name: the name of the tensor.
-        leave_parametrized: keep the value that it has now, not that of the original.
+        leave_parametrized: keep its current value, not the original's.
 
     >>> import wengert
     >>> from wengert.nn.utils import parametrizations, parametrize
@@ -342,7 +342,7 @@ def remove_parametrizations(
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that a module had before it was parametrized.
+    """Return the class of a module before it was parametrized.
 
     >>> import wengert
     >>> wengert.nn.utils.parametrize.type_before_parametrizations(wengert.nn.ReLU()).__name__
@@ -354,7 +354,7 @@ def type_before_parametrizations(module: Module) -> type:
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Give a module the parametrizations of another, and the tensors that they start from.
+    """Give a module the parametrizations of another, and the tensors they start from.
 
     Args:
         from_module: the parametrized module.

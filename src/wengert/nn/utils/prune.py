@@ -1,7 +1,7 @@
-"""Parameters of which part is held at zero by a mask.
+"""Pruning: parameters with elements held at zero by a mask.
 
 A pruned `name` is computed before each forward: the parameter `name_orig` times the buffer
-`name_mask`. Methods say which elements the mask leaves out.
+`name_mask`. Methods choose the elements to mask.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ M = Any  # a module, of whatever class
 
 
 class BasePruningMethod(ABC):
-    """A way to choose what is pruned; subclasses define `compute_mask`.
+    """A method of choosing what to prune; subclasses define `compute_mask`.
 
     `PRUNING_TYPE` is ``"unstructured"`` (single elements), ``"structured"`` (whole slices) or
-    ``"global"``; by it a further method finds what is left to choose from.
+    ``"global"``; further methods use it to determine what is left to choose from.
 
     >>> import wengert
     >>> from wengert.nn.utils import prune
@@ -52,7 +52,7 @@ class BasePruningMethod(ABC):
         """`default_mask` with zeros where `t` is to be pruned."""
 
     def apply_mask(self, module: Any) -> Any:
-        """The parameter as it is now, masked."""
+        """The current parameter, masked."""
         name = self._tensor_name
         mask = getattr(module, f"{name}_mask")
         original = getattr(module, f"{name}_orig")
@@ -62,13 +62,13 @@ class BasePruningMethod(ABC):
     def apply(
         cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
     ) -> BasePruningMethod:
-        """Prune a parameter, further where it is pruned already.
+        """Prune a parameter, or prune it further.
 
         Args:
             module: the module.
             name: its parameter.
             args: of the method's class.
-            importance_scores: what to choose by, in the parameter's place.
+            importance_scores: values to choose by instead of the parameter's.
             kwargs: of the method's class.
         """
         before = _methods(module, name)
@@ -136,7 +136,7 @@ def _check_scores(scores: Any, like: Tensor) -> None:
 
 
 class PruningContainer(BasePruningMethod):
-    """Methods that prune one tensor in turn, each what the others left.
+    """A sequence of methods that prune one tensor, each what the previous ones left.
 
     >>> import wengert
     >>> from wengert.nn.utils import prune
@@ -179,7 +179,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
-        """The mask, pruned further by the method that was added last."""
+        """The mask, pruned further by the last method added."""
         method = self._pruning_methods[-1]
         mask: Any = default_mask
         kind = method.PRUNING_TYPE
@@ -200,7 +200,7 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, and puts mask and parameter in place.
+    """Prunes nothing, but sets up mask and parameter.
 
     >>> import wengert
     >>> from wengert.nn.utils import prune
@@ -212,12 +212,12 @@ class Identity(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask that there is."""
+        """The existing mask."""
         return default_mask
 
 
 class _ByAmount(BasePruningMethod):
-    """Methods that prune so many, or that fraction, of what there is."""
+    """Base class of methods that prune a number or a fraction of elements."""
 
     def __init__(self, amount: Any) -> None:
         _check_amount(amount)
@@ -247,7 +247,7 @@ def _check_amount(amount: Any) -> None:
 
 
 class RandomUnstructured(_ByAmount):
-    """Prunes elements drawn by chance.
+    """Prunes random elements.
 
     >>> import wengert
     >>> from wengert.nn.utils import prune
@@ -317,7 +317,7 @@ class _Structured(_ByAmount):
 
 
 class RandomStructured(_Structured):
-    """Prunes slices along `dim`, drawn by chance.
+    """Prunes random slices along `dim`.
 
     >>> import wengert
     >>> from wengert.nn.utils import prune
@@ -379,12 +379,12 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Any) -> Any:
-        """The mask that there is, and the given one."""
+        """The existing mask combined with the given one."""
         return default_mask * self.mask.to(default_mask.dtype)
 
 
 def identity(module: M, name: str) -> M:
-    """Put mask and parameter of a pruned `name` in place, and prune nothing.
+    """Set up mask and parameter of a pruned `name`, but prune nothing.
 
     >>> import wengert
     >>> layer = wengert.nn.utils.prune.identity(wengert.nn.Linear(2, 1), "bias")
@@ -396,7 +396,7 @@ def identity(module: M, name: str) -> M:
 
 
 def random_unstructured(module: M, name: str, amount: float) -> M:
-    """Prune elements drawn by chance: so many, or that fraction.
+    """Prune random elements: a number or a fraction of them.
 
     >>> import wengert
     >>> layer = wengert.nn.Linear(4, 1)
@@ -411,7 +411,7 @@ def random_unstructured(module: M, name: str, amount: float) -> M:
 def l1_unstructured(
     module: M, name: str, amount: float, importance_scores: Tensor | None = None
 ) -> M:
-    """Prune the elements that are smallest in absolute value: so many, or that fraction.
+    """Prune the elements with the smallest absolute value: a number or a fraction of them.
 
     >>> import wengert
     >>> layer = wengert.nn.Linear(4, 1)
@@ -424,7 +424,7 @@ def l1_unstructured(
 
 
 def random_structured(module: M, name: str, amount: float, dim: int) -> M:
-    """Prune slices along `dim` drawn by chance: so many, or that fraction.
+    """Prune random slices along `dim`: a number or a fraction of them.
 
     >>> import wengert
     >>> layer = wengert.nn.Linear(4, 2)
@@ -475,7 +475,7 @@ def global_unstructured(
     Args:
         parameters: pairs of a module and a name.
         pruning_method: a method of single elements.
-        importance_scores: what to choose by, for pairs.
+        importance_scores: values to choose by, by pair.
         kwargs: of the method.
 
     >>> import wengert
@@ -519,7 +519,7 @@ def global_unstructured(
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a parameter of the module, or of one below it, is pruned.
+    """Whether a parameter of the module or its submodules is pruned.
 
     >>> import wengert
     >>> wengert.nn.utils.prune.is_pruned(wengert.nn.Linear(2, 2))

@@ -1,4 +1,4 @@
-"""Sequences of different lengths: padded to one, or packed without the padding."""
+"""Sequences of different lengths: padded to equal length, or packed without padding."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class PackedSequence(_Fields):
     Attributes:
         data: the elements.
         batch_sizes: how many sequences have an element at each step.
-        sorted_indices: where each of the sequences, now the longest first, stood before.
-        unsorted_indices: where each stands now.
+        sorted_indices: the original positions of the sequences, which are sorted longest first.
+        unsorted_indices: the inverse permutation.
 
     >>> import wengert
     >>> from wengert.nn.utils.rnn import pack_sequence
@@ -63,7 +63,7 @@ class PackedSequence(_Fields):
         return self.to(*args, device="cpu", **kwargs)
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
-        """The same sequences on a GPU: there is none."""
+        """The same sequences on a GPU, of which there is none."""
         return self.to(*args, device="cuda", **kwargs)
 
     def pin_memory(self) -> Self:
@@ -154,7 +154,7 @@ def _lengths(lengths: Any, batch: int) -> np.ndarray:
 
 
 def _in_layout(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The step, and the place of its sequence among all, of each packed row."""
+    """The step of each packed row, and the index of its sequence."""
     steps = np.repeat(np.arange(len(sizes)), sizes)
     starts = np.cumsum(sizes) - sizes
     return steps, np.arange(len(steps)) - starts[steps]
@@ -166,7 +166,7 @@ def pack_padded_sequence(
 ) -> PackedSequence:  # fmt: skip
     """Leave out the padding of `input` (time, batch, ...), or (batch, time, ...) if `batch_first`.
 
-    `lengths` say how much of each sequence there is. They have to fall unless `enforce_sorted`
+    `lengths` are the lengths of the sequences, in decreasing order unless `enforce_sorted`
     is False.
 
     >>> import wengert
@@ -251,7 +251,7 @@ def pad_sequence(
     sequences: Tensor | Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:  # fmt: skip
-    """Sequences (length, ...) beside each other, each padded to the longest.
+    """Stack sequences (length, ...), each padded to the longest.
 
     The result is (time, batch, ...), or (batch, time, ...) if `batch_first`.
 
@@ -306,7 +306,7 @@ def _checked_sequences(sequences: tuple[Any, ...]) -> tuple[Tensor, ...]:
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The sequences of a padded batch (time, batch, ...), each as long as `lengths` says.
+    """Return the sequences of a padded batch (time, batch, ...), cut to `lengths`.
 
     >>> import wengert
     >>> padded = wengert.tensor([[1, 2, 3], [4, 0, 0]])
@@ -331,7 +331,7 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences that were packed.
+    """Return the packed sequences.
 
     >>> import wengert
     >>> from wengert.nn.utils.rnn import pack_sequence, unpack_sequence

@@ -40,7 +40,7 @@ class SpectralNorm:
         self.n_power_iterations = n_power_iterations
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
-        """The divided weight; power iterations bring the singular vectors up to date."""
+        """The divided weight; power iterations update the singular vectors."""
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = as_matrix(weight, self.dim)
@@ -49,7 +49,7 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(unit(mv(matrix.mH, u), self.eps))
                     u.copy_(unit(mv(matrix, v), self.eps))
-                # The buffers are written to again before this graph may be walked.
+                # The buffers may be overwritten before this graph is walked.
                 u, v = u.clone(), v.clone()
         return weight / singular_value(matrix, u, v)
 
@@ -63,7 +63,7 @@ def _hooks(module: Any, name: str) -> dict[int, Any]:
 
 
 def _note_version(module: Any, state_dict: Any, prefix: str, local_metadata: Any) -> None:
-    """States say which layout of spectral norm they have."""
+    """Record the layout version of spectral norm in a state."""
     versions = local_metadata.setdefault("spectral_norm", {})
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, SpectralNorm):
@@ -79,14 +79,14 @@ def spectral_norm(
 ) -> M:
     """Divide a weight by its largest singular value, estimated by power iteration.
 
-    What is trained is `name_orig`; the singular vectors are the buffers `name_u`, `name_v`.
+    The trained parameter is `name_orig`; the singular vectors are the buffers `name_u`, `name_v`.
 
     Args:
         module: the module.
         name: its parameter.
-        n_power_iterations: how many a forward in training mode.
-        eps: the least norm that is divided by.
-        dim: the dimension that counts outputs; None finds it by the kind of the module.
+        n_power_iterations: iterations per forward in training mode.
+        eps: the smallest norm to divide by.
+        dim: the output dimension; None infers it from the kind of module.
 
     >>> import wengert
     >>> layer = wengert.nn.utils.spectral_norm(wengert.nn.Linear(2, 3))
@@ -121,7 +121,7 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
-    """Undo `spectral_norm`: the weight, as divided last, is the parameter.
+    """Undo `spectral_norm`: the last divided weight becomes the parameter.
 
     >>> import wengert
     >>> layer = wengert.nn.utils.spectral_norm(wengert.nn.Linear(2, 3))

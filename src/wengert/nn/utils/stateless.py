@@ -1,4 +1,4 @@
-"""The older place of `wengert.func.functional_call`."""
+"""The older location of `wengert.func.functional_call`."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ M = TypeVar("M", bound=Module)
 
 
 class WeightNorm:
-    """The hook that puts a weight together before each forward.
+    """The hook that assembles a weight before each forward.
 
     >>> import warnings, wengert
     >>> with warnings.catch_warnings():
@@ -27,7 +27,7 @@ class WeightNorm:
         self.name, self.dim = name, -1 if dim is None else dim
 
     def compute_weight(self, module: Any) -> Any:
-        """The weight of the direction and length that the module has now."""
+        """The weight from the module's current direction and norm."""
         magnitude = getattr(module, f"{self.name}_g")
         return weight_normed(magnitude, getattr(module, f"{self.name}_v"), self.dim)
 
@@ -41,14 +41,14 @@ def _hooks(module: Any, name: str) -> dict[int, Any]:
 
 
 def weight_norm(module: M, name: str = "weight", dim: int = 0) -> M:
-    """Train a weight as `name_v`, its direction, and `name_g`, its length along `dim`.
+    """Train a weight as `name_v`, its direction, and `name_g`, its norm along `dim`.
 
-    The older form; `nn.utils.parametrizations.weight_norm` is the newer.
+    This is the older form; see also `nn.utils.parametrizations.weight_norm`.
 
     Args:
         module: the module.
         name: its parameter.
-        dim: each index along it has a length of its own; None means one for all.
+        dim: each index along it has its own norm; None means one for all.
 
     >>> import warnings, wengert
     >>> with warnings.catch_warnings():
