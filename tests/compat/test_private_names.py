@@ -110,3 +110,70 @@ def test_seeds_of_workers_are_pytorchs(torch: Any) -> None:
     theirs = torch.utils.data._utils.worker._generate_state
     for seed, worker in ((5, 0), (2**40 + 7, 3), (2**63 - 1, 9)):
         assert _generate_state(seed, worker) == theirs(seed, worker)
+
+
+def test_contexts_decorate_functions_and_each_step_of_generators() -> None:
+    from wengert.compat._private.decorating_contexts import (
+        _DecoratorContextManager,
+        _NoParamDecoratorContextManager,
+        context_decorator,
+    )
+
+    inside: list[int] = []
+
+    class Counted(_DecoratorContextManager):
+        def __enter__(self) -> None:
+            inside.append(1)
+
+        def __exit__(self, *exception: object) -> None:
+            inside.pop()
+
+    class Bare(_NoParamDecoratorContextManager, Counted):
+        pass
+
+    @Counted()
+    def steps() -> Any:
+        received = yield len(inside)
+        try:
+            yield received, len(inside)
+        except KeyError:
+            yield "caught", len(inside)
+        return "done"
+
+    assert Bare(lambda: len(inside))() == 1
+    generator = steps()
+    assert next(generator) == 1 and not inside
+    assert generator.send("sent") == ("sent", 1) and not inside
+    assert generator.throw(KeyError()) == ("caught", 1) and not inside
+    with pytest.raises(StopIteration, match="done"):
+        next(generator)
+    with pytest.raises(RuntimeError, match="Cannot decorate classes: Counted"):
+        context_decorator(lambda: Counted(), Counted)
+
+
+def test_hooks_of_one_call_of_a_module() -> None:
+    from wengert.compat._private.module_hooks import BackwardHook
+
+    seen: list[Any] = []
+    net = wengert.nn.Linear(2, 1, bias=False)
+    hook = BackwardHook(net, [lambda module, leaving, entering: seen.append((leaving, entering))], [])
+    x = wengert.ones(1, 2, requires_grad=True)
+    (watched,) = hook.setup_input_hook((x,))
+    hook.setup_output_hook(net(watched)).sum().backward()
+    ((leaving,), (entering,)) = seen[0]
+    assert wengert.equal(leaving, net.weight) and entering.tolist() == [[1.0]]
+
+
+def test_conversions_of_operators_have_names_in_a_domain() -> None:
+    from wengert.compat._private import onnx_symbolics
+
+    onnx_symbolics.register_custom_op_symbolic("domain::name", lambda g: g, 11)
+    with pytest.raises(wengert.onnx.OnnxExporterError, match="format domain::name"):
+        onnx_symbolics.unregister_custom_op_symbolic("name", 11)
+
+
+def test_flops_are_not_counted_by_a_mode() -> None:
+    from wengert.compat._private.flop_counters import FlopCounterMode
+
+    with pytest.raises(NotImplementedError, match="graph.describe"), FlopCounterMode():
+        pass
