@@ -156,7 +156,9 @@ def test_hooks_of_one_call_of_a_module() -> None:
 
     seen: list[Any] = []
     net = wengert.nn.Linear(2, 1, bias=False)
-    hook = BackwardHook(net, [lambda module, leaving, entering: seen.append((leaving, entering))], [])
+    hook = BackwardHook(
+        net, [lambda module, leaving, entering: seen.append((leaving, entering))], []
+    )
     x = wengert.ones(1, 2, requires_grad=True)
     (watched,) = hook.setup_input_hook((x,))
     hook.setup_output_hook(net(watched)).sum().backward()

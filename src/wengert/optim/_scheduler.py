@@ -143,8 +143,7 @@ EPOCH = (
     " https://github.com/pytorch/pytorch/issues/new/choose."
 )
 _DETAILS = (
-    "See more details at"
-    " https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+    "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
 
 
