@@ -142,9 +142,9 @@ def test_contexts_decorate_functions_and_each_step_of_generators() -> None:
 
     assert Bare(lambda: len(inside))() == 1
     generator = steps()
-    assert next(generator) == 1 and not inside
-    assert generator.send("sent") == ("sent", 1) and not inside
-    assert generator.throw(KeyError()) == ("caught", 1) and not inside
+    assert (next(generator), inside) == (1, [])
+    assert (generator.send("sent"), inside) == (("sent", 1), [])
+    assert (generator.throw(KeyError()), inside) == (("caught", 1), [])
     with pytest.raises(StopIteration, match="done"):
         next(generator)
     with pytest.raises(RuntimeError, match="Cannot decorate classes: Counted"):
@@ -163,7 +163,8 @@ def test_hooks_of_one_call_of_a_module() -> None:
     (watched,) = hook.setup_input_hook((x,))
     hook.setup_output_hook(net(watched)).sum().backward()
     ((leaving,), (entering,)) = seen[0]
-    assert wengert.equal(leaving, net.weight) and entering.tolist() == [[1.0]]
+    assert wengert.equal(leaving, net.weight)
+    assert entering.tolist() == [[1.0]]
 
 
 def test_conversions_of_operators_have_names_in_a_domain() -> None:
@@ -177,5 +178,5 @@ def test_conversions_of_operators_have_names_in_a_domain() -> None:
 def test_flops_are_not_counted_by_a_mode() -> None:
     from wengert.compat._private.flop_counters import FlopCounterMode
 
-    with pytest.raises(NotImplementedError, match="graph.describe"), FlopCounterMode():
+    with pytest.raises(NotImplementedError, match=r"graph\.describe"), FlopCounterMode():
         pass

@@ -115,9 +115,8 @@ def compare(suite: Suite, verbose: bool) -> str:
     if verbose:
         for name, error in failed.items():
             print(f"{name}: {error}")
-    causes = "; ".join(
-        f"{error} ({n})" for error, n in Counter(failed.values()).most_common(CAUSES)
-    )
+    most = Counter(failed.values()).most_common(CAUSES)
+    causes = "; ".join(f"{error} ({n})" for error, n in most)
     row = [suite.package, suite.version, str(len(passing) - len(failed)), str(len(passing)), causes]
     return f"| {' | '.join(row)} |"
 

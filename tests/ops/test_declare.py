@@ -369,7 +369,10 @@ def test_mixed_dtypes() -> None:
         return x
 
     lines = lines_of(op_of(my_index))
-    assert any("v_x is x is not None or v_index is index is not None" in x and "((x, index,))" in x for x in lines)
+    assert any(
+        "v_x is x is not None or v_index is index is not None" in x and "((x, index,))" in x
+        for x in lines
+    )
     assert not any(".dtype is not" in x for x in lines)
     assert "elif v_a.dtype is not v_b.dtype:" in lines_of(product())
     assert "if mixed((v_a, v_b, v_c,)):" in lines_of(shared())
