@@ -180,3 +180,29 @@ def test_flops_are_not_counted_by_a_mode() -> None:
 
     with pytest.raises(NotImplementedError, match=r"graph\.describe"), FlopCounterMode():
         pass
+
+
+@pytest.mark.filterwarnings("ignore:torch.sparse")
+@pytest.mark.torch
+def test_old_constructors_of_sparse_tensors(torch: Any) -> None:
+    from wengert.compat._private import sparse_types
+
+    layouts = []
+    for library, types in ((wengert, sparse_types), (torch, torch.sparse)):
+        index, values = library.tensor([[0, 1], [1, 0]]), library.tensor([1.0, 2.0])
+        full = types.FloatTensor(index, values, (2, 3))
+        assert isinstance(full, types.FloatTensor)
+        assert not isinstance(full, types.DoubleTensor)
+        assert not isinstance(full.to_dense(), types.FloatTensor)
+        others = (types.DoubleTensor(index, values), types.LongTensor(2, 3), types.HalfTensor())
+        layouts.append([(tuple(x.shape), str(x.dtype), x._nnz()) for x in (full, *others)])
+    assert layouts[0] == layouts[1]
+
+
+def test_a_compiler_backend_that_nothing_calls() -> None:
+    from wengert.compat._private.compile_counters import CompileCounter
+
+    with pytest.warns(UserWarning, match="compile"):
+        compiled = wengert.compiler.compile(lambda x: x + 1, backend=(counter := CompileCounter()))
+    assert compiled(1) == 2
+    assert (counter.frame_count, counter.op_count) == (0, 0)

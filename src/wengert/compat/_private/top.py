@@ -14,6 +14,9 @@ from wengert.compat._private.absent_types import (
     SymInt,
 )
 from wengert.core.conditions import _assert as _assert
+from wengert.ops.matmul import mm as dsmm
+
+spmm = dsmm  # older names of `mm`, from when sparse matrices had functions of their own
 
 
 def __getattr__(name: str) -> Any:
@@ -73,4 +76,6 @@ __all__ = [
     "_check_type",
     "_check_value",
     "_check_with",
+    "dsmm",
+    "spmm",
 ]
