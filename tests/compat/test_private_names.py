@@ -167,21 +167,6 @@ def test_hooks_of_one_call_of_a_module() -> None:
     assert entering.tolist() == [[1.0]]
 
 
-def test_conversions_of_operators_have_names_in_a_domain() -> None:
-    from wengert.compat._private import onnx_symbolics
-
-    onnx_symbolics.register_custom_op_symbolic("domain::name", lambda g: g, 11)
-    with pytest.raises(wengert.onnx.OnnxExporterError, match="format domain::name"):
-        onnx_symbolics.unregister_custom_op_symbolic("name", 11)
-
-
-def test_flops_are_not_counted_by_a_mode() -> None:
-    from wengert.compat._private.flop_counters import FlopCounterMode
-
-    with pytest.raises(NotImplementedError, match=r"graph\.describe"), FlopCounterMode():
-        pass
-
-
 @pytest.mark.filterwarnings("ignore:torch.sparse")
 @pytest.mark.torch
 def test_old_constructors_of_sparse_tensors(torch: Any) -> None:
