@@ -26,6 +26,7 @@ ALIASED = """
     import torch
     assert torch.torch is torch and torch.__file__.endswith("__init__.py")
     assert torch._C._get_tracing_state() is None
+    assert torch.ScriptModule is torch.jit.ScriptModule
     device, dtype, flag, format = torch._C._nn._parse_to("cpu", torch.float64, True)
     assert (device, dtype, flag, format) == (torch.device("cpu"), torch.float64, True, None)
     assert not isinstance(torch.ones(1), torch.distributed.tensor.DTensor)

@@ -10,6 +10,7 @@ interpreter that runs this module; the packages are those of the environment wit
 from __future__ import annotations
 
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import tempfile
 import xml.etree.ElementTree as ET
 from collections import Counter
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from tests.ecosystem.report import ENVIRONMENT, HERE, PYTHON, ROOT, install, replace
@@ -129,6 +131,13 @@ def missing(name: str, broken_files: dict[str, str]) -> str:
     return "not run, or skipped"
 
 
+def processor() -> str:
+    """The name of the CPU."""
+    text = Path("/proc/cpuinfo").read_text() if sys.platform == "linux" else ""
+    names = re.findall(r"^model name\s*: (.*)", text, re.M)
+    return names[0] if names else platform.processor()
+
+
 def main(names: list[str]) -> int:
     """Run the suites."""
     install()
@@ -138,7 +147,9 @@ def main(names: list[str]) -> int:
             rows.append(compare(suite, bool(names)))
             print(rows[-1], flush=True)
     if not names:
-        head = "| package | version | passed | of | most frequent errors |\n|---|---|---|---|---|"
+        release = version("torch")
+        head = f"Counted on {processor()}, against PyTorch {release}.\n\n"
+        head += "| package | version | passed | of | most frequent errors |\n|---|---|---|---|---|"
         replace(BEGIN, END, "\n".join([head, *rows]))
     return 0
 

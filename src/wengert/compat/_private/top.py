@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,8 @@ def __getattr__(name: str) -> Any:
         from wengert.compat._private.futures import Future
 
         return Future
+    if name in ("ScriptFunction", "ScriptModule"):
+        return getattr(importlib.import_module("wengert.jit"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
