@@ -156,11 +156,11 @@ def _equation_of(args: Sequence[Any]) -> tuple[str, Sequence[Any]]:
     return inputs, args[::2]
 
 
-def _one_by_one(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _one_by_one(args: Sequence[Any]) -> tuple[Any, ...]:
     """An equation and its operands, which may come in one list."""
     if len(args) == 2 and isinstance(args[0], str) and isinstance(args[1], list | tuple):
         return (args[0], *args[1])
-    return args
+    return tuple(args)
 
 
 argument_forms["torch.einsum"] = _one_by_one  # `__torch_function__` gets the operands as such
