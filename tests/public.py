@@ -34,6 +34,7 @@ INNER = (
     "wengert.core",
     "wengert.data",
     "wengert.kernels",
+    "wengert.meta",
     "wengert.ops",
     "wengert.platform",
     "wengert.tensor",

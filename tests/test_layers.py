@@ -15,6 +15,7 @@ LAYERS = {
     "platform": "accelerator amp backends compiler cpu cuda mps overrides platform version xpu",
     "ops": "ops",
     "autograd": "autograd",
+    "meta": "meta",
     "tensor": "random return_types tensor types",
     # Operations under the names of a field.
     "fields": "fft linalg signal special",

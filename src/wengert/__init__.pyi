@@ -60,6 +60,7 @@ from wengert import hub as hub
 from wengert import jit as jit
 from wengert import kernels as kernels
 from wengert import linalg as linalg
+from wengert import meta as meta
 from wengert import mps as mps
 from wengert import multiprocessing as multiprocessing
 from wengert import nn as nn

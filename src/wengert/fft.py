@@ -501,7 +501,7 @@ def rfftfreq(
     >>> wengert.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
-    return _frequencies("fft_rfftfreq", n, d, out, options, lambda n: np.arange(n // 2 + 1))
+    return _frequencies("fft_rfftfreq", n, d, out, options, np.arange, half=True)
 
 
 def _signed_frequencies(n: int) -> np.ndarray:
@@ -511,7 +511,7 @@ def _signed_frequencies(n: int) -> np.ndarray:
 
 def _frequencies(
     name: str, n: int, d: float, out: Tensor | None, options: Options,
-    numbers: Callable[[int], np.ndarray],
+    numbers: Callable[[int], np.ndarray], half: bool = False,
 ) -> Tensor:  # fmt: skip
     count = require_int(name, "n", n)
     dtype = dtype_of(name, options)
@@ -524,10 +524,12 @@ def _frequencies(
             f"Trying to create tensor with negative dimension {count}: [{count}] in {name}()"
         )
 
+    length = count // 2 + 1 if half else count
+
     def make(shape: tuple[int, ...], to: np.dtype) -> np.ndarray:
         return (numbers(*shape) * np.divide(1.0, count * d)).astype(to)
 
-    return finish(name, allocate(make, (count,), dtype), options, out)
+    return finish(name, allocate(make, (length,), dtype, options), options, out)
 
 
 def fftshift(input: Tensor, dim: Sizes = None, *, axis: Sizes = None) -> Tensor:

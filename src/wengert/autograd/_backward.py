@@ -198,8 +198,10 @@ def _zeros(source: Place, walk: Walk) -> Tensor:
         raise RuntimeError(
             "materialize_grads cannot be used when the given input is a GradientEdge"
         )
-    zeros = wrap(layout.zeros_like(source._array))
-    if walk.create_graph:  # results computed from it can be differentiated again
+    # Without elements there are no zeros: any tensor of that outline will do.
+    bare = _is_memoryless(source)
+    zeros = source.detach() if bare else wrap(layout.zeros_like(source._array))
+    if walk.create_graph:  # what is computed from it can be differentiated again
         zeros._edge = leaf_of(zeros)
     return zeros
 
@@ -263,17 +265,34 @@ def _start(
         if g is None:
             if prod(shape) != 1:
                 raise errors.non_scalar(shape, node, walk.call)
-            g = _one(shape, dtype)
+            g = _one(shape, dtype, root)
         elif not isinstance(g, Tensor) or g._array.shape != shape:
             raise _unfit(walk, i, g, shape, node)
         elif g._array.dtype != dtype:
             g = in_dtype(i, g, dtype)
+        walk.lifts |= _lifts(i, g, root)
         nodes.append(node)
         seeds.append(g._array if type(g) in concrete and not walk.create_graph else g)
     return tuple(nodes), seeds
 
 
-def _one(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
+def _is_memoryless(place: Any) -> bool:
+    return isinstance(place, Tracer) and place.level.memoryless
+
+
+def _lifts(i: int, g: Tensor, root: Place) -> bool:
+    """Whether a gradient has no elements; RuntimeError if the output alone has none."""
+    if _is_memoryless(g):
+        return True
+    if _is_memoryless(root):
+        raise RuntimeError(
+            f"invalid gradient at index {i} - expected device meta but got {g.device}: give one on"
+            " the device of the output (torch.ones_like(y))"
+        )
+    return False
+
+
+def _one(shape: tuple[int, ...], dtype: np.dtype[Any], root: Any) -> Tensor:
     if dtype.kind == "c":
         raise RuntimeError(message(
             "complex-root",
@@ -284,7 +303,8 @@ def _one(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
                 "give the cotangent: .backward(gradient=torch.ones_like(z))",
             ],
         ))  # fmt: skip
-    return wrap(np.ones(shape, dtype))
+    one = wrap(np.ones(shape, dtype))
+    return root.level.tracer(one) if _is_memoryless(root) else one
 
 
 def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...], node: Node) -> Exception:

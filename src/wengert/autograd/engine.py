@@ -133,6 +133,7 @@ class Walk:
     accumulates = False  # whether leaves are visited like other nodes, hooks included
     reaches_all_leaves = True  # and goes nowhere else
     listeners = False
+    lifts = False  # whether rules are given tensors although nothing is recorded
     current_node: Node | None = None  # of a walk with listeners
     nodes = 0
     # With retain_graph="auto": references not held by other tensors, by the node's id.
@@ -353,6 +354,8 @@ class Walk:
         try:
             if self.create_graph:
                 self.call_recording(self._run_general, lift or lift_to_tensor)
+            elif self.lifts:
+                self.call_recording(self._run_general, lift_to_tensor)
             elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
                 self.call_recording(self._run_general, identity_lift)
             elif lift or not self._is_plain(seeds):

@@ -1,4 +1,4 @@
-"""torch.device: where a tensor lives, which is always the CPU."""
+"""torch.device: where a tensor lives: on the CPU, or without memory on the meta device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TYPES = (
 class device:  # noqa: N801 (PyTorch's name)
     """A device type with an optional index; as a context, the default device.
 
-    Any of PyTorch's devices can be named and compared; only ``cpu`` holds tensors.
+    Any of PyTorch's devices can be named and compared; tensors are on ``cpu`` or on ``meta``.
 
     >>> import wengert
     >>> wengert.device("cuda", 1).type
@@ -104,6 +104,16 @@ class OutOfMemoryError(RuntimeError):
 
 
 cpu = device("cpu")
+
+
+def on_meta(where: Any) -> bool:
+    """Whether `where` names the meta device; raises unless it names that or the CPU."""
+    if where is None or where is cpu:
+        return False
+    if device(where).type == "meta":
+        return True
+    check_cpu(where)
+    return False
 
 
 def check_cpu(where: Any) -> None:

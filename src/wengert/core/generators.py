@@ -396,7 +396,11 @@ default_generator.seed()
 
 
 def _once(
-    draw: Draw, shape: tuple[int, ...], dependencies: Sequence[Any], target: Tensor | None
+    draw: Draw,
+    shape: tuple[int, ...],
+    dependencies: Sequence[Any],
+    target: Tensor | None,
+    partner: Tensor | None,
 ) -> Tensor:
     return wrap(draw(shape))
 
@@ -406,12 +410,17 @@ by_level = _once
 
 
 def draw_numbers(
-    draw: Draw, shape: tuple[int, ...], given: Sequence[Any] = (), target: Tensor | None = None
+    draw: Draw,
+    shape: tuple[int, ...],
+    given: Sequence[Any] = (),
+    target: Tensor | None = None,
+    partner: Tensor | None = None,
 ) -> Tensor:
     """Draw the numbers of a random function of tensors: ``draw(shape)``.
 
     Inside `vmap` they are drawn once for all samples, or in a larger shape with separate numbers
     for each, depending on its `randomness`. `given` are tensors the numbers depend on, `target`
-    is the tensor they are written to.
+    is the tensor they are written to, `partner` one they are combined with. If one of these has no
+    memory, neither do the numbers, and none is drawn.
     """
-    return by_level(draw, shape, given, target)
+    return by_level(draw, shape, given, target, partner)

@@ -88,6 +88,8 @@ def trunc_normal_(
             UserWarning,
             stacklevel=2,
         )
+    if tensor.is_meta:
+        return tensor
     mass = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     draw = _redraw_until_inside if mass > 0.3 else _truncated_by_rejection
     return _write(tensor, draw(tensor._array, mean, std, a, b, generator), "trunc_normal_")
@@ -137,6 +139,8 @@ def _truncated_by_rejection(
 def _write(tensor: Tensor, values: Any, name: str) -> Tensor:
     if inferences:
         check_written((tensor,), name)
+    if tensor.is_meta:
+        return tensor
     storage.before_write(tensor._array)
     np.copyto(tensor._array, values, casting="unsafe")
     storage.stamp(tensor._array, name, *caller(getframe(1)))
@@ -182,7 +186,8 @@ def eye_(tensor: Tensor) -> Tensor:
             [0., 1.]])
     """
     _check_rank(tensor, (2,), "Only tensors with 2 dimensions are supported")
-    return _write(tensor, np.eye(*tensor._array.shape), "eye_")
+    values = 0 if tensor.is_meta else np.eye(*tensor._array.shape)
+    return _write(tensor, values, "eye_")
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
@@ -196,6 +201,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     shape = tensor._array.shape
     if shape[0] % groups:
         raise ValueError(f"dim 0 must be divisible by groups, got {shape[0]} and groups={groups}")
+    if tensor.is_meta:
+        return tensor
     values = np.zeros(shape)
     out = shape[0] // groups
     centre = tuple(n // 2 for n in shape[2:])
@@ -312,7 +319,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
             "Only tensors with 2 or more dimensions are supported, got one of shape"
             f" {list(array.shape)}"
         )
-    if array.size == 0:
+    if array.size == 0 or tensor.is_meta:
         return tensor
     rows = array.shape[0]
     flat = wrap(np.empty((rows, array.size // rows), array.dtype))
@@ -336,6 +343,8 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     rows, columns = tensor._array.shape
     zeros = math.ceil(sparsity * rows)
     normal_(tensor, 0, std, generator)
+    if tensor.is_meta:
+        return tensor
     for column in range(columns):
         tensor._array[default_generator.permutation(rows)[:zeros], column] = 0
     return tensor

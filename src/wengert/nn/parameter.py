@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.errors import integer_requires_grad
-from wengert.core.device import check_cpu
+from wengert.core.device import cpu, on_meta
 from wengert.core.device import device as device_type
 from wengert.core.dtypes import canonical, defaults, inexact, of_numpy
 from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.inference import check_may_require_grad, inherit, mark_inference
 from wengert.core.overriding import disabled_torch_function_impl
 from wengert.core.sparse import SparseTensor, unsupported
-from wengert.core.tensor import Tensor, cut_at, inferences, leaf_of, new
+from wengert.core.tensor import Tensor, Tracer, cut_at, inferences, leaf_of, new
 from wengert.kernels import layout
+from wengert.meta.tensors import META, MetaTensor, NoData, without_memory
 
 
 class Parameter(Tensor):
@@ -38,6 +39,9 @@ class Parameter(Tensor):
     __torch_function__ = disabled_torch_function_impl  # type: ignore[assignment]
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+        kind = _placed(cls, data)
+        if kind is not None:
+            return kind.__new__(kind, data, requires_grad)
         self = new(cls)
         self._array = np.empty(0, np.float32) if data is None else _array_of(data, "Parameter")
         self._edge = None
@@ -92,6 +96,9 @@ class Buffer(Tensor):
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
+        kind = _placed(cls, data)
+        if kind is not None:
+            return kind.__new__(kind, data, persistent=persistent)
         self = new(cls)
         self._array = np.empty(0, np.float32) if data is None else _array_of(data, "Buffer")
         self._edge = None
@@ -105,6 +112,19 @@ class Buffer(Tensor):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """Do nothing: `__new__` does it all, and Tensor's constructor takes other arguments."""
+
+
+def _placed(cls: type[Tensor], data: Any) -> Any:
+    """The class for data on another device than the class is for; None if it is right."""
+    meta = isinstance(data, MetaTensor)
+    if meta is issubclass(cls, MetaTensor):
+        return None
+    if not meta:
+        return next(k for k in cls.__mro__ if not issubclass(k, Tracer))
+    for kind, memoryless in ((Parameter, _MetaParameter), (Buffer, _MetaBuffer)):
+        if cls is kind:
+            return memoryless
+    return type(cls.__name__, (MetaTensor, cls), {"__slots__": ()})
 
 
 def _array_of(data: Any, name: str) -> np.ndarray:
@@ -143,6 +163,21 @@ def _rebuild(cls: type[Parameter] | None, array: np.ndarray, requires_grad: bool
     return self
 
 
+class _MetaParameter(MetaTensor, Parameter):
+    """A parameter on the meta device."""
+
+    __slots__ = ()
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
+        return "Parameter containing:\n" + MetaTensor.__repr__(self)
+
+
+class _MetaBuffer(MetaTensor, Buffer):
+    """A buffer on the meta device."""
+
+    __slots__ = ()
+
+
 # The slot of a tensor's array. Tensors without a shape hide the attribute, so that anything
 # that reads values or shape raises; permitted accesses go through this.
 _memory: Any = Tensor.__dict__["_array"]
@@ -162,10 +197,12 @@ class _Uninitialized(Tensor):
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an ordinary parameter or buffer of that shape, with uninitialized values."""
-        check_cpu(device)
         kind = self.dtype if dtype is None else dtype
-        self.__class__ = self.cls_to_become  # type: ignore[assignment]
-        self._array = np.empty(tuple(shape), kind.np)
+        meta = on_meta(self.device if device is None else device)
+        kinds: dict[Any, Any] = {Parameter: _MetaParameter, Buffer: _MetaBuffer}
+        self.__class__ = kinds[self.cls_to_become] if meta else self.cls_to_become  # type: ignore[assignment]
+        outline = without_memory(shape, kind.np)._array if meta else np.empty(tuple(shape), kind.np)
+        self._array = outline
         if self._edge is not None:
             self._edge = leaf_of(self)  # a leaf knows its shape
 
@@ -188,7 +225,7 @@ class _Uninitialized(Tensor):
 
     @property
     def device(self) -> device_type:
-        return device_type("cpu")
+        return META if isinstance(_memory.__get__(self), NoData) else cpu
 
     @property
     def shape(self) -> Any:
@@ -218,9 +255,9 @@ class _Uninitialized(Tensor):
 
 
 def _make(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
-    check_cpu(device)
+    kind = (dtype or defaults.dtype).np
     self = new(cls.cls_to_become)
-    self._array = np.empty(0, (dtype or defaults.dtype).np)
+    self._array = without_memory((0,), kind)._array if on_meta(device) else np.empty(0, kind)
     self._edge = leaf_of(self) if requires_grad else None
     self._cut = None
     self.__class__ = cls

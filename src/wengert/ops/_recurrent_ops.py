@@ -42,7 +42,11 @@ def _of_less_rows(new: Tensor, old: Tensor, n: int) -> Tensor:
 
 
 def _zeros(state: Tensor | None, rows: int, width: int, like: Tensor) -> Tensor:
-    return wrap(np.zeros((rows, width), like._array.dtype)) if state is None else state
+    if state is not None:
+        return state
+    if like.is_meta:
+        return like.new_zeros((rows, width))
+    return wrap(np.zeros((rows, width), like._array.dtype))
 
 
 def _along(

@@ -193,6 +193,11 @@ def ctc_loss(
     steps, batch, classes = log_probs.shape
     if not 0 <= blank < classes:
         raise RuntimeError(f"blank must be in label range, got {blank} for {classes} classes")
+    if log_probs.is_meta or targets.is_meta:
+        raise NotImplementedError(
+            "ctc_loss() of tensors on the meta device: the lengths of targets are elements of a"
+            " tensor, and there are none"
+        )
     lengths = _lengths("target_lengths", target_lengths, batch, np.iinfo(np.int64).max)
     times = _lengths("input_lengths", input_lengths, batch, steps)
     paths = _paths(targets, lengths, _longest(targets, lengths), blank, classes)

@@ -166,7 +166,7 @@ def tril_indices(
     """
     _check_sizes("tril_indices", row, col)
     counts = np.clip(np.arange(row) + (offset + 1), 0, col)
-    return _indices(counts, np.zeros(row, np.int64), dtype)
+    return _indices(counts, np.zeros(row, np.int64), dtype, options.get("device"))
 
 
 def triu_indices(
@@ -181,7 +181,7 @@ def triu_indices(
     """
     _check_sizes("triu_indices", row, col)
     starts = np.clip(np.arange(row) + offset, 0, col)
-    return _indices(col - starts, starts, dtype)
+    return _indices(col - starts, starts, dtype, options.get("device"))
 
 
 def _check_sizes(name: str, row: int, col: int) -> None:
@@ -190,14 +190,15 @@ def _check_sizes(name: str, row: int, col: int) -> None:
             raise RuntimeError(f"{what} must be non-negative, got {n} in {name}()")
 
 
-def _indices(counts: np.ndarray, starts: np.ndarray, dtype: Any) -> Tensor:
+def _indices(counts: np.ndarray, starts: np.ndarray, dtype: Any, device: Any) -> Tensor:
     """Indices of a run of neighbours in each row, given its start and length."""
     indices = np.empty((2, int(counts.sum())), (dtype or dtypes.int64).np)
     indices[0] = np.repeat(np.arange(len(counts)), counts)
     indices[1] = np.arange(indices.shape[1]) - np.repeat(
         np.cumsum(counts) - counts - starts, counts
     )
-    return wrap(indices)
+    result = wrap(indices)
+    return result if device is None else result.to(device)
 
 
 __all__ = [

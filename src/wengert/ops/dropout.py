@@ -68,7 +68,7 @@ def _keep(
         return default_generator.bernoulli(shape, 1 - p)
 
     if leading is not None or isinstance(input, Tracer) or input._array.flags.c_contiguous:
-        return draw_numbers(draw, shape)
+        return draw_numbers(draw, shape, partner=input)
     order = order_of(shape, ((shape, input._array.strides),))  # that of memory
     return permute(draw_numbers(draw, tuple([shape[d] for d in order])), inverse_of(order))
 

@@ -151,6 +151,8 @@ def _check_index(name: str, input: Any, weight: Any) -> None:
 
 def _check_range(input: Tensor, rows: int) -> None:
     """Raise IndexError for an index, in any sample of a batch, that names no row."""
+    if input.is_meta:
+        return
     index = memory_of(input)
     if not kernels.scatter.native.within(index, rows):
         wrong = index[(index < 0) | (index >= rows)].flat[0]
@@ -360,7 +362,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             [0, 0, 1]])
     """
     require_tensor("one_hot", "tensor", tensor)
-    classes = tensor._array
+    classes: Any = tensor._array
     if classes.dtype != np.int64:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor, got"
@@ -371,11 +373,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     indices = memory_of(tensor)
     if num_classes == -1:
         if type(classes) is not np.ndarray:
-            raise RuntimeError(
-                "vmap: When vmap-ing torch.nn.functional.one_hot, please provide an explicit"
-                " positive num_classes argument."
-            )
+            raise classes.shape_refusal("one_hot without an explicit positive num_classes")
         num_classes = int(indices.max()) + 1
+    if tensor.is_meta:
+        return _one_hot(tensor, num_classes)
     least, most = (int(indices.min()), int(indices.max())) if indices.size else (0, -1)
     if least < 0:
         raise RuntimeError(f"Class values must be non-negative, got {least}")

@@ -85,7 +85,9 @@ def _starts(
     dtype = input.dtype
     if samples is None:
         return draw_numbers(
-            lambda shape: default_generator.uniform(shape, np_dtype=dtype.np), (*lead, n)
+            lambda shape: default_generator.uniform(shape, np_dtype=dtype.np),
+            (*lead, n),
+            partner=input,
         )
     samples_shape = shape_of(samples)
     if samples_shape[1:] != (*lead[1:], n) or samples_shape[0] < lead[0]:

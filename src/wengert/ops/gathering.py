@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert import kernels
 from wengert.core.dtypes import of_numpy
+from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops._row_indices import (
@@ -100,9 +101,9 @@ def with_dims(array: np.ndarray) -> np.ndarray:
 
 def elements(name: str, tensor: Tensor) -> np.ndarray:
     """The array of a tensor whose elements determine the shape of a result."""
-    array: Any = tensor._array
-    if type(array) is not np.ndarray:
-        array.refuse_shape(name)
+    array = tensor._array
+    if isinstance(array, Outline):
+        raise array.shape_refusal(f"{name}()")
     return array
 
 

@@ -12,6 +12,7 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.ops.checks import not_implemented
 from wengert.ops.extrema import amax, amin
+from wengert.ops.gathering import elements
 from wengert.ops.masking import where
 from wengert.ops.results import result_of
 from wengert.ops.scan import diff
@@ -103,6 +104,8 @@ def _wrong_weight(input: Tensor, weight: Tensor) -> RuntimeError:
 def _histogram(
     points: Tensor, bins: Sequence[Any], range: Any, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, list[Tensor]]:
+    if points.is_meta:
+        elements("histogram", points)
     dtype = memory_of(points).dtype
     if dtype not in (np.float32, np.float64):
         raise not_implemented("histogramdd", memory_of(points))

@@ -316,7 +316,7 @@ def index_item(index: Tensor) -> Any:
     if type(array) is np.ndarray:
         return index_array(array)
     if array.dtype in (np.bool_, np.uint8):
-        array.refuse_shape("indexing with a boolean mask (use torch.where): __getitem__")
+        raise array.shape_refusal("indexing with a boolean mask (use torch.where)")
     _check_index_dtype(array.dtype)
     return index
 

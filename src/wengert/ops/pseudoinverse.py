@@ -18,6 +18,7 @@ from wengert.ops.declare import Value, primitive
 from wengert.ops.decompositions import svdvals
 from wengert.ops.eigen import eigvalsh
 from wengert.ops.extrema import amax
+from wengert.ops.gathering import elements
 from wengert.ops.masking import maximum
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (
@@ -153,6 +154,8 @@ def least_squares(A: Tensor, B: Tensor, rcond: float | None, driver: str | None)
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
     matrix = unsqueeze(B, -1) if vector else B
     m, n = A.shape[-2:]
+    if A.is_meta:
+        elements("linalg.lstsq", A)
     if matrix.shape[-2] != m:
         raise RuntimeError(
             f"{name}: input.size(-2) should match other.size(-{1 if vector else 2}), but got"

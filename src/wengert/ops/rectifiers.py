@@ -252,7 +252,7 @@ def _random_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
         slopes[negative] = draws * (upper - lower) + lower
         return slopes
 
-    return draw_numbers(draw, array.shape)
+    return draw_numbers(draw, array.shape, partner=input)
 
 
 def relu_(input: Tensor) -> Tensor:

@@ -84,7 +84,7 @@ def gumbel_softmax(
         waits = default_generator.exponential(math.prod(shape)).astype(array.dtype)
         return -np.log(waits).reshape(shape)
 
-    soft = _softmax((logits + draw_numbers(noise, array.shape)) / tau, dim)
+    soft = _softmax((logits + draw_numbers(noise, array.shape, partner=logits)) / tau, dim)
     if not hard:
         return soft
     axis = axis_of(dim, array.ndim)

@@ -211,6 +211,11 @@ def _overlapped(
     envelope = narrow(
         overlap_add(squares, (total,), -1, n_fft, hop), 0, first, max(last - first, 0)
     )
+    if envelope.is_meta:
+        raise NotImplementedError(
+            "istft() of tensors on the meta device: whether the window covers all samples depends"
+            " on its elements, and there are none"
+        )
     least = abs(memory_of(envelope)).min(initial=0.0 if last <= first else float("inf"))
     if not least > 1e-11:
         raise RuntimeError(

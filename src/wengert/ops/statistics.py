@@ -497,7 +497,8 @@ def cov(
 def _at_least_none(degrees: Any) -> Any:
     """The degrees of freedom, a number or a tensor, clamped to 0 with a warning."""
     values = memory_of(degrees) if isinstance(degrees, Tensor) else np.asarray(degrees)
-    if not (values > 0).all():
+    bare = isinstance(degrees, Tensor) and degrees.is_meta
+    if not (bare or (values > 0).all()):
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than"
                       " the number of observations.", stacklevel=3)  # fmt: skip
     return degrees.clamp_min(0) if isinstance(degrees, Tensor) else max(degrees, 0)

@@ -41,10 +41,12 @@ def restorer(map_location: Any) -> Restore:
 
 
 def check_on_cpu(storage: UntypedStorage, location: Any) -> UntypedStorage:
-    """The storage, if the location is the CPU."""
+    """The storage, if the location is the CPU; one without memory, if it is the meta device."""
     name = str(location)
     if name.partition(":")[0] == "cpu":
         return storage
+    if name.partition(":")[0] == "meta":
+        return UntypedStorage(storage.nbytes(), device="meta")
     if name.startswith("cuda"):
         raise RuntimeError(
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is"

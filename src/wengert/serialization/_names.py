@@ -16,6 +16,7 @@ from wengert.core import dtypes, layout
 from wengert.core.device import device
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor, new
+from wengert.meta.tensors import without_memory
 from wengert.nn.parameter import Buffer, Parameter
 from wengert.serialization import _numpy
 from wengert.serialization._state import short_repr
@@ -234,6 +235,16 @@ def _rebuild_sparse_tensor(m: Any, kind: Any, components: Any) -> Tensor:
         raise UnpicklingError(f"the components of a sparse tensor do not fit: {error}") from error
 
 
+def _rebuild_meta_tensor(m: Any, dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    if type(dtype) is not dtypes.dtype:
+        raise UnpicklingError(f"a dtype was expected, but got {short_repr(dtype)}")
+    shape, steps = lengths("size", size), lengths("stride", stride)
+    if len(shape) != len(steps):
+        raise RuntimeError(f"a tensor of {len(shape)} dimensions has {len(steps)} strides")
+    tensor = without_memory(shape, dtype.np, tuple([step * dtype.itemsize for step in steps]))
+    return tensor.requires_grad_(requires_grad is True)
+
+
 def _table() -> dict[str, Known]:
     table = {
         "collections.OrderedDict": Known(OrderedDict, _ordered),
@@ -263,6 +274,7 @@ def _table() -> dict[str, Known]:
         "torch._utils._rebuild_tensor_v2": _rebuild_tensor_v2,
         "torch._utils._rebuild_tensor_v3": _rebuild_tensor_v3,
         "torch._utils._rebuild_sparse_tensor": _rebuild_sparse_tensor,
+        "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_meta_tensor,
         "torch._utils._rebuild_parameter": _rebuild_parameter,
         "torch._utils._rebuild_parameter_with_state": _rebuild_parameter_with_state,
         "torch._tensor._rebuild_from_type_v2": _rebuild_from_type,

@@ -14,6 +14,7 @@ from wengert.core.dtypes import dtype, of_numpy
 from wengert.core.layout import layout, memory_format
 from wengert.core.sparse import CompressedTensor, CooTensor, SparseTensor
 from wengert.core.tensor import Tensor, Tracer, wrap
+from wengert.meta.tensors import MetaTensor
 from wengert.nn.parameter import Parameter
 from wengert.serialization._names import KNOWN, FunctionName, path_of
 from wengert.serialization._storages import (
@@ -44,6 +45,7 @@ _PARAMETER = _function("torch._utils._rebuild_parameter")
 _PARAMETER_WITH_STATE = _function("torch._utils._rebuild_parameter_with_state")
 _FROM_TYPE = _function("torch._tensor._rebuild_from_type_v2")
 _GET_LAYOUT = _function("torch.serialization._get_layout")
+_META = _function("torch._utils._rebuild_meta_tensor_no_storage")
 _SPARSE = _function("torch._utils._rebuild_sparse_tensor")
 
 
@@ -122,11 +124,14 @@ class Pickler(_Base):  # type: ignore[misc]
                 return _PARAMETER_WITH_STATE, (data, grad, OrderedDict(), state)
             return _PARAMETER, (data, grad, OrderedDict())
         rebuild, arguments = self._plain(tensor)
-        if kind is Tensor and not state:
+        if kind in (Tensor, MetaTensor) and not state:
             return rebuild, arguments
         return _FROM_TYPE, (rebuild, kind, arguments, state)
 
     def _plain(self, tensor: Tensor) -> tuple[FunctionName, tuple[Any, ...]]:
+        if isinstance(tensor, MetaTensor):
+            dtype = of_numpy[tensor._array.dtype]
+            return _META, (dtype, tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
         if isinstance(tensor, Tracer):
             raise RuntimeError("a tensor of a transform (vmap, grad, forward mode) cannot be saved")
         array = tensor._array

@@ -12,6 +12,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.storage import owner
 from wengert.core.tensor import Tensor, leaf_of, wrap
+from wengert.meta.tensors import NoData, without_memory
 from wengert.serialization._state import short_repr
 from wengert.tensor.storages import UntypedStorage
 
@@ -59,7 +60,8 @@ class Loaded(UntypedStorage):
         """
         key = conj, neg, dtype or self.dtype or dtypes.uint8
         if key not in self._others:
-            self._others[key] = Loaded(np.zeros_like(self._owner), self.dtype)
+            bare = isinstance(self._owner, NoData)
+            self._others[key] = self if bare else Loaded(np.zeros_like(self._owner), self.dtype)
         return self._others[key]
 
     def finish(self) -> None:
@@ -142,11 +144,21 @@ def rebuilt(
             f" of {dtype} does"
         )
     try:
-        tensor = wrap(_view(memory, dtype.np, begin, shape, steps))
+        tensor = _shown(memory, dtype.np, begin, shape, steps)
     except ValueError as error:  # more dimensions or elements than an array can have
         raise RuntimeError(f"a tensor of shape {list(shape)} cannot be made: {error}") from None
     if requires_grad:
         tensor._edge = leaf_of(tensor)
+    return tensor
+
+
+def _shown(
+    memory: Any, dtype: Any, begin: int, shape: tuple[int, ...], steps: tuple[int, ...]
+) -> Tensor:
+    if not isinstance(memory, NoData):
+        return wrap(_view(memory, dtype, begin, shape, steps))
+    tensor = without_memory(shape, dtype, tuple([step * dtype.itemsize for step in steps]))
+    tensor._array.show(memory, begin * dtype.itemsize)
     return tensor
 
 

@@ -164,7 +164,7 @@ def _window(name: str, length: Any, sym: bool, options: Options, shape: Shape) -
     dtype = dtype_of(name, options)
     if dtype.name not in ("float32", "float64"):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
-    array = allocate(lambda _, to: sampled(shape, n, not sym, to), (n,), dtype)
+    array = allocate(lambda _, to: sampled(shape, n, not sym, to), (n,), dtype, options)
     return finish(name, array, options)
 
 

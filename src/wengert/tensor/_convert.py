@@ -18,6 +18,7 @@ from wengert.core.layout import memory_format, preserve_format
 from wengert.core.messages import current_call, message
 from wengert.core.tensor import Leaf, Tensor, Tracer, inferences, leaf_of, mode, new, wrap
 from wengert.kernels import layout
+from wengert.meta.tensors import MetaTensor, moved
 from wengert.ops.casting import convert
 from wengert.ops.formats import check_format, lies_in, suggested
 from wengert.ops.shape import clone
@@ -151,7 +152,8 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     tensor([1, 2])
     """
     dtype, device, copied = dtype_and_device(args, options)
-    check_cpu(device)
+    if device is not None:
+        self = moved(self, device)
     format = check_format("to", options.get("memory_format"))
     return _converted(self, dtype or of_numpy[self._array.dtype], format, copied)
 
@@ -225,8 +227,9 @@ def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
     >>> x.cpu() is x
     True
     """
-    if memory_format is preserve_format:
+    if memory_format is preserve_format and not isinstance(self, MetaTensor):
         return self
+    self = moved(self, "cpu")
     return _converted(self, of_numpy[self._array.dtype], check_format("cpu", memory_format))
 
 

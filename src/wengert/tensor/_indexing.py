@@ -18,12 +18,14 @@ from wengert.core import storage
 from wengert.core.dtypes import of_numpy, scalar_array
 from wengert.core.inference import check_written
 from wengert.core.tensor import Tensor, Tracer, caller, cut_from, getframe, inferences, mode, wrap
+from wengert.meta.tensors import MetaTensor
 from wengert.ops.batched_keys import picked
 from wengert.ops.broadcasting import check_expandable, expand
 from wengert.ops.casting import convert
 from wengert.ops.expansion import flip
 from wengert.ops.gathering import elements
 from wengert.ops.index_writes import check_put_dtype, index_array, index_item, written
+from wengert.ops.masking import where
 from wengert.ops.numbers import Number
 from wengert.ops.operands import innermost, traced
 from wengert.ops.splitting import select, unbind
@@ -83,6 +85,9 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         return
     if inferences:
         check_written((self,), "__setitem__")
+    if isinstance(key, MetaTensor) and key._array.dtype == bool and value._array.ndim == 0:
+        write(self, where(_fitted(key, self), value, self), "__setitem__")
+        return
     view, picks = parse(key, self._array.shape)
     if picks is not None:
         value = _in_dtype_of(self, picks, value)
@@ -101,6 +106,11 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     storage.stamp(region, "__setitem__", *caller(getframe(1)))
     if self._edge is None:
         self._cut = cut_from((value,)) or self._cut
+
+
+def _fitted(mask: Tensor, target: Tensor) -> Tensor:
+    """A mask of the first dimensions, with the others behind them."""
+    return mask.reshape(*mask.shape, *(1,) * (target.ndim - mask.ndim))
 
 
 def _recorded(target: Tensor, value: Tensor) -> bool:

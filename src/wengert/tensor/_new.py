@@ -8,6 +8,7 @@ from typing import Any
 from wengert.autograd.transforms.levels import beside
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
+from wengert.meta.tensors import META, MetaTensor
 from wengert.tensor import creation
 from wengert.tensor.arguments import size_of
 
@@ -20,6 +21,8 @@ def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
     tensor([1., 2.])
     """
     tensor = creation.tensor(data, **_as(self, options))
+    if isinstance(self, MetaTensor):
+        return tensor
     return beside(self, lambda lead: tensor.repeat(*lead, *[1] * tensor.ndim) if lead else tensor)
 
 
@@ -46,6 +49,8 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> T
 def _as(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
     if options.get("dtype") is None:
         options["dtype"] = of_numpy[self._array.dtype]
+    if isinstance(self, MetaTensor) and options.get("device") is None:
+        options["device"] = META
     return options
 
 
@@ -54,6 +59,8 @@ def _sized(
 ) -> Tensor:
     """What `make` makes of a size; of a batch where `self` is one."""
     options, shape = _as(self, options), size_of(name, size)
+    if isinstance(self, MetaTensor):
+        return make(shape, *values, **options)
     tensor: Tensor = beside(self, lambda lead: make((*lead, *shape), *values, **options))
     return tensor
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any, TypedDict
 
@@ -10,10 +10,13 @@ import numpy as np
 
 from wengert.autograd import errors
 from wengert.core import dtypes
-from wengert.core.device import check_cpu
 from wengert.core.device import device as device_type
+from wengert.core.device import on_meta
 from wengert.core.layout import strided
+from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor, leaf_of, wrap
+from wengert.meta.dense import rows
+from wengert.meta.tensors import MetaTensor, without_memory
 from wengert.tensor._inplace import check_memory, touch
 
 NOT_FLOATING = "Only Tensors of floating point and complex dtype can require gradients"
@@ -24,7 +27,7 @@ class Options(TypedDict, total=False):
 
     Attributes:
         dtype: of the elements; the meaning of None depends on the function.
-        device: must be the CPU.
+        device: the CPU, or the meta device.
         requires_grad: whether the result is a leaf that requires grad.
         layout: strided, the default.
         pin_memory: must be False, for lack of an accelerator.
@@ -73,8 +76,20 @@ def dtype_of(name: str, options: Options, otherwise: Any = None) -> dtypes.dtype
     return dtypes.of_argument(name, requested)
 
 
-def allocate(make: Callable[..., np.ndarray], shape: Any, dtype: dtypes.dtype) -> np.ndarray:
-    """``make(shape, dtype)``; RuntimeError if there is not enough memory."""
+def allocate(
+    make: Callable[..., np.ndarray],
+    shape: Any,
+    dtype: dtypes.dtype,
+    options: Options | None = None,
+    order: Sequence[int] | None = None,
+) -> Any:
+    """``make(shape, dtype)``; RuntimeError if there is not enough memory.
+
+    An outline if the options ask for the meta device; `order` lists its dimensions from the
+    outermost in memory.
+    """
+    if options and on_meta(options.get("device")):
+        return without_memory(shape, dtype.np, rows(shape, dtype.np, order))._array
     try:
         return make(shape, dtype.np)
     except (MemoryError, ValueError) as error:
@@ -84,7 +99,9 @@ def allocate(make: Callable[..., np.ndarray], shape: Any, dtype: dtypes.dtype) -
         ) from error
 
 
-def finish(name: str, array: np.ndarray, options: Options, out: Tensor | None = None) -> Tensor:
+def finish(
+    name: str, array: np.ndarray | Outline, options: Options, out: Tensor | None = None
+) -> Tensor:
     """Wrap a new array in a tensor, applying the options that do not concern its elements."""
     if out is not None:
         return into(name, out, array)
@@ -93,7 +110,7 @@ def finish(name: str, array: np.ndarray, options: Options, out: Tensor | None = 
     if not options.keys() <= _KNOWN:
         unknown = sorted(options.keys() - _KNOWN)
         raise TypeError(f"{name}() got an unexpected keyword argument '{unknown[0]}'")
-    check_cpu(options.get("device"))
+    meta = on_meta(options.get("device"))
     if options.get("layout") not in (None, strided):
         raise NotImplementedError(
             f"{name}(): argument 'layout' is {options['layout']}, expected torch.strided: make a"
@@ -103,7 +120,8 @@ def finish(name: str, array: np.ndarray, options: Options, out: Tensor | None = 
         raise RuntimeError(
             f"{name}(): pin_memory=True requires an accelerator, and this library computes on 'cpu'"
         )
-    return leaf(name, wrap(array), options.get("requires_grad", False))
+    tensor = without_memory(array.shape, array.dtype, array.strides) if meta else wrap(array)
+    return leaf(name, tensor, options.get("requires_grad", False))
 
 
 def leaf(name: str, tensor: Tensor, requires_grad: Any) -> Tensor:
@@ -123,7 +141,7 @@ def leaf(name: str, tensor: Tensor, requires_grad: Any) -> Tensor:
     return tensor
 
 
-def into(name: str, out: Tensor, array: np.ndarray) -> Tensor:
+def into(name: str, out: Tensor, array: np.ndarray | Outline) -> Tensor:
     """Put an array into the tensor given as `out`, which takes its shape."""
     require_tensor(name, "out", out)
     if out._edge is not None:
@@ -131,6 +149,10 @@ def into(name: str, out: Tensor, array: np.ndarray) -> Tensor:
                            " differentiation, but one of the arguments requires grad.")  # fmt: skip
     if out._array.shape != array.shape:
         out.resize_(array.shape)
+    if isinstance(out, MetaTensor):
+        return out
+    if isinstance(array, Outline):
+        raise array.refusal()
     check_memory(out._array, name)
     np.copyto(out._array, array, casting="unsafe")
     touch(out, name)
@@ -191,6 +213,6 @@ def dtype_and_device(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[An
         )
     if other is not None:
         require_tensor("to", "other", other)
-        dtype = other.dtype
+        dtype, device = other.dtype, other.device
     copied = bool(options.get("copy") or (len(remaining) > 1 and remaining[1]))
     return None if dtype is None else dtypes.of_argument("to", dtype), device, copied

@@ -9,13 +9,14 @@ import numpy as np
 
 from wengert.autograd.transforms.levels import beside
 from wengert.core import dtypes
-from wengert.core.device import check_cpu
+from wengert.core.device import check_cpu, on_meta
 from wengert.core.dtypes import of_numpy
 from wengert.core.layout import contiguous_format, preserve_format
 from wengert.core.messages import warn
 from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels import layout
+from wengert.meta.tensors import META, MetaTensor, like, moved, without_memory
 from wengert.ops import formats
 from wengert.ops.casting import convert
 from wengert.tensor import _data
@@ -52,9 +53,19 @@ def tensor(data: Any, **options: Unpack[Options]) -> Tensor:
     dtype = options.get("dtype")
     if dtype is not None:
         dtype = dtypes.of_argument("tensor", dtype)
+    if isinstance(data, MetaTensor):
+        return _copied(data, dtype, options)
     result = finish("tensor", _data.array_of(data, dtype), options)
     result._cut = _data.cut_of(data, "tensor()")
     return result
+
+
+def _copied(data: MetaTensor, dtype: dtypes.dtype | None, options: Options) -> Tensor:
+    """What `tensor` makes of a meta tensor."""
+    options["device"] = options.get("device") or META
+    copy = moved(data.detach(), options["device"])
+    array = copy._array if dtype is None else convert(copy, dtype)._array
+    return finish("tensor", array, options)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -67,9 +78,11 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     >>> t
     tensor([1., 0.], dtype=torch.float64)
     """
-    check_cpu(device)
     array_dtype = None if dtype is None else dtypes.of_argument("as_tensor", dtype)
+    if on_meta(device):
+        return moved(as_tensor(data, dtype), device)
     if isinstance(data, Tensor):
+        data = data if device is None else moved(data, device)
         return data if array_dtype is None else convert(data, array_dtype)
     array = _shared(data)
     if array is None:
@@ -104,7 +117,7 @@ def asarray(
     """
     if copy is False and not isinstance(obj, Tensor) and _shared(obj) is None:
         raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__}")
-    source = obj if isinstance(obj, Tensor) else as_tensor(obj, device=device)
+    source = as_tensor(obj, device=device)
     array_dtype = of_numpy[source._array.dtype]
     if dtype is not None:
         array_dtype = dtypes.of_argument("asarray", dtype)
@@ -191,16 +204,23 @@ def empty(*size: Size, out: Tensor | None = None, memory_format: Any = None,
     def make(shape: Any, dtype: Any) -> np.ndarray:
         return layout.empty(shape, dtype, formats.order_in(format, len(shape)))
 
-    return _sized("empty", np.empty if format is contiguous_format else make, size, out, options)
+    if format is contiguous_format:
+        return _sized("empty", np.empty, size, out, options)
+    return _sized("empty", make, size, out, options, format)
 
 
-def _sized(name: str, make: Any, size: Any, out: Tensor | None, options: Any) -> Tensor:
+def _sized(
+    name: str, make: Any, size: Any, out: Tensor | None, options: Any,
+    format: Any = contiguous_format,
+) -> Tensor:  # fmt: skip
     if "size" in options:
         size = (options.pop("size"),)
     elif not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     dtype = dtype_of(name, options)
-    return finish(name, allocate(make, size_of(name, size), dtype), options, out)
+    shape = size_of(name, size)
+    order = None if format is contiguous_format else formats.order_in(format, len(shape))
+    return finish(name, allocate(make, shape, dtype, options, order), options, out)
 
 
 def full(size: Size, fill_value: Any, *, out: Tensor | None = None,
@@ -217,8 +237,12 @@ def full(size: Size, fill_value: Any, *, out: Tensor | None = None,
                         f" {type(size).__name__}")  # fmt: skip
     value = _fill_number("full", fill_value)
     dtype = dtype_of("full", options, dtypes.of_number(value))
-    array = allocate(np.empty, size_of("full", (size,)), dtype)
-    array[...] = dtypes.scalar_array(value, dtype, "full")
+    number = dtypes.scalar_array(value, dtype, "full")
+
+    def make(shape: Any, kind: Any) -> np.ndarray:
+        return np.full(shape, number, kind)
+
+    array = allocate(make, size_of("full", (size,)), dtype, options)
     return finish("full", array, options, out)
 
 
@@ -243,6 +267,12 @@ def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
         return wrap(np.zeros_like(input._array))
     format = formats.check_format(name, options.pop("memory_format", None))
     dtype = dtype_of(name, options, of_numpy[input._array.dtype])
+    if isinstance(input, MetaTensor):
+        options["device"] = options.get("device") or META
+        input = input.value
+    if on_meta(options.get("device")):
+        order = None if format is preserve_format else formats.order_in(format, input.ndim)
+        return finish(name, like(input, dtype.np, order)._array, options)
     value = None if fill is None else dtypes.scalar_array(fill, dtype, name)
 
     def make(lead: tuple[int, ...]) -> Tensor:
@@ -315,8 +345,11 @@ def empty_strided(size: Any, stride: Any, **options: Unpack[Options]) -> Tensor:
         raise RuntimeError(f"empty_strided(): negative strides are not supported, got {stride}")
     dtype = dtype_of("empty_strided", options)
     extent = 1 + sum(s * (n - 1) for s, n in zip(stride, shape, strict=True))
+    strides = tuple([s * dtype.itemsize for s in stride])
+    if on_meta(options.get("device")):
+        outline = without_memory(shape, dtype.np, strides)._array
+        return finish("empty_strided", outline, options)
     memory = allocate(np.empty, (0 if 0 in shape else extent,), dtype)
-    strides = [s * dtype.itemsize for s in stride]
     array = np.lib.stride_tricks.as_strided(memory, shape, strides)
     return finish("empty_strided", array, options)
 
@@ -351,9 +384,13 @@ def eye(n: int, m: int | None = None, *, out: Tensor | None = None,
         if count < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {count} in eye()")
     dtype = dtype_of("eye", options)
-    array = allocate(np.zeros, (rows, columns), dtype)
-    np.fill_diagonal(array, np.ones((), dtype.np))
-    return finish("eye", array, options, out)
+    return finish("eye", allocate(_identity, (rows, columns), dtype, options), options, out)
+
+
+def _identity(shape: tuple[int, int], dtype: np.dtype[Any]) -> np.ndarray:
+    array = np.zeros(shape, dtype)
+    np.fill_diagonal(array, np.ones((), dtype))
+    return array
 
 
 def numel(input: Tensor) -> int:

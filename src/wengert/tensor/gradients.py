@@ -34,6 +34,7 @@ from wengert.core.tensor import (
     made_in_inference_mode,
     new,
     state_of,
+    tensors,
     wrap,
 )
 from wengert.ops.operands import leave_memory, mark_view
@@ -127,6 +128,12 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
                 f" tensor with dtype '{of_numpy[self._array.dtype]}'. Please ensure that the"
                 f" gradient and the tensor have the same dtype\n{more('grad-assignment')}"
             )
+        if value.device != self.device:
+            raise RuntimeError(
+                f"attempting to assign a gradient with device type '{value.device}' to a tensor"
+                f" with device type '{self.device}'. Please ensure that the gradient and the"
+                f" tensor are on the same device\n{more('grad-assignment')}"
+            )
         if value is self:
             raise RuntimeError(f"can't assign Variable as its own grad\n{more('grad-assignment')}")
     else:
@@ -158,6 +165,11 @@ def _get_data(self: Tensor) -> Tensor:
 def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if type(value) not in tensors and value.is_meta:
+        raise RuntimeError(
+            "incompatible tensor type: .data of a tensor on the CPU must be one on it as well, got"
+            " one on 'meta'"
+        )
     if self._edge is not None and value._array.dtype not in inexact:
         raise RuntimeError(errors.integer_requires_grad(
             "data set to a tensor that requires gradients must be floating point or complex dtype,"

@@ -14,10 +14,12 @@ import numpy as np
 
 from wengert.autograd.transforms.randomness import vmaps
 from wengert.core import dtypes
+from wengert.core.device import on_meta
 from wengert.core.dtypes import of_numpy
 from wengert.core.generators import Draw, Generator, default_generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer, memory_of, wrap
 from wengert.kernels.layout import order_of
+from wengert.meta.tensors import META, MetaTensor, without_memory
 from wengert.ops import formats
 from wengert.ops.broadcasting import broadcast_shapes, expand
 from wengert.ops.casting import convert
@@ -43,6 +45,7 @@ from wengert.tensor.arguments import (
     require_tensor,
     size_of,
 )
+from wengert.tensor.creation import empty_like
 
 Size = Any
 
@@ -157,15 +160,22 @@ def _sized(name: str, sample: Any, size: Any, generator: Any, out: Any, options:
         return sample(source, shape, np_dtype=np_dtype)
 
     return _finished(
-        name, lambda shape: allocate(make, shape, dtype), size_of(name, size), options, out
+        name, lambda shape: allocate(make, shape, dtype), size_of(name, size), dtype, options, out
     )
 
 
 def _finished(
-    name: str, draw: Draw, shape: tuple[int, ...], options: Options, out: Tensor | None
+    name: str,
+    draw: Draw,
+    shape: tuple[int, ...],
+    dtype: dtypes.dtype,
+    options: Options,
+    out: Tensor | None,
 ) -> Tensor:
     """Wrap random numbers in a tensor, applying the options that do not concern its elements."""
     _refuse_out(out)
+    if on_meta(options.get("device")):
+        return finish(name, without_memory(shape, dtype.np)._array, options, out)
     if out is not None:
         return finish(name, draw(shape), options, out)
     numbers = draw_numbers(draw, shape)
@@ -194,6 +204,12 @@ def _like(
     format = formats.check_format(name, options.pop("memory_format", None))
     if options.get("dtype") is None:
         options["dtype"] = of_numpy[input._array.dtype]
+    if isinstance(input, MetaTensor):
+        options["device"] = options.get("device") or META
+        input = input.value
+    if on_meta(options.get("device")):
+        options.pop("generator", None)
+        return empty_like(input, memory_format=format, **options)
     if not isinstance(input, Tracer) and not vmaps():
         result = wrap(formats.empty(input._array, format, dtype_of(name, options).np))
         if not result._array.flags.c_contiguous:
@@ -273,6 +289,7 @@ def randint(*args: Any, low: int = 0, high: int | None = None, size: Any = None,
         "randint",
         lambda shape: source.integers(shape, *bounds, dtype.np),
         size_of("randint", (size,)),
+        dtype,
         options,
         out,
     )
@@ -326,7 +343,7 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
         orders = [source.permutation(count) for _ in range(math.prod(shape[:-1]))]
         return np.array(orders, dtype.np).reshape(shape)
 
-    return _finished("randperm", draw, (count,), options, out)
+    return _finished("randperm", draw, (count,), dtype, options, out)
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
@@ -346,7 +363,12 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
             raise RuntimeError(f"normal expects std >= 0.0, but found std {spread}")
         shape = size_of("normal", (size,))
         return _finished(
-            "normal", lambda s: source.normal(s, center, spread, dtype.np), shape, options, out
+            "normal",
+            lambda s: source.normal(s, center, spread, dtype.np),
+            shape,
+            dtype,
+            options,
+            out,
         )
     tensors = [x for x in (mean, std) if isinstance(x, Tensor)]
     if not tensors:
@@ -361,7 +383,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         expand(convert(x, dtype) if isinstance(x, Tensor) else wrap(np.asarray(x, dtype.np)), shape)
         for x in (mean, std)
     )
-    check_deviations(spread)
+    if not any(x.is_meta for x in tensors):
+        check_deviations(spread)
     _refuse_out(out)
     draws = draw_numbers(lambda s: source.normal(s, np_dtype=dtype.np), shape, tensors)
     return _placed("normal", normals(center, spread, draws), options, out)

@@ -8,9 +8,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.device import on_meta
 from wengert.core.messages import warn
 from wengert.core.tensor import Tensor
 from wengert.kernels import spacing
+from wengert.meta.tensors import without_memory
 from wengert.tensor.arguments import Options, dtype_of, finish, require_int
 
 
@@ -39,7 +41,22 @@ def arange(*args: Any, out: Tensor | None = None, start: Any = None, end: Any = 
     integral = all(isinstance(v, int) for v in (first, last, by))
     natural = dtypes.int64 if integral else None
     dtype = dtype_of("arange", options, natural if out is None else out.dtype)
+    if on_meta(options.get("device")):
+        return finish("arange", _outline(_count(first, last, by, dtype), dtype), options, out)
     return finish("arange", _evenly(first, last, by, dtype), options, out)
+
+
+def _count(first: Any, last: Any, by: Any, dtype: dtypes.dtype) -> int:
+    """How many numbers `arange` gives."""
+    _check_range(first, last, by)
+    if dtype is dtypes.int64:
+        return max(-((int(first) - int(last)) // int(by)), 0)
+    return math.ceil((last - first) / by)
+
+
+def _outline(count: int, dtype: dtypes.dtype) -> Any:
+    """What stands for so many numbers on the meta device."""
+    return without_memory((count,), dtype.np)._array
 
 
 def _evenly(first: Any, last: Any, by: Any, dtype: dtypes.dtype) -> np.ndarray:
@@ -103,6 +120,8 @@ def range(start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None,
     _check_range(first, last, by)
     dtype = dtype_of("range", options)
     n = math.floor((last - first) / by) + 1
+    if on_meta(options.get("device")):
+        return finish("range", _outline(n, dtype), options, out)
     return finish("range", (first + by * np.arange(n)).astype(dtype.np), options, out)
 
 
@@ -115,6 +134,8 @@ def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None,
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     first, last, n, dtype = _ends("linspace", start, end, steps, options)
+    if on_meta(options.get("device")):
+        return finish("linspace", _outline(n, dtype), options, out)
     if n > 1:
         first, last = (_stored("linspace", value, dtype) for value in (first, last))
     kind = dtype.np.type if dtype.np in dtypes.inexact else np.float64
@@ -131,6 +152,8 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tenso
     tensor([  1.,  10., 100.])
     """
     first, last, n, dtype = _ends("logspace", start, end, steps, options)
+    if on_meta(options.get("device")):
+        return finish("logspace", _outline(n, dtype), options, out)
     if n > 1:
         first, last = (_stored("logspace", value, dtype) for value in (first, last))
     with np.errstate(all="ignore"):

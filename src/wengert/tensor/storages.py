@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.device import check_cpu, cpu, device
+from wengert.core.device import cpu, device, on_meta
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import warn
 from wengert.core.storage import owner
 from wengert.core.tensor import Tensor, wrap
+from wengert.meta.tensors import META, NoData
 from wengert.tensor.arguments import leaf
 
 
@@ -42,8 +43,12 @@ class _Storage:
 
     @property
     def device(self) -> device:
-        """Always ``cpu``."""
-        return cpu
+        """``cpu``; or ``meta``, where there is no memory."""
+        return META if isinstance(self.untyped()._owner, NoData) else cpu
+
+    def untyped(self) -> UntypedStorage:
+        """The bytes."""
+        raise NotImplementedError
 
     def get_device(self) -> int:
         """Return -1: the CPU has no index."""
@@ -59,7 +64,7 @@ class UntypedStorage(_Storage):
 
     Args:
         source: a number of zero bytes, or a sequence of bytes.
-        device: the device, the CPU.
+        device: the CPU, or the meta device.
 
     >>> import wengert
     >>> storage = wengert.tensor([1, 2], dtype=wengert.int16).untyped_storage()
@@ -70,9 +75,11 @@ class UntypedStorage(_Storage):
     __slots__ = ("_owner",)
 
     def __init__(self, source: Any = 0, *, device: Any = None) -> None:
-        check_cpu(device)
-        if isinstance(source, np.ndarray):
-            self._owner = source
+        if isinstance(source, np.ndarray | NoData):
+            self._owner: Any = source
+        elif on_meta(device):
+            count = source if isinstance(source, int) else len(source)
+            self._owner = NoData((count,), np.dtype(np.uint8), (1,))
         elif isinstance(source, int):
             self._owner = np.zeros(source, np.uint8)
         else:
@@ -99,6 +106,8 @@ class UntypedStorage(_Storage):
 
     @property
     def _bytes(self) -> np.ndarray:
+        if isinstance(self._owner, NoData):
+            raise self._owner.refusal()
         return bytes_of(self._owner)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -106,12 +115,15 @@ class UntypedStorage(_Storage):
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
+        if not self._owner.size or isinstance(self._owner, NoData):
+            return 0
         address: int = self._owner.__array_interface__["data"][0]
-        return address if self._owner.size else 0
+        return address
 
     def nbytes(self) -> int:
         """The length in bytes."""
-        return self._owner.nbytes
+        count: int = self._owner.nbytes
+        return count
 
     size = __len__ = nbytes
 
@@ -164,8 +176,12 @@ class UntypedStorage(_Storage):
         return id(self._owner)
 
     def __repr__(self) -> str:
-        lines = "".join(f" {value}\n" for value in self.tolist())
-        return f"{lines}[torch.storage.UntypedStorage(device=cpu) of size {self.nbytes()}]"
+        lines = "...\n"
+        if self.device is cpu:
+            lines = "".join(f" {value}\n" for value in self.tolist())
+        return (
+            f"{lines}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+        )
 
 
 class TypedStorage(_Storage):
@@ -175,7 +191,7 @@ class TypedStorage(_Storage):
         args: a number of zero elements, or a sequence of elements.
         wrap_storage: the bytes, if they already exist.
         dtype: of the elements; the default dtype if None.
-        device: where; there is the CPU.
+        device: the CPU, or the meta device.
 
     >>> import wengert
     >>> wengert.TypedStorage([1.0, 2.0]).tolist()
@@ -191,13 +207,16 @@ class TypedStorage(_Storage):
         dtype: dtypes.dtype | None = None,
         device: Any = None,
     ) -> None:
-        check_cpu(device)
         self.dtype = dtypes.defaults.dtype if dtype is None else dtype
         if wrap_storage is None:
             source = args[0] if args else 0
-            empty = isinstance(source, int)
-            array = np.zeros(source, self.dtype.np) if empty else np.array(source, self.dtype.np)
-            wrap_storage = UntypedStorage(array)
+            if on_meta(device):
+                count = source if isinstance(source, int) else len(source)
+                wrap_storage = UntypedStorage(count * self.dtype.itemsize, device=device)
+            elif isinstance(source, int):
+                wrap_storage = UntypedStorage(np.zeros(source, self.dtype.np))
+            else:
+                wrap_storage = UntypedStorage(np.array(source, self.dtype.np))
         self._untyped_storage = wrap_storage
 
     @property
@@ -264,8 +283,10 @@ class TypedStorage(_Storage):
         return hash(self._untyped_storage)
 
     def __repr__(self) -> str:
-        lines = "".join(f" {value}\n" for value in self.tolist())
-        kind = f"torch.storage.TypedStorage(dtype={self.dtype}, device=cpu)"
+        lines = "...\n"
+        if self.device is cpu:
+            lines = "".join(f" {value}\n" for value in self.tolist())
+        kind = f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device})"
         return f"{lines}[{kind} of size {self.size()}]"
 
 
@@ -276,7 +297,12 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
     >>> wengert.zeros(4).untyped_storage().nbytes()
     16
     """
-    return UntypedStorage(owner(self._array))
+    return UntypedStorage(_memory(self))
+
+
+def _memory(tensor: Tensor) -> Any:
+    array = tensor._array
+    return array.owner if isinstance(array, NoData) else owner(array)
 
 
 def storage(self: Tensor) -> TypedStorage:
@@ -292,7 +318,7 @@ def storage(self: Tensor) -> TypedStorage:
         " the only storage class; use tensor.untyped_storage() instead of tensor.storage()"
     )
     return TypedStorage(
-        wrap_storage=UntypedStorage(owner(self._array)), dtype=of_numpy[self._array.dtype]
+        wrap_storage=UntypedStorage(_memory(self)), dtype=of_numpy[self._array.dtype]
     )
 
 

@@ -49,7 +49,7 @@ def _window(name: str, length: int, periodic: bool, options: Options, shape: Sha
         raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.short}'")
     if n < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={n}")
-    array = allocate(lambda _, to: sampled(shape, n, periodic, to), (n,), dtype)
+    array = allocate(lambda _, to: sampled(shape, n, periodic, to), (n,), dtype, options)
     return finish(name, array, options)
 
 

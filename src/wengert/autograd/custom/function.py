@@ -239,7 +239,7 @@ def call_with_context(
             targets.append(False)
     ctx = FunctionCtx(tuple(map(bool, targets)), function)
     site = mode.site
-    result = _compute_unrecorded(function, ctx, args)
+    result = compute_unrecorded(function, ctx, args)
     outputs = list(result) if isinstance(result, tuple) else [result]
     recording = site is not None and bool(edges)
     if inferences and recording:
@@ -262,7 +262,7 @@ def call_with_context(
 _NOBODYS = FunctionCtx()
 
 
-def _compute_unrecorded(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
+def compute_unrecorded(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
     """Run the user's methods with nothing recorded."""
     before = mode.site, mode.off
     mode.site, mode.off = None, function._off

@@ -20,6 +20,7 @@ from wengert.autograd.custom.function import (
     FunctionMeta,
     VmapInfo,
     call_with_context,
+    compute_unrecorded,
     has_setup,
     new_function_node,
 )
@@ -89,6 +90,24 @@ def apply_in_reverse_mode(level: Any, function: Any, args: Args) -> Any:
     if mode.site is None or not any(edges):
         return _map_outputs(result, lambda _, out: _same(out, values, args))
     ctx = _set_up(function, values, result, edges)
+    return _record_backward(level, function, ctx, (args, values, edges), result)
+
+
+def apply_and_record(level: Any, function: Any, args: Args) -> Any:
+    """Compute at a level itself, whose tensors have no elements, and record the user's backward."""
+    edges = [a._edge if isinstance(a, Tensor) else None for a in args]
+    ctx = FunctionCtx(tuple([e is not None for e in edges]), function)
+    result = compute_unrecorded(function, ctx, args)
+    if mode.site is None or not any(edges):
+        return result
+    return _record_backward(level, function, ctx, (args, args, edges), result)
+
+
+def _record_backward(
+    level: Any, function: Any, ctx: FunctionCtx, call: tuple[Args, Args, Any], result: Any
+) -> Any:
+    """The outputs of a call, made further out of `values`, as those of a node at a level."""
+    args, values, edges = call
     targets: list[GradientTarget] = [
         False if not isinstance(v, Tensor) else None if e is None else _shape_and_dtype(v)
         for v, e in zip(values, edges, strict=True)
@@ -118,7 +137,7 @@ def apply_in_reverse_mode(level: Any, function: Any, args: Args) -> Any:
         results = level.tracer(out)
         results._edge = edge
         for a in args:
-            if isinstance(a, Tensor) and _share_memory(out, a):
+            if isinstance(a, Tensor) and not level.memoryless and _share_memory(out, a):
                 mark_view(results, a)
         return results
 

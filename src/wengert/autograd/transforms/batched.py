@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from math import prod
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from wengert.autograd.custom.transforms import apply_to_batch
 from wengert.autograd.transforms.levels import Level, Shape, beside
+from wengert.core.outline import Outline
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor, Tracer, shape_of
 from wengert.ops.batch_fallbacks import one_by_one
@@ -25,88 +23,27 @@ from wengert.ops.joining import stack
 from wengert.ops.shape import padded
 
 
-class Flags(NamedTuple):
-    """What is known about the memory of one sample."""
+class SampleOutline(Outline):
+    """The outline of one sample of a batch: what its elements are differs between samples."""
 
-    c_contiguous: bool
-    f_contiguous: bool
-    writeable: bool
+    __slots__ = ()
 
-
-class Outline:
-    """The shape, dtype and strides of one sample, used where an array is expected: no elements.
-
-    Not an array: anything NumPy tries to do with it ends in `__array__`, which raises.
-    """
-
-    __slots__ = ("dtype", "shape", "strides", "writeable")
-    refusal = (
-        "vmap: the elements of a tensor are not known while a function is being vectorized:"
-        " they differ between samples. It looks like you're calling .item(), bool(), a print"
-        " or NumPy on a tensor inside of vmap; compute with operations instead"
-        " (torch.where for a condition)"
-    )
-
-    def __init__(self, batch: np.ndarray, lead: int) -> None:
-        self.shape, self.dtype = batch.shape[lead:], batch.dtype
-        self.strides, self.writeable = batch.strides[lead:], batch.flags.writeable
-
-    @property
-    def flags(self) -> Flags:
-        """Whether a sample's elements are contiguous, and writable."""
-        lengths, steps = self.shape, self.strides
-        rows = _dense(lengths[::-1], steps[::-1], self.itemsize)
-        return Flags(rows, _dense(lengths, steps, self.itemsize), self.writeable)
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        """The bytes of an element."""
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all elements."""
-        return self.size * self.itemsize
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def refuse_shape(self, name: str) -> None:
-        """Raise RuntimeError for a result whose shape depends on elements."""
-        raise RuntimeError(
-            "vmap: We do not support batching operators that can output dynamic shape. Attempted"
-            f" to vmap over {name}(): the shape of its result depends on elements that differ"
-            " between samples"
+    def refusal(self) -> Exception:
+        """The error for reading elements."""
+        return RuntimeError(
+            "vmap: the elements of a tensor are not known while a function is being vectorized:"
+            " they differ between samples. It looks like you're calling .item(), bool(), a print"
+            " or NumPy on a tensor inside of vmap; compute with operations instead"
+            " (torch.where for a condition)"
         )
 
-    def _refuse(self, *args: Any, **options: Any) -> Any:
-        raise RuntimeError(self.refusal)
-
-    __array__ = __array_ufunc__ = __array_function__ = __getitem__ = __iter__ = _refuse
-    __bool__ = __int__ = __float__ = __index__ = __complex__ = _refuse
-
-    def __getattr__(self, name: str) -> Any:
-        self._refuse()
-
-
-def _dense(lengths: Shape, steps: Shape, step: int) -> bool:
-    """Whether each stride is the extent of the dimensions inside it."""
-    for length, actual in zip(lengths, steps, strict=True):
-        if length != 1:
-            if actual != step:
-                return False
-            step *= length
-    return True
+    def shape_refusal(self, name: str) -> Exception:
+        """The error of an operation whose result has a shape that depends on elements."""
+        return RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted"
+            f" to vmap over {name}: the shape of its result depends on elements that differ"
+            " between samples"
+        )
 
 
 def outline_of(tracer: Tracer, kind: type[Outline]) -> Outline:
@@ -115,7 +52,9 @@ def outline_of(tracer: Tracer, kind: type[Outline]) -> Outline:
     while isinstance(whole, Tracer):
         lead += whole.lead
         whole = whole.value  # type: ignore[assignment]
-    return kind(whole._array, lead)
+    array = whole._array
+    shape, strides = array.shape[lead:], array.strides[lead:]
+    return kind(shape, array.dtype, strides, array.flags.writeable)
 
 
 class Batched(Tracer):
@@ -126,7 +65,7 @@ class Batched(Tracer):
 
     @property
     def _array(self) -> Any:
-        return outline_of(self, Outline)
+        return outline_of(self, SampleOutline)
 
     @_array.setter
     def _array(self, value: Any) -> None:

@@ -48,6 +48,7 @@ class Level:
     kind: type[Tracer]
     depth = 0  # 1 for the outermost; 0 when it has ended
     composite = False  # whether it takes some functions as one call: see `ops.operands.as_one_call`
+    memoryless = False  # whether its tensors have no elements, not even further out
     eager = False  # whether it runs code unmodified: then Functions need no `setup_context`
 
     def __enter__(self) -> Any:

@@ -25,23 +25,41 @@ def vmaps() -> list[Any]:
 
 
 def _draw_by_level(
-    draw: Draw, shape: tuple[int, ...], dependencies: Sequence[Any], target: Tensor | None
+    draw: Draw,
+    shape: tuple[int, ...],
+    dependencies: Sequence[Any],
+    target: Tensor | None,
+    partner: Tensor | None,
 ) -> Tensor:
     """See `wengert.core.generators.draw_numbers`."""
-    if not transform_stack.levels:
+    memoryless = _memoryless_level((partner, target, *dependencies))
+    if not transform_stack.levels and memoryless is None:
         return wrap(draw(shape))
     levels = vmaps()
     for level in reversed(levels):
         _check(level, dependencies, target)
     own = [level for level in levels if level.randomness == "different"]
     shape = (*[level.size for level in own], *shape)
-    numbers = wrap(draw(shape))
+    if memoryless is None:
+        numbers = wrap(draw(shape))
+    else:
+        numbers = memoryless.empty(shape, draw((0,) * max(len(shape), 1)).dtype)
     for level in transform_stack.levels:
         if level in own:
             numbers, shape = level.tracer(numbers), shape[1:]
         elif level.composite:
             numbers = level.drawn(draw, shape, numbers)
     return numbers
+
+
+def _memoryless_level(tensors: Sequence[Any]) -> Any:
+    """The level of a tensor without elements among these, or below them; None without one."""
+    for x in tensors:
+        while isinstance(x, Tracer):
+            if x.level.memoryless:
+                return x.level
+            x = x.value
+    return None
 
 
 def _check(level: Any, dependencies: Sequence[Any], target: Tensor | None) -> None:

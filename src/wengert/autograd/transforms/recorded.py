@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from wengert.autograd.transforms.batched import Outline, outline_of
+from wengert.autograd.transforms.batched import outline_of
 from wengert.autograd.transforms.levels import Level
 from wengert.core.dtypes import of_numpy
+from wengert.core.outline import Outline
 from wengert.core.size import Size
 from wengert.core.storage import owner
 from wengert.core.tensor import Tensor, Tracer, memory_of, shape_of, wrap
@@ -46,19 +47,25 @@ class UnreadOutline(Outline):
     """What is known of a recorded value: everything but its elements, which change with inputs."""
 
     __slots__ = ()
-    refusal = (
-        "Could not extract specialized data from a tensor while a program is being recorded: its"
-        " elements depend on the inputs. It looks like you're calling .item(), bool(), int(), a"
-        " print or NumPy on a tensor, or branching on one; compute with operations instead"
-        " (torch.where for a condition)"
-    )
 
-    def refuse_shape(self, name: str) -> None:
-        """Raise RuntimeError for a result whose shape depends on elements."""
-        raise RuntimeError(
-            f"{name}(): the shape of its result depends on the elements of a tensor, which change"
+    def refusal(self) -> Exception:
+        """The error for reading elements."""
+        return RuntimeError(_UNREAD)
+
+    def shape_refusal(self, name: str) -> Exception:
+        """The error of an operation whose result has a shape that depends on elements."""
+        return RuntimeError(
+            f"{name}: the shape of its result depends on the elements of a tensor, which change"
             " with the inputs of a program that is being recorded"
         )
+
+
+_UNREAD = (
+    "Could not extract specialized data from a tensor while a program is being recorded: its"
+    " elements depend on the inputs. It looks like you're calling .item(), bool(), int(), a"
+    " print or NumPy on a tensor, or branching on one; compute with operations instead"
+    " (torch.where for a condition)"
+)
 
 
 class Recorded(Tracer):
@@ -86,7 +93,7 @@ class Recorded(Tracer):
 
     def numpy(self, *args: Any, **options: Any) -> Any:
         """RuntimeError: the elements change with the inputs."""
-        raise RuntimeError(UnreadOutline.refusal)
+        raise RuntimeError(_UNREAD)
 
     __array__ = numpy
 

@@ -46,7 +46,7 @@ class FunctionGraph:
             return self.level.source(x)
         if x._edge is not None and self.outer:
             return view_as(x, x)
-        fresh = wrap(x._array)
+        fresh = x.detach() if isinstance(x, Tracer) else wrap(x._array)
         fresh._edge = leaf_of(fresh)
         return fresh
 
@@ -56,7 +56,7 @@ class FunctionGraph:
             return self.level.lower(output)
         if self.outer and output._edge is not None and self._reaches_out([output._edge]):
             return output
-        return wrap(output._array)
+        return output.detach() if isinstance(output, Tracer) else wrap(output._array)
 
     def _reaches_out(self, edges: Sequence[Any]) -> bool:
         """Whether these nodes lead to anything differentiable besides the inputs."""
@@ -79,7 +79,7 @@ class FunctionGraph:
         """The gradients of the inputs, zeros where the outputs do not depend on them."""
         pairs = [
             (edge, g if g._array.dtype == y._array.dtype else in_dtype(i, g, y._array.dtype))
-            for i, (y, g) in enumerate(zip(outputs, cotangents, strict=True))
+            for i, (y, g) in enumerate(zip(outputs, map(_beside, cotangents, outputs), strict=True))
             if (edge := self._edge(y))
         ]
         gradients: dict[Any, Any] = {}
@@ -99,10 +99,22 @@ class FunctionGraph:
             any(g._edge is not None for _, g in pairs) or self._reaches_out(edges)
         )  # fmt: skip
         walk = Walk("grad()", retain or deeper, deeper)
+        walk.lifts = any(_is_memoryless(g) for _, g in pairs)
         tensors = self.level is not None or deeper or any(isinstance(g, Tracer) for _, g in pairs)
         seeds = [g if tensors else g._array for _, g in pairs]
         walk.go(tuple(edges), seeds, {self._edge(x) for x in self.inputs})
         return {e: g if isinstance(g, Tensor) else wrap(g) for e, g in walk.final.items()}
+
+
+def _is_memoryless(value: Any) -> bool:
+    return isinstance(value, Tracer) and bool(value.level.memoryless)
+
+
+def _beside(g: Any, output: Any) -> Any:
+    """A cotangent without elements for an output without elements."""
+    if _is_memoryless(output) and not isinstance(g, Tracer):
+        return output.level.tracer(g)
+    return g
 
 
 def apply_transpose(function: Callable[[Any], Any], like: Any, value: Any) -> Any:

@@ -8,10 +8,13 @@ from typing import Any, TypeVar
 from wengert.autograd.grad_mode import no_grad
 from wengert.core import dtypes
 from wengert.core.cut_log import note_drop
+from wengert.core.device import on_meta
 from wengert.core.tensor import Tensor
+from wengert.meta.tensors import NO_DATA
 from wengert.nn.module.tree import Tree
-from wengert.nn.parameter import _convert_lazy, is_lazy
+from wengert.nn.parameter import Parameter, _convert_lazy, is_lazy
 from wengert.ops import formats
+from wengert.tensor.creation import empty_like
 from wengert.tensor.gradients import clear_grad
 
 M = TypeVar("M", bound="Conversion")
@@ -25,22 +28,44 @@ class Conversion(Tree):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
+        for key, parameter in self._parameters.items():
             if parameter is None:
                 continue
             if is_lazy(parameter):
                 _convert_lazy(parameter, fn)
                 continue
-            with no_grad():
-                parameter.data = fn(parameter)
-                if parameter.grad is not None:
-                    parameter.grad.data = fn(parameter.grad)
+            self._replace(key, parameter, fn)
         for name, buffer in self._buffers.items():
             if is_lazy(buffer):
                 _convert_lazy(buffer, fn)
             elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
+
+    def _replace(self, key: str, parameter: Any, fn: Callable[[Tensor], Tensor]) -> None:
+        with no_grad():
+            data = fn(parameter)
+            grad = None if parameter.grad is None else fn(parameter.grad)
+            if data.is_meta is parameter.is_meta:
+                parameter.data = data
+            else:  # a tensor cannot change its device
+                parameter = Parameter(data, parameter.requires_grad)
+                self._parameters[key] = parameter
+        if grad is not None:
+            if parameter.grad is None:
+                parameter.grad = grad
+            else:
+                parameter.grad.data = grad
+
+    def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
+        """Move parameters and buffers to a device without their values, which are not set there.
+
+        >>> import wengert
+        >>> net = wengert.nn.Linear(2, 1, device="meta")
+        >>> net.to_empty(device="cpu").weight.shape
+        torch.Size([1, 2])
+        """
+        return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 
     def apply(self: M, fn: Callable[[Any], None]) -> M:
         """Call `fn` on every submodule and then on this one, for instance to initialise them.
@@ -78,7 +103,7 @@ class Conversion(Tree):
 
         def moved(t: Tensor) -> Tensor:
             if device is not None:
-                t = t.to(device)
+                t = _placed_on(t, device)
             if dtype is not None and t.dtype.category >= dtypes.FLOAT:
                 t = t.to(dtype)
             return t.to(memory_format=memory_format) if t.ndim in (4, 5) else t
@@ -112,8 +137,8 @@ class Conversion(Tree):
         return self._apply(lambda t: t.to(dst_type))
 
     def cpu(self: M) -> M:
-        """Return this module: everything is on the CPU."""
-        return self
+        """Return this module; NotImplementedError if any of it is on the meta device."""
+        return self._apply(lambda t: t.cpu())
 
     def cuda(self: M, device: Any = None) -> M:
         """AssertionError if there are parameters or buffers, as in a PyTorch without CUDA."""
@@ -147,6 +172,15 @@ class Conversion(Tree):
             clear_grad(parameter, set_to_none)
 
 
+def _placed_on(tensor: Tensor, device: Any) -> Tensor:
+    if tensor.is_meta and not on_meta(device):
+        raise NotImplementedError(
+            f"{NO_DATA} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when"
+            " moving module from meta to a different device."
+        )
+    return tensor.to(device)
+
+
 def _target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     """dtype and device of a call of `to`."""
     dtype, device = kwargs.get("dtype"), kwargs.get("device")
@@ -157,7 +191,7 @@ def _target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]
         if isinstance(value, dtypes.dtype):
             dtype = value
         elif isinstance(value, Tensor):
-            dtype = value.dtype
+            dtype, device = value.dtype, value.device
         elif value is not None and not isinstance(value, bool):
             device = value
     return dtype, device

@@ -16,9 +16,11 @@ import numpy as np
 from wengert.autograd.hooks import RemovableHandle, add_hook
 from wengert.core import storage
 from wengert.core.inference import check_written
+from wengert.core.messages import warn
 from wengert.core.size import Size
 from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Hooks, Tensor, caller, getframe, inferences
+from wengert.meta.tensors import NO_DATA
 from wengert.nn.parameter import Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"
@@ -192,10 +194,16 @@ class StateDict:
                     missing_keys.append(key)
                 continue
             source = state_dict[key]
-            problem = _mismatch(key, target, source)
+            problem = _mismatch(key, target, source, assign)
             if problem is not None:
                 error_msgs.append(problem)
                 continue
+            if target.is_meta and not (source.is_meta or assign):
+                warn(
+                    f"for {key}: copying from a non-meta parameter in the checkpoint to a meta"
+                    " parameter in the current model, which is a no-op. (Did you mean to pass"
+                    " `assign=True`, so that the module gets the tensors of the state dictionary?)"
+                )
             copy = _assign_later if assign else _copy_later
             step = copy(self, name, target, source)
             if copies is None:
@@ -322,7 +330,7 @@ class _Loading:
         return messages + self.errors
 
 
-def _mismatch(key: str, target: Tensor, source: Any) -> str | None:
+def _mismatch(key: str, target: Tensor, source: Any, assign: bool) -> str | None:
     if not isinstance(source, Tensor):
         return (
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like'
@@ -330,6 +338,8 @@ def _mismatch(key: str, target: Tensor, source: Any) -> str | None:
         )
     if is_lazy(target) and is_lazy(source):
         return None
+    if source.is_meta and not (target.is_meta or assign):
+        return f'While copying the parameter named "{key}", an exception occurred : {NO_DATA}'
     have, came = tuple(target.shape), tuple(source.shape)
     if came != have and not (have == () and came == (1,)):  # scalars were once saved as [1]
         return (
@@ -347,6 +357,8 @@ def _copy_later(module: Any, name: str, target: Tensor, source: Tensor) -> Calla
     def copy() -> None:
         if is_lazy(source):
             return  # both are uninitialized
+        if target.is_meta:
+            return
         if isinstance(target, SparseTensor):
             target.copy_(source)
             return

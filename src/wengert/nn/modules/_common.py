@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.device import check_cpu
+from wengert.core.device import on_meta
 from wengert.core.tensor import Tensor, wrap
+from wengert.meta.tensors import without_memory
 from wengert.nn.parameter import Parameter
 
 
@@ -22,12 +23,12 @@ def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
 
 def empty_tensor(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
     """A tensor to be filled by initialisation."""
-    check_cpu(device)
     if any(n < 0 for n in size):
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
         )
-    return wrap(np.empty(size, (dtype or dtypes.defaults.dtype).np))
+    kind = (dtype or dtypes.defaults.dtype).np
+    return without_memory(size, kind) if on_meta(device) else wrap(np.empty(size, kind))
 
 
 def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
@@ -37,5 +38,5 @@ def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
 
 def full_tensor(value: float, *size: int, device: Any = None, dtype: Any = None) -> Tensor:
     """A tensor filled with one value."""
-    check_cpu(device)
-    return wrap(np.full(size, value, (dtype or dtypes.defaults.dtype).np))
+    kind = (dtype or dtypes.defaults.dtype).np
+    return without_memory(size, kind) if on_meta(device) else wrap(np.full(size, value, kind))

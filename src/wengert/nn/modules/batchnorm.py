@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import dtypes
 from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.nn import functional as F
 from wengert.nn import init
@@ -44,7 +45,7 @@ class _NormBase(_Affine):
         if track_running_stats:
             mean = full_tensor(0, num_features, device=device, dtype=dtype)
             variance = full_tensor(1, num_features, device=device, dtype=dtype)
-            count = wrap(np.zeros((), np.int64))
+            count = full_tensor(0, device=device, dtype=dtypes.int64)
         self.register_buffer("running_mean", mean)
         self.register_buffer("running_var", variance)
         self.register_buffer("num_batches_tracked", count)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from wengert.core.tensor import Tensor, wrap
+from wengert.core.dtypes import int64
+from wengert.core.tensor import Tensor
+from wengert.nn.modules._common import full_tensor
 from wengert.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from wengert.nn.modules.conv import (
     Conv1d,
@@ -311,7 +311,7 @@ class _LazyNorm(LazyModuleMixin):
         if track_running_stats:
             layer.running_mean = UninitializedBuffer(**factory)
             layer.running_var = UninitializedBuffer(**factory)
-            layer.num_batches_tracked = wrap(np.zeros((), np.int64))
+            layer.num_batches_tracked = full_tensor(0, device=device, dtype=int64)
 
     def reset_parameters(self: Any) -> None:
         """As the norm, once it is initialized."""

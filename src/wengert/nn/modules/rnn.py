@@ -389,7 +389,8 @@ class RNNCellBase(Module):
 
     def _zeros(self, input: Any) -> Any:
         shape = input._array.shape[:-1]
-        return full_tensor(0, *shape, self.hidden_size, dtype=of_numpy[input._array.dtype])
+        kind = of_numpy[input._array.dtype]
+        return full_tensor(0, *shape, self.hidden_size, device=input.device, dtype=kind)
 
 
 class RNNCell(RNNCellBase):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.device import check_cpu
 from wengert.core.tensor import Tensor, memory_of, wrap
+from wengert.meta.tensors import moved
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.module import Module
@@ -25,9 +25,9 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
-    check_cpu(device)
     dtype = dtype or dtypes.defaults.dtype
-    return wrap(np.triu(np.full((size, size), -np.inf, dtype.np), 1))
+    mask = wrap(np.triu(np.full((size, size), -np.inf, dtype.np), 1))
+    return mask if device is None else moved(mask, device)
 
 
 def _is_causal(mask: Tensor | None, is_causal: bool | None, size: int | None = None) -> bool:
