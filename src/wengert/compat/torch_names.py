@@ -152,6 +152,7 @@ PRIVATE: dict[str, str] = {
         "torch.nn.modules.module": "module_text",
         "torch.nn.parallel.scatter_gather": "scattering",
         "torch.nn.parameter": "uninitialized",
+        "torch.profiler": "profiler_switches",
         "torch.serialization": "serialized_types",
         "torch.sparse": "sparse_types",
         "torch.utils._contextlib": "decorating_contexts",
