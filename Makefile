@@ -35,8 +35,9 @@ test: $(TORCH_STAMP) $(STAMPS)/test
 parity: $(STAMPS)/torch $(STAMPS)/test
 	$(BIN)/python -m tests.parity.report --write
 
-ecosystem: $(STAMPS)/test
+ecosystem: $(STAMPS)/torch $(STAMPS)/test
 	$(BIN)/python -m tests.ecosystem.report
+	$(BIN)/python -m tests.ecosystem.suites
 
 accuracy: $(STAMPS)/test
 	$(BIN)/python benchmarks/accuracy.py --write

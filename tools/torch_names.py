@@ -57,10 +57,11 @@ def _exists(native: str) -> bool:
 def names_of(module: ModuleType) -> list[str]:
     """The public names of a module that stand for something of PyTorch's."""
     names = {*dir(module), *dir(type(module)), *dir(getattr(module, "m", None))}
-    names |= {info.name for info in pkgutil.iter_modules(getattr(module, "__path__", []))}
+    below = {info.name for info in pkgutil.iter_modules(getattr(module, "__path__", []))}
     names -= {*dir(ModuleType), *dir(None)}
-    names = {name for name in names if not name.startswith("_")} - {"TYPE_CHECKING"}
-    return sorted(word for name in names if (word := word_of(module, name)))
+    unloaded = below - names  # modules that PyTorch does not import by itself
+    words = {f"{name}/" for name in unloaded} | {word_of(module, name) for name in names}
+    return sorted(word for word in words if word and word[0] != "_" and word != "TYPE_CHECKING")
 
 
 def word_of(module: ModuleType, name: str) -> str:

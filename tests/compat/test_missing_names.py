@@ -118,3 +118,8 @@ def test_libraries_of_operations(tmp_path: Path) -> None:
     file = script(tmp_path, 'import torch\ntorch.ops.load_library("x.so")')
     result = command("run", "--quiet", str(file))
     assert "OSError: torch.ops.load_library('x.so'): this is compiled code" in result.stderr
+
+
+def test_modules_that_pytorch_loads_only_when_asked_are_its_own() -> None:
+    said = missing_names.describe("torch.utils.mobile_optimizer")
+    assert said.startswith("wengert has no torch.utils.mobile_optimizer yet")

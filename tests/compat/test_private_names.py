@@ -26,6 +26,7 @@ ALIASED = """
     import torch
     assert torch.torch is torch and torch.__file__.endswith("__init__.py")
     assert torch._C._get_tracing_state() is None
+    assert torch.ScriptModule is torch.jit.ScriptModule
     device, dtype, flag, format = torch._C._nn._parse_to("cpu", torch.float64, True)
     assert (device, dtype, flag, format) == (torch.device("cpu"), torch.float64, True, None)
     assert not isinstance(torch.ones(1), torch.distributed.tensor.DTensor)
@@ -110,3 +111,84 @@ def test_seeds_of_workers_are_pytorchs(torch: Any) -> None:
     theirs = torch.utils.data._utils.worker._generate_state
     for seed, worker in ((5, 0), (2**40 + 7, 3), (2**63 - 1, 9)):
         assert _generate_state(seed, worker) == theirs(seed, worker)
+
+
+def test_contexts_decorate_functions_and_each_step_of_generators() -> None:
+    from wengert.compat._private.decorating_contexts import (
+        _DecoratorContextManager,
+        _NoParamDecoratorContextManager,
+        context_decorator,
+    )
+
+    inside: list[int] = []
+
+    class Counted(_DecoratorContextManager):
+        def __enter__(self) -> None:
+            inside.append(1)
+
+        def __exit__(self, *exception: object) -> None:
+            inside.pop()
+
+    class Bare(_NoParamDecoratorContextManager, Counted):
+        pass
+
+    @Counted()
+    def steps() -> Any:
+        received = yield len(inside)
+        try:
+            yield received, len(inside)
+        except KeyError:
+            yield "caught", len(inside)
+        return "done"
+
+    assert Bare(lambda: len(inside))() == 1
+    generator = steps()
+    assert (next(generator), inside) == (1, [])
+    assert (generator.send("sent"), inside) == (("sent", 1), [])
+    assert (generator.throw(KeyError()), inside) == (("caught", 1), [])
+    with pytest.raises(StopIteration, match="done"):
+        next(generator)
+    with pytest.raises(RuntimeError, match="Cannot decorate classes: Counted"):
+        context_decorator(lambda: Counted(), Counted)
+
+
+def test_hooks_of_one_call_of_a_module() -> None:
+    from wengert.compat._private.module_hooks import BackwardHook
+
+    seen: list[Any] = []
+    net = wengert.nn.Linear(2, 1, bias=False)
+    hook = BackwardHook(
+        net, [lambda module, leaving, entering: seen.append((leaving, entering))], []
+    )
+    x = wengert.ones(1, 2, requires_grad=True)
+    (watched,) = hook.setup_input_hook((x,))
+    hook.setup_output_hook(net(watched)).sum().backward()
+    ((leaving,), (entering,)) = seen[0]
+    assert wengert.equal(leaving, net.weight)
+    assert entering.tolist() == [[1.0]]
+
+
+@pytest.mark.filterwarnings("ignore:torch.sparse")
+@pytest.mark.torch
+def test_old_constructors_of_sparse_tensors(torch: Any) -> None:
+    from wengert.compat._private import sparse_types
+
+    layouts = []
+    for library, types in ((wengert, sparse_types), (torch, torch.sparse)):
+        index, values = library.tensor([[0, 1], [1, 0]]), library.tensor([1.0, 2.0])
+        full = types.FloatTensor(index, values, (2, 3))
+        assert isinstance(full, types.FloatTensor)
+        assert not isinstance(full, types.DoubleTensor)
+        assert not isinstance(full.to_dense(), types.FloatTensor)
+        others = (types.DoubleTensor(index, values), types.LongTensor(2, 3), types.HalfTensor())
+        layouts.append([(tuple(x.shape), str(x.dtype), x._nnz()) for x in (full, *others)])
+    assert layouts[0] == layouts[1]
+
+
+def test_a_compiler_backend_that_nothing_calls() -> None:
+    from wengert.compat._private.compile_counters import CompileCounter
+
+    with pytest.warns(UserWarning, match="compile"):
+        compiled = wengert.compiler.compile(lambda x: x + 1, backend=(counter := CompileCounter()))
+    assert compiled(1) == 2
+    assert (counter.frame_count, counter.op_count) == (0, 0)

@@ -144,11 +144,11 @@ def table(rows: list[Row]) -> str:
     return "\n".join([*lines, *map(str, rows)])
 
 
-def write(rows: list[Row]) -> None:
-    """Put the table into the page."""
-    before, rest = PAGE.read_text().split(BEGIN)
-    _, after = rest.split(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{after}")
+def replace(begin: str, end: str, text: str) -> None:
+    """Put a table between two marks of the page."""
+    before, rest = PAGE.read_text().split(begin)
+    _, after = rest.split(end)
+    PAGE.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def main(names: list[str]) -> int:
@@ -165,7 +165,7 @@ def main(names: list[str]) -> int:
                 print(row.output[-3000:])
             rows.append(row)
     if not names:
-        write(rows)
+        replace(BEGIN, END, table(rows))
         print(table(rows).splitlines()[0])
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 import numpy as np
@@ -264,6 +265,26 @@ def test_stepping_before_the_optimizer_warns() -> None:
     scheduler = lr_scheduler.StepLR(optimizer(wengert), 1)
     with pytest.warns(UserWarning, match=r"Detected call of `lr_scheduler.step\(\)` before"):
         scheduler.step()
+
+
+@pytest.mark.torch
+def test_warnings_have_pytorchs_texts(torch: Any) -> None:
+    texts = []
+    for library in (wengert, torch):
+        early, late, replaced = (
+            library.optim.SGD([library.zeros(1, requires_grad=True)], lr=1.0) for _ in range(3)
+        )
+        schedulers = [library.optim.lr_scheduler.StepLR(o, 1) for o in (early, late, replaced)]
+        replaced.step = late.step
+        late.step()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            schedulers[0].step()
+            schedulers[1].step(3)
+            schedulers[2].step()
+        texts.append([str(warning.message) for warning in caught])
+    assert texts[0] == texts[1]
+    assert len(texts[0]) == 3
 
 
 def test_get_lr_outside_a_step_warns() -> None:

@@ -283,3 +283,15 @@ def test_a_thread_without_a_mode_computes_as_ever() -> None:
         thread.start()
         thread.join()
     assert (results, log) == ([[3.0, 3.0]], [])
+
+
+@LIBRARIES
+def test_operands_of_einsum_come_one_by_one(library: Any) -> None:
+    class Recorder:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return args
+
+    operand, ones = Recorder(), library.ones(2, 2)
+    for args in ((operand, ones), ([operand, ones],), ((operand, ones),)):
+        assert library.einsum("ij,jk->ik", *args) == ("ij,jk->ik", operand, ones)

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.autograd import errors, naming
 from wengert.autograd._commit import commit, own_array
+from wengert.autograd._final_callbacks import run_final_callbacks
 from wengert.autograd.edges import (
     GradientEdge,
     in_dtype,
@@ -84,6 +85,7 @@ def backward(
         raise
     if post_hook_calls:  # all gradients are in place even if one of these raises
         walk.call_recording(_run_all, post_hook_calls)
+    run_final_callbacks(walk)
 
 
 def grad(
@@ -143,6 +145,7 @@ def grad(
     except BaseException:
         walk.interrupted()
         raise
+    run_final_callbacks(walk)
     results = _results(walk, input_places, edges, allow_unused, materialize_grads)
     return tuple(map(_as_named, named_places, results))
 

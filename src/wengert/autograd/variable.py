@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.autograd._final_callbacks import queue_callback
 from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, wrap
 
@@ -11,6 +12,12 @@ from wengert.core.tensor import Tensor, wrap
 class _VariableMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor)
+
+
+class _ExecutionEngine:
+    """What packages call on PyTorch's engine."""
+
+    queue_callback = staticmethod(queue_callback)
 
 
 class Variable(metaclass=_VariableMeta):
@@ -22,6 +29,8 @@ class Variable(metaclass=_VariableMeta):
     >>> x.is_leaf, isinstance(x, Variable)
     (True, True)
     """
+
+    _execution_engine = _ExecutionEngine()
 
     def __new__(
         cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None

@@ -110,6 +110,8 @@ class PublicFunction(Front):
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The answer of a mode or of an argument; the function's own where nobody answers."""
+        if self.name in argument_forms:
+            args = argument_forms[self.name](args)
         modes = asked_modes()
         asked = []
         if not (overriding.off or overriding.subclasses_off):
@@ -122,6 +124,10 @@ class PublicFunction(Front):
             if self.operator:
                 return NotImplemented
             raise
+
+
+# Functions that bring their positional arguments into one form before they ask, by name.
+argument_forms: dict[str, Callable[[tuple[Any, ...]], tuple[Any, ...]]] = {}
 
 
 class FirstCall:

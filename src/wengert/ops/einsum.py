@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert import kernels
 from wengert.core import dtypes
+from wengert.core.fronts import argument_forms
 from wengert.core.tensor import Tensor, memory_of
 from wengert.ops.batching import Batch
 from wengert.ops.broadcasting import expand
@@ -148,15 +149,21 @@ def _equation_of(args: Sequence[Any]) -> tuple[str, Sequence[Any]]:
             " operand and its subscripts list"
         )
     if isinstance(args[0], str):
-        operands = args[1:]
-        if len(operands) == 1 and isinstance(operands[0], list | tuple):
-            operands = tuple(operands[0])
-        return args[0], operands
+        return args[0], _one_by_one(args)[1:]
     inputs = ",".join(_subscripts(s) for s in args[1::2])
     if len(args) % 2:
         return f"{inputs}->{_subscripts(args[-1])}", args[:-1:2]
     return inputs, args[::2]
 
+
+def _one_by_one(args: Sequence[Any]) -> tuple[Any, ...]:
+    """An equation and its operands, which may come in one list."""
+    if len(args) == 2 and isinstance(args[0], str) and isinstance(args[1], list | tuple):
+        return (args[0], *args[1])
+    return tuple(args)
+
+
+argument_forms["torch.einsum"] = _one_by_one  # `__torch_function__` gets the operands as such
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

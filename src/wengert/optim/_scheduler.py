@@ -87,7 +87,7 @@ class LRScheduler:
             warnings.warn(
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler"
                 " initialization. Please, make sure to call `optimizer.step()` before"
-                " `lr_scheduler.step()`.",
+                f" `lr_scheduler.step()`. {_DETAILS}",
                 UserWarning,
                 stacklevel=3,
             )
@@ -96,7 +96,8 @@ class LRScheduler:
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch"
                 " 1.1.0 and later, you should call them in the opposite order:"
                 " `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will"
-                " result in PyTorch skipping the first value of the learning rate schedule.",
+                " result in PyTorch skipping the first value of the learning rate schedule."
+                f" {_DETAILS}",
                 UserWarning,
                 stacklevel=3,
             )
@@ -136,7 +137,13 @@ class LRScheduler:
 
 EPOCH = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where"
-    " possible. Please use `scheduler.step()` to step the scheduler."
+    " possible. Please use `scheduler.step()` to step the scheduler. During the deprecation, if"
+    " epoch is different from None, the closed form is used instead of the new chainable form,"
+    " where available. Please open an issue if you are unable to replicate your use case:"
+    " https://github.com/pytorch/pytorch/issues/new/choose."
+)
+_DETAILS = (
+    "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
 
 

@@ -27,6 +27,11 @@ def is_compile_supported(device_type: Any) -> bool:
     return False
 
 
+def is_dynamo_supported() -> bool:
+    """False: nothing is compiled ahead."""
+    return False
+
+
 def mark_static_address(t: Any, guard: bool = True) -> None:
     """Nothing to mark: nothing is traced."""
 
@@ -36,5 +41,6 @@ __all__ = [
     "allow_in_graph",
     "assume_constant_result",
     "is_compile_supported",
+    "is_dynamo_supported",
     "mark_static_address",
 ]

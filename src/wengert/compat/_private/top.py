@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,9 @@ from wengert.compat._private.absent_types import (
     SymInt,
 )
 from wengert.core.conditions import _assert as _assert
+from wengert.ops.matmul import mm as dsmm
+
+spmm = dsmm  # older names of `mm`, from when sparse matrices had functions of their own
 
 
 def __getattr__(name: str) -> Any:
@@ -21,6 +25,8 @@ def __getattr__(name: str) -> Any:
         from wengert.compat._private.futures import Future
 
         return Future
+    if name in ("ScriptFunction", "ScriptModule"):
+        return getattr(importlib.import_module("wengert.jit"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -73,4 +79,6 @@ __all__ = [
     "_check_type",
     "_check_value",
     "_check_with",
+    "dsmm",
+    "spmm",
 ]
