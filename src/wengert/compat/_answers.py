@@ -24,7 +24,8 @@ def look_for_answers() -> None:
     """Have all functions ask their arguments if a module has a class that answers."""
     if armed_for_classes():
         return
-    for name in [name for name in sys.modules if name not in _Seen.names]:
+    # Copied in one step: other threads may be importing.
+    for name in {*sys.modules.copy()} - _Seen.names:
         module = sys.modules.get(name)
         if name.partition(".")[0] not in ("torch", "wengert") and _has_answers(module):
             arm_for_classes()
