@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 _TYPES = (
@@ -58,11 +59,13 @@ class device:  # noqa: N801 (PyTorch's name)
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        check_cpu(self)
+        meta = on_meta(self)
+        default_device.outer.append(default_device.meta)
+        default_device.meta = meta
         return self
 
     def __exit__(self, *exception: object) -> None:
-        pass
+        default_device.meta = default_device.outer.pop()
 
 
 def _parse(text: Any, index: Any) -> tuple[str, int | None]:
@@ -106,9 +109,26 @@ class OutOfMemoryError(RuntimeError):
 cpu = device("cpu")
 
 
+class DefaultDevice(threading.local):
+    """Where this thread makes tensors when no device is given: on the CPU, or on meta."""
+
+    meta = False
+
+    def __init__(self) -> None:
+        self.outer: list[bool] = []  # what was the default outside the contexts that are entered
+
+
+default_device = DefaultDevice()
+
+
 def on_meta(where: Any) -> bool:
-    """Whether `where` names the meta device; raises unless it names that or the CPU."""
-    if where is None or where is cpu:
+    """Whether `where` names the meta device; raises unless it names that or the CPU.
+
+    None stands for the default device.
+    """
+    if where is None:
+        return default_device.meta
+    if where is cpu:
         return False
     if device(where).type == "meta":
         return True

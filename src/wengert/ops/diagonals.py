@@ -8,6 +8,7 @@ import numpy as np
 
 from wengert import kernels
 from wengert.core import dtypes
+from wengert.core.device import default_device
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops.batching import Batch, leading
@@ -201,6 +202,8 @@ def _indices(counts: np.ndarray, starts: np.ndarray, dtype: Any, device: Any) ->
         np.cumsum(counts) - counts - starts, counts
     )
     result = wrap(indices)
+    if device is None and default_device.meta:
+        device = "meta"
     return result if device is None else result.to(device)
 
 

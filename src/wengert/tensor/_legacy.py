@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.device import check_cpu, cpu, device
+from wengert.core.device import check_cpu, cpu, default_device, device, on_meta
 from wengert.core.dtypes import of_numpy
 from wengert.core.inference import mark_inference
 from wengert.core.layout import strided
 from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, inferences, new, wrap
+from wengert.meta.tensors import META
 from wengert.tensor import _data
 from wengert.tensor.arguments import size_of
 
@@ -129,22 +130,25 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def set_default_device(device: Any) -> None:
-    """Do nothing for the CPU; any other device is an error.
+    """Set where this thread makes tensors when no device is given: the CPU (None), or meta.
 
     >>> import wengert
-    >>> wengert.set_default_device("cpu")
+    >>> wengert.set_default_device("meta")
+    >>> wengert.ones(2)
+    tensor(..., device='meta', size=(2,))
+    >>> wengert.set_default_device(None)
     """
-    check_cpu(device)
+    default_device.meta = device is not None and on_meta(device)
 
 
 def get_default_device() -> device:
-    """Always the CPU.
+    """Return where this thread makes tensors when no device is given.
 
     >>> import wengert
     >>> wengert.get_default_device()
     device(type='cpu')
     """
-    return cpu
+    return META if default_device.meta else cpu
 
 
 def bind() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.autograd.transforms.levels import beside
+from wengert.core.device import cpu, default_device
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
 from wengert.meta.tensors import META, MetaTensor
@@ -51,6 +52,8 @@ def _as(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
         options["dtype"] = of_numpy[self._array.dtype]
     if isinstance(self, MetaTensor) and options.get("device") is None:
         options["device"] = META
+    elif default_device.meta:
+        options["device"] = options.get("device") or cpu
     return options
 
 

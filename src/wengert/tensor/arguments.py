@@ -10,8 +10,8 @@ import numpy as np
 
 from wengert.autograd import errors
 from wengert.core import dtypes
+from wengert.core.device import default_device, on_meta
 from wengert.core.device import device as device_type
-from wengert.core.device import on_meta
 from wengert.core.float8 import in_use, is_float8
 from wengert.core.layout import strided
 from wengert.core.outline import Outline
@@ -92,7 +92,7 @@ def allocate(
     An outline if the options ask for the meta device; `order` lists its dimensions from the
     outermost in memory.
     """
-    if options and on_meta(options.get("device")):
+    if options is not None and on_meta(options.get("device")):
         return without_memory(shape, dtype.np, rows(shape, dtype.np, order))._array
     try:
         return make(shape, dtype.np)
@@ -109,7 +109,7 @@ def finish(
     """Wrap a new array in a tensor, applying the options that do not concern its elements."""
     if out is not None:
         return into(name, out, array, options)
-    if not options:
+    if not options and not default_device.meta:
         return wrap(array)
     if not options.keys() <= _KNOWN:
         unknown = sorted(options.keys() - _KNOWN)

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.autograd.transforms.levels import beside
 from wengert.core import dtypes
-from wengert.core.device import check_cpu, on_meta
+from wengert.core.device import check_cpu, cpu, default_device, on_meta
 from wengert.core.dtypes import of_numpy
 from wengert.core.layout import contiguous_format, preserve_format
 from wengert.core.messages import warn
@@ -80,7 +80,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """
     array_dtype = None if dtype is None else dtypes.of_argument("as_tensor", dtype)
     if on_meta(device):
-        return moved(as_tensor(data, dtype), device)
+        source = data if isinstance(data, Tensor) else as_tensor(data, dtype, cpu)
+        outline = moved(source, META)
+        return outline if array_dtype is None else convert(outline, array_dtype)
     if isinstance(data, Tensor):
         data = data if device is None else moved(data, device)
         return data if array_dtype is None else convert(data, array_dtype)
@@ -270,6 +272,8 @@ def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
     if isinstance(input, MetaTensor):
         options["device"] = options.get("device") or META
         input = input.value
+    elif default_device.meta:
+        options["device"] = options.get("device") or cpu
     if on_meta(options.get("device")):
         order = None if format is preserve_format else formats.order_in(format, input.ndim)
         return finish(name, like(input, dtype.np, order)._array, options)

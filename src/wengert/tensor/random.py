@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.autograd.transforms.randomness import vmaps
 from wengert.core import dtypes
-from wengert.core.device import on_meta
+from wengert.core.device import cpu, default_device, on_meta
 from wengert.core.dtypes import int64, of_numpy
 from wengert.core.float8 import is_float8
 from wengert.core.generators import Draw, Generator, default_generator, draw_numbers
@@ -208,6 +208,8 @@ def _like(
     if isinstance(input, MetaTensor):
         options["device"] = options.get("device") or META
         input = input.value
+    elif default_device.meta:
+        options["device"] = options.get("device") or cpu
     if on_meta(options.get("device")):
         options.pop("generator", None)
         return empty_like(input, memory_format=format, **options)

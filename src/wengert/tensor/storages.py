@@ -77,7 +77,7 @@ class UntypedStorage(_Storage):
     def __init__(self, source: Any = 0, *, device: Any = None) -> None:
         if isinstance(source, np.ndarray | NoData):
             self._owner: Any = source
-        elif on_meta(device):
+        elif on_meta(device or cpu):
             count = source if isinstance(source, int) else len(source)
             self._owner = NoData((count,), np.dtype(np.uint8), (1,))
         elif isinstance(source, int):
@@ -210,7 +210,7 @@ class TypedStorage(_Storage):
         self.dtype = dtypes.defaults.dtype if dtype is None else dtype
         if wrap_storage is None:
             source = args[0] if args else 0
-            if on_meta(device):
+            if on_meta(device or cpu):
                 count = source if isinstance(source, int) else len(source)
                 wrap_storage = UntypedStorage(count * self.dtype.itemsize, device=device)
             elif isinstance(source, int):

@@ -15,9 +15,18 @@ from wengert.compat._private.absent_types import (
     SymInt,
 )
 from wengert.core.conditions import _assert as _assert
+from wengert.core.dtypes import INT, NamedDtype
 from wengert.ops.matmul import mm as dsmm
 
 spmm = dsmm  # older names of `mm`, from when sparse matrices had functions of their own
+
+
+# Quantized dtypes, as tables of dtypes name them: no tensor has one.
+quint8 = NamedDtype("quint8", 1, INT, "QUInt8")
+qint8 = NamedDtype("qint8", 1, INT, "QInt8")
+qint32 = NamedDtype("qint32", 4, INT, "QInt32")
+quint4x2 = NamedDtype("quint4x2", 1, INT, "QUInt4x2")
+quint2x4 = NamedDtype("quint2x4", 1, INT, "QUInt2x4")
 
 
 def __getattr__(name: str) -> Any:
@@ -80,5 +89,10 @@ __all__ = [
     "_check_value",
     "_check_with",
     "dsmm",
+    "qint8",
+    "qint32",
+    "quint2x4",
+    "quint4x2",
+    "quint8",
     "spmm",
 ]

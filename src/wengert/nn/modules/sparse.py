@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.autograd.grad_mode import no_grad
 from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn import init
@@ -38,7 +39,8 @@ class _Table(Module):
         """Reset to normal values, with zeros in the padding row."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
-            self.weight._array[self.padding_idx] = 0
+            with no_grad():
+                self.weight[self.padding_idx].zero_()
 
 
 def _padding_row(padding_idx: int | None, rows: int) -> int | None:
