@@ -132,7 +132,6 @@ MISSING = {
         "ModuleNotFoundError", NEITHER, "torch.nn.modules.conv.no_such",
     ),
     "from torch.optim.adam import SGD": ("ModuleNotFoundError", NEITHER, "torch.optim.adam.SGD"),
-    "torch.optim.adam": ("AttributeError", OWN, "torch.optim.adam", "wengert.optim.adam"),
 }  # fmt: skip
 
 OTHERS = {

@@ -103,6 +103,7 @@ ELSEWHERE: dict[str, str] = {
     "torch.utils._python_dispatch": "wengert.utils._python_dispatch",
     "torch.utils._pytree": "wengert.utils._pytree",
     "torch._ops": "wengert.dispatch.overloads",
+    "torch._library": "wengert.library",
     "torch._library.custom_ops": "wengert.library",
     "torch.ops": "wengert.dispatch.ops",
     "torch.functional": "wengert",

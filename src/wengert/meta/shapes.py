@@ -255,8 +255,17 @@ def _attention(query: Any, key: Any, value: Any, mask: Any, **params: Any) -> De
     return _plain((*memory_of(query).shape[:-1], memory_of(value).shape[-1]), query)
 
 
+def _columns_of_last(*inputs: Any, **params: Any) -> Described:
+    """As the last input, whose matrices lie column by column."""
+    array = memory_of(inputs[-1])
+    n = array.ndim
+    order = [*range(n - 2), n - 1, n - 2]
+    return array.shape, array.dtype, rows(array.shape, array.dtype, order)
+
+
 # By name of the operation; called with its inputs in order, and its parameters by name.
 RULES: dict[str, Callable[..., Described]] = {
+    "_solved": _columns_of_last,
     "matmul": _matmul, "mm": _matmul, "bmm": _matmul,
     "times": _summed_product, "times_transposed": _summed_product,
     "transposed_times": _summed_product, "contract": _contraction,

@@ -63,7 +63,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False, out: tuple[Tensor, ...] | 
     if out is not None:
         return write_out(ldl_factor, out, A, hermitian=hermitian)
     LD, pivots, info = _ldl_parts("torch.linalg.ldl_factor", A, hermitian)
-    if dtype_of(info) == np.int32 and bool((info != 0).any()):
+    if not info.is_meta and dtype_of(info) == np.int32 and bool((info != 0).any()):
         raise RuntimeError(
             "torch.linalg.ldl_factor: the factorization has been completed, but D has a zero on its"
             " diagonal and cannot be used to solve equations; linalg.ldl_factor_ex does not raise"
@@ -102,7 +102,22 @@ def ldl_factor_ex(
     layout="columns",
 )
 def _solved(LD: Value, pivots: Value, B: Value, hermitian: bool) -> Value:
+    for row in pivots.reshape(-1, pivots.shape[-1]):
+        _check_pivots(row.tolist())
     return kernels.products.factorizations.ldl_solve(LD, pivots, B, hermitian)
+
+
+def _check_pivots(pivots: list[int]) -> None:
+    """RuntimeError for what is no result of a factorization: LAPACK reads rows by it, unchecked."""
+    n, k = len(pivots), 0
+    while k < n:
+        pivot, block = pivots[k], pivots[k : k + 2]
+        if not 0 < abs(pivot) <= n or (pivot < 0 and block != [pivot, pivot]):
+            raise RuntimeError(
+                f"torch.linalg.ldl_solve: pivots must be those of linalg.ldl_factor: from 1 to {n},"
+                f" or a negative one twice for a block of two rows; got {pivot} at index {k}"
+            )
+        k += 1 if pivot > 0 else 2
 
 
 def ldl_solve(

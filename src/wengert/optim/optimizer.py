@@ -75,6 +75,12 @@ class Optimizer:
         if "step" in cls.__dict__:
             cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
+    def _patch_step_function(self) -> None:
+        """Do nothing: `__init_subclass__` has put the hooks around `step` already.
+
+        Optimizers that wrap another call it, as they do not call the constructor.
+        """
+
     def _init_hooks(self) -> None:
         self._opt_called = False
         self._optimizer_step_pre_hooks: Hooks = OrderedDict()

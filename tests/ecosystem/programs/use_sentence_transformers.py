@@ -14,7 +14,7 @@ sentences = ["the cat sat", "a cat sat", "the dog ran", "a dog ran"]
 with tempfile.TemporaryDirectory() as folder:
     vocabulary = Path(folder, "vocab.txt")
     vocabulary.write_text("\n".join(words))
-    BertTokenizerFast(vocab_file=str(vocabulary)).save_pretrained(folder)
+    BertTokenizerFast(vocab=str(vocabulary)).save_pretrained(folder)
     config = BertConfig(
         vocab_size=len(words),
         hidden_size=16,
