@@ -322,7 +322,7 @@ def test_auxiliary_results() -> None:
 
 
 def test_signatures() -> None:
-    assert lines_of(scaled())[0] == "def my_scaled(x, *, by=defaults['by']):"
+    assert lines_of(scaled())[0] == "def my_scaled(x, excess=..., by=defaults['by']):"
     assert lines_of(summed())[0] == "def my_sum(x, dim=defaults['dim']):"
 
 

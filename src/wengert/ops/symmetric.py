@@ -63,7 +63,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False, out: tuple[Tensor, ...] | 
     if out is not None:
         return write_out(ldl_factor, out, A, hermitian=hermitian)
     LD, pivots, info = _ldl_parts("torch.linalg.ldl_factor", A, hermitian)
-    if not info.is_meta and dtype_of(info) == np.int32 and bool((info != 0).any()):
+    if type(info._array) is np.ndarray and bool((info != 0).any()):
         raise RuntimeError(
             "torch.linalg.ldl_factor: the factorization has been completed, but D has a zero on its"
             " diagonal and cannot be used to solve equations; linalg.ldl_factor_ex does not raise"

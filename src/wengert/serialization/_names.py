@@ -307,6 +307,8 @@ _ELSEWHERE = {
     "nn.module.Module": "nn.modules.module",
     "nn.modules.attention.MultiheadAttention": "nn.modules.activation",
     "nn.modules.lazy.LazyLinear": "nn.modules.linear",
+    "nn.modules.linear_loss.LinearCrossEntropyLoss": "nn.modules.loss",
+    "nn.modules.linear_loss.LinearCrossEntropyOptions": "nn.modules.linear_cross_entropy_options",
     "nn.modules.parameters.ParameterDict": "nn.modules.container",
     "nn.modules.parameters.ParameterList": "nn.modules.container",
     "nn.modules.pixelshuffle.ChannelShuffle": "nn.modules.channelshuffle",

@@ -80,7 +80,8 @@ class EventRecorder:
 
     def _describe(self, event: FunctionEvent, frame: FrameType) -> None:
         if self._shapes:
-            values = [frame.f_locals[n] for n in frame.f_code.co_varnames[: _inputs(frame.f_code)]]
+            names = frame.f_code.co_varnames[: _inputs(frame.f_code)]
+            values = [frame.f_locals[n] for n in names if n not in ("excess", "out")]
             event.input_shapes = [
                 list(v._array.shape) if isinstance(v, Tensor) else [] for v in values
             ]

@@ -33,7 +33,7 @@ from wengert.core.tensor import (
     new,
     thread_states,
 )
-from wengert.ops.numbers import constants
+from wengert.ops.numbers import constants, factors
 
 Pack = Callable[[Tensor], Any]
 Unpack = Callable[[Any], Tensor]
@@ -254,7 +254,8 @@ def tensor_of_saved(array: np.ndarray, edge: Node | None) -> Tensor:
 
 def is_constant(array: np.ndarray) -> bool:
     """Whether a 0-d array was a Python number passed along with a tensor."""
-    return constants.get((array.item(), array.dtype)) is array
+    key = array.item(), array.dtype
+    return constants.get(key) is array or factors.get(key) is array
 
 
 Packing = Callable[[Any, Hooks], None]
