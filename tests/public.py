@@ -52,6 +52,7 @@ FOR_EACH_OTHER = {
     "nn": "module",
     "onnx": "builder constants conversion conversions exporting onnx_program packages",
     "sparse": "construction invariants",
+    "testing": "comparison",
 }
 INNER += tuple(
     f"wengert.{p}.{name}" for p, names in FOR_EACH_OTHER.items() for name in names.split()
