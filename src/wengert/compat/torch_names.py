@@ -51,6 +51,14 @@ INNER: dict[str, frozenset[str]] = {
             "DisableTorchFunction DisableTorchFunctionSubclass _disabled_torch_function_impl"
         ),
         "torch.overrides": "_get_current_function_mode _get_current_function_mode_stack",
+        "torch.distributions.constraints": (
+            "_Boolean _Cat _CorrCholesky _Dependent _DependentProperty _GreaterThan"
+            " _GreaterThanEq _HalfOpenInterval _IndependentConstraint _IntegerGreaterThan"
+            " _IntegerInterval _Interval _LessThan _LowerCholesky _LowerTriangular _Multinomial"
+            " _OneHot _PositiveDefinite _PositiveSemidefinite _Real _Simplex _Square _Stack"
+            " _Symmetric"
+        ),
+        "torch.distributions.transforms": "_InverseTransform",
         "torch.nn.common_types": (
             "_maybe_indices_t _ratio_2_t _ratio_3_t _ratio_any_t _size_1_t _size_2_opt_t _size_2_t"
             " _size_3_opt_t _size_3_t _size_4_t _size_5_t _size_6_t _size_any_opt_t _size_any_t"

@@ -9,6 +9,13 @@ from typing import Any, NamedTuple
 Fetch = Callable[[Any], Any]
 
 
+class DatasetKind:
+    """Whether a dataset gives samples by index, or one after the other."""
+
+    Map = 0
+    Iterable = 1
+
+
 class DatasetReader(NamedTuple):
     """How a loader reads its dataset."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.data.dataloader import DatasetKind as _DatasetKind
 from wengert.data.dataloader import LocalEpoch as _SingleProcessDataLoaderIter
 from wengert.data.dataloader import WorkerEpoch as _MultiProcessingDataLoaderIter
 
@@ -13,6 +14,7 @@ _collate_fn_t = Callable[[list[Any]], Any]
 _worker_init_fn_t = Callable[[int], None]
 
 __all__ = [
+    "_DatasetKind",
     "_BaseDataLoaderIter",
     "_MultiProcessingDataLoaderIter",
     "_SingleProcessDataLoaderIter",
