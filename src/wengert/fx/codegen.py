@@ -134,7 +134,7 @@ class CodeGen:
         inputs: list[str] = []
         annotation = ""
         lines: list[str] = []
-        done = _last_uses(graph)
+        done = last_uses(graph)
         for node in graph.nodes:
             if node.op == "output" and node.type is not None:
                 annotation = f" -> {_annotation(node.type, names)}"
@@ -183,7 +183,7 @@ class _Undo:
         self.codegen._body_transformer = self.before
 
 
-def _last_uses(graph: Graph) -> dict[Node, list[Node]]:
+def last_uses(graph: Graph) -> dict[Node, list[Node]]:
     """By node, the values that nothing behind it reads."""
     last: dict[Node, list[Node]] = {}
     read: set[Node] = set()

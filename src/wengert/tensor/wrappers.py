@@ -67,7 +67,7 @@ def _make_wrapper_subclass(
     element = (dtype or defaults.dtype).np
     shape = tuple([int(n) for n in size])
     steps = _contiguous(shape) if strides is None else [int(n) for n in strides]
-    outline = WrapperOutline(shape, element, tuple([s * element.itemsize for s in steps]))
+    outline: Any = WrapperOutline(shape, element, tuple([s * element.itemsize for s in steps]))
     outline.offset = 0 if storage_offset is None else int(storage_offset)
     instance = new(cls)
     instance._array, instance._edge, instance._cut = outline, None, None
