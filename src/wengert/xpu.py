@@ -39,6 +39,16 @@ def memory_allocated(device: Any = None) -> int:
     return 0
 
 
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """False: there is no device.
+
+    >>> import wengert
+    >>> wengert.xpu.is_bf16_supported()
+    False
+    """
+    return False
+
+
 max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
 
 

@@ -184,7 +184,13 @@ class _Undo:
 
 
 def last_uses(graph: Graph) -> dict[Node, list[Node]]:
-    """By node, the values that nothing behind it reads."""
+    """By node, the values that nothing behind it reads.
+
+    >>> import wengert
+    >>> from wengert.fx.codegen import last_uses
+    >>> last_uses(wengert.fx.symbolic_trace(lambda x: x.relu() * x).graph)
+    {output: [mul], mul: [relu, x]}
+    """
     last: dict[Node, list[Node]] = {}
     read: set[Node] = set()
     for node in reversed(graph.nodes):
