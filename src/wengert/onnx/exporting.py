@@ -48,8 +48,7 @@ def export(
         args: example inputs: a tuple, or a tensor; `kwargs` has those that have names.
         f: the file to write; None to write none.
         input_names: names of the inputs that are tensors, in order; so `output_names`.
-        opset_version: of ONNX's operators; older ones than 18 as far as the package onnx converts
-            models to them.
+        opset_version: of ONNX's operators; before 18, if onnx can convert the model (OnnxExporterError).
         dynamo: if False, nothing is returned.
         dynamic_shapes: which sizes are dynamic, as for `wengert.export.export`.
         custom_translation_table: conversions by function, as of `wengert.onnx.builder`.
@@ -64,7 +63,6 @@ def export(
 
     Raises:
         ImportError: if the package onnx is not installed.
-        OnnxExporterError: if the model cannot be converted to an old opset.
         UnsupportedOperatorError: if an operation has no conversion; it names the line.
         SizeError: (a RuntimeError) if it is not clear how a number follows a dynamic size.
     """
@@ -73,15 +71,13 @@ def export(
     onnx = onnx_package()
     arguments, named = _arguments(args, kwargs)
     with _recording(model, training):
-        if dynamic_shapes is None and dynamic_axes:
-            shapes = _shapes_of_axes(model, arguments, named, input_names, dynamic_axes)
-            traced = trace_module(model, arguments, named, shapes, merge=True)
-        else:
-            traced = trace_module(model, arguments, named, dynamic_shapes)
+        by_name = dynamic_shapes is None and bool(dynamic_axes)
+        if by_name:
+            dynamic_shapes = _shapes_of_axes(model, arguments, named, input_names, dynamic_axes)
+        traced = trace_module(model, arguments, named, dynamic_shapes, merge=by_name)
     writer = _Writer(onnx, model, traced, custom_translation_table or {}, max(opset, _WRITTEN))
-    proto = writer.model(input_names, output_names, keep_initializers_as_inputs)
-    if opset < _WRITTEN:
-        proto = _converted(onnx, proto, opset)
+    written = writer.model(input_names, output_names, keep_initializers_as_inputs)
+    proto = written if opset >= _WRITTEN else _converted(onnx, written, opset)
     program = ONNXProgram(proto, program_of(model, traced, (arguments, named)))
     if verify:
         program.verify(model, arguments, named)
@@ -148,7 +144,7 @@ def _recording(model: Module, training: TrainingMode) -> Any:
 
 def _shapes_of_axes(
     model: Module, args: tuple[Any, ...], kwargs: dict[str, Any],
-    input_names: Sequence[str] | None, dynamic_axes: Mapping[str, Any],
+    input_names: Sequence[str] | None, dynamic_axes: Any,
 ) -> list[Any]:  # fmt: skip
     """`dynamic_shapes` from `dynamic_axes`, which go by the names of the tensors."""
     own = input_names_of(model, args, kwargs)

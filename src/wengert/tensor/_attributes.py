@@ -102,7 +102,7 @@ def storage_offset(self: Tensor) -> int:
     0
     """
     array = self._array
-    if type(array) is WrapperOutline:
+    if isinstance(array, WrapperOutline):
         return array.offset
     return (_address(array) - _address(owner(array))) // array.itemsize
 
@@ -116,7 +116,7 @@ def data_ptr(self: Tensor) -> int:
     True
     """
     array = self._array
-    return _address(array) if array.size and type(array) is not WrapperOutline else 0
+    return _address(array) if array.size and not isinstance(array, WrapperOutline) else 0
 
 
 def _address(array: np.ndarray) -> int:

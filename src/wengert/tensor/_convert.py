@@ -47,7 +47,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
             self._edge, "numpy()",
         ))  # fmt: skip
     memory = self._array
-    if type(memory) is WrapperOutline:
+    if isinstance(memory, WrapperOutline):
         raise memory.refusal()
     note_escape("numpy()", self)
     return memory
@@ -427,7 +427,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     """A copy of an array in a copy of all its memory, shared with copies of its other views."""
-    if type(array) is WrapperOutline:
+    if isinstance(array, WrapperOutline):
         return array  # it is never written
     memory = storage.owner(array)
     if not array.size or not layout.is_dense(memory):

@@ -155,7 +155,7 @@ def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
 
 
 def _get_data(self: Tensor) -> Tensor:
-    if type(self._array) is WrapperOutline:
+    if isinstance(self._array, WrapperOutline):
         return self.detach()  # which its class is asked about
     cut = wrap(self._array)
     cut._cut = cut_at(".data", self)
