@@ -48,7 +48,7 @@ def export(
         args: example inputs: a tuple, or a tensor; `kwargs` has those that have names.
         f: the file to write; None to write none.
         input_names: names of the inputs that are tensors, in order; so `output_names`.
-        opset_version: of ONNX's operators; before 18, if onnx can convert the model (OnnxExporterError).
+        opset_version: of ONNX's operators; before 18, if onnx can convert the model.
         dynamo: if False, nothing is returned.
         dynamic_shapes: which sizes are dynamic, as for `wengert.export.export`.
         custom_translation_table: conversions by function, as of `wengert.onnx.builder`.

@@ -77,9 +77,9 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
 
     >>> import wengert
     >>> from wengert.nn.modules.module import register_module_backward_hook
-    >>> x = wengert.ones(1, requires_grad=True) * 2
+    >>> relu, x = wengert.nn.ReLU(), wengert.ones(1, requires_grad=True) * 2
     >>> with register_module_backward_hook(lambda module, inputs, outputs: print(inputs)):
-    ...     wengert.nn.ReLU()(x).sum().backward()
+    ...     relu(x).sum().backward()
     (tensor([1.]),)
     """
     _refuse_beside("_backward_hooks")
