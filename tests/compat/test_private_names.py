@@ -38,6 +38,33 @@ ALIASED = """
             assert absent in str(error)
         else:
             raise AssertionError(absent)
+    with torch.autograd.forward_ad.dual_level() as level:
+        assert torch.autograd.forward_ad._current_level == level == 0
+    assert torch.autograd.forward_ad._current_level == -1
+    assert torch._shape_as_tensor(torch.ones(2, 3)).tolist() == [2, 3]
+    assert (torch.sym_max(2, 3), torch.sym_int(2.5), torch.sym_ite(True, 1, 2)) == (3, 2, 1)
+    x = torch.randn(2, 3, requires_grad=True)
+    out, g = x.softmax(1), torch.randn(2, 3)
+    (expected,) = torch.autograd.grad(out, x, g)
+    result = torch._softmax_backward_data(g, out.detach(), 1, torch.float32)
+    assert torch.allclose(result, expected)
+    assert torch.jit._script.ScriptModule is torch.jit.ScriptModule
+    assert torch.autograd.profiler_util.EventList is torch.autograd.profiler.EventList
+    assert torch.fx.experimental.symbolic_shapes.guard_or_false(x.shape[0] == 2)
+    hooks = torch.nn.modules.module._global_parameter_registration_hooks
+    with torch.nn.modules.module.register_module_parameter_registration_hook(print):
+        assert [*hooks.values()] == [print]
+    for compiled in (torch.jit.CompilationUnit, torch.jit.export_opnames):
+        try:
+            compiled("def f(x): return x")
+        except NotImplementedError as error:
+            assert "TorchScript" in str(error)
+        else:
+            raise AssertionError(compiled)
+    try:
+        torch.classes.extension.Fast
+    except RuntimeError as error:
+        assert "Tried to instantiate class 'extension.Fast', but it does not exist!" in str(error)
     for refusing in (torch.distributed.ProcessGroup, torch.distributed.send):
         try:
             refusing()

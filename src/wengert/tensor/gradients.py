@@ -38,7 +38,7 @@ from wengert.core.tensor import (
 )
 from wengert.ops.operands import leave_memory, mark_view
 from wengert.ops.shape import view_as
-from wengert.tensor.wrappers import watch
+from wengert.tensor.wrappers import WrapperOutline, watch
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
@@ -155,6 +155,8 @@ def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
 
 
 def _get_data(self: Tensor) -> Tensor:
+    if isinstance(self._array, WrapperOutline):
+        return self.detach()  # which its class is asked about
     cut = wrap(self._array)
     cut._cut = cut_at(".data", self)
     if inferences:

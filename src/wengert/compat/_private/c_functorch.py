@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from wengert.autograd.transforms.batched import Batched
 from wengert.core.tensor import Tensor
+from wengert.platform.absences import refusing
 
 
 def is_batchedtensor(tensor: Tensor) -> bool:
@@ -18,18 +19,14 @@ def is_legacy_batchedtensor(tensor: Tensor) -> bool:
     return False
 
 
-def _refusing(name: str) -> Any:
-    def call(*args: Any, **options: Any) -> NoReturn:
-        raise NotImplementedError(
-            f"torch._C._functorch.{name}(): vmap makes its tensors in another way here"
-        )
-
-    return call
+def _of_others(name: str) -> Any:
+    text = f"torch._C._functorch.{name}(): vmap makes its tensors in another way here"
+    return refusing(name, __name__, NotImplementedError, text)
 
 
-_add_batch_dim = _refusing("_add_batch_dim")
-_remove_batch_dim = _refusing("_remove_batch_dim")
-get_unwrapped = _refusing("get_unwrapped")
+_add_batch_dim = _of_others("_add_batch_dim")
+_remove_batch_dim = _of_others("_remove_batch_dim")
+get_unwrapped = _of_others("get_unwrapped")
 
 __all__ = [
     "_add_batch_dim",

@@ -7,7 +7,9 @@ There is one process, and no group: types have no instances, functions refuse as
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, NoReturn
+from typing import Any
+
+from wengert.platform.absences import Absent, refusing
 
 
 class RedOpType(Enum):
@@ -45,22 +47,23 @@ class Backend(str):
         return super().__new__(cls, name.lower())
 
 
-class _NoInstances:
-    """A class for annotations and `isinstance`: making an instance raises RuntimeError."""
+class Unshared(Absent):
+    """A type of what several processes share: making an instance raises RuntimeError."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        refuse(type(self).__name__)
+    @staticmethod
+    def _refusal(name: str) -> Exception:
+        return RuntimeError(_alone(name))
 
 
-class ProcessGroup(_NoInstances):
+class ProcessGroup(Unshared):
     """The type of no group."""
 
 
-class Work(_NoInstances):
+class Work(Unshared):
     """The type of nothing that is under way."""
 
 
-class P2POp(_NoInstances):
+class P2POp(Unshared):
     """The type of no message."""
 
 
@@ -77,21 +80,16 @@ class GroupMember:
     NON_GROUP_MEMBER = -100
 
 
-def refuse(name: str, *args: Any, **options: Any) -> NoReturn:
-    """Raises RuntimeError."""
-    raise RuntimeError(
+def of_several(name: str) -> Any:
+    """A function of several processes: it raises RuntimeError."""
+    return refusing(name, __name__, RuntimeError, _alone(f"{name}()"))
+
+
+def _alone(name: str) -> str:
+    return (
         f"torch.distributed.{name}: wengert trains in one process; ask"
         " torch.distributed.is_available() first"
     )
-
-
-def _refusing(name: str) -> Any:
-    def call(*args: Any, **options: Any) -> NoReturn:
-        refuse(f"{name}()")
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Raises RuntimeError: there is one process."
-    return call
 
 
 _CALLS = (
@@ -100,7 +98,7 @@ _CALLS = (
     *("get_group_rank", "get_process_group_ranks", "irecv", "isend", "monitored_barrier", "recv"),
     *("reduce_scatter", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send"),
 )
-globals().update({name: _refusing(name) for name in _CALLS})
+globals().update({name: of_several(name) for name in _CALLS})
 
 __all__ = [
     "Backend",

@@ -10,7 +10,6 @@ from wengert.core.device import device
 
 FileLike = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
-
 DEFAULT_PROTOCOL = 2
 
 __all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "FileLike"]

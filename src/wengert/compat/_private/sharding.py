@@ -6,14 +6,14 @@ raises RuntimeError.
 
 from __future__ import annotations
 
-from wengert.compat._private.process_groups import _NoInstances, _refusing
+from wengert.compat._private.process_groups import Unshared, of_several
 
 
-class DTensor(_NoInstances):
+class DTensor(Unshared):
     """The type of no tensor: none is cut."""
 
 
-class Placement(_NoInstances):
+class Placement(Unshared):
     """How a tensor is cut."""
 
 
@@ -29,31 +29,31 @@ class Partial(Placement):
     """To be added up."""
 
 
-class DeviceMesh(_NoInstances):
+class DeviceMesh(Unshared):
     """The type of no mesh of devices."""
 
 
-class FSDPModule(_NoInstances):
+class FSDPModule(Unshared):
     """The type of no module: none is cut."""
 
 
-class FullyShardedDataParallel(_NoInstances):
+class FullyShardedDataParallel(Unshared):
     """The type of no module: none is cut."""
 
 
-class MixedPrecisionPolicy(_NoInstances):
+class MixedPrecisionPolicy(Unshared):
     """Which precision pieces of a module have."""
 
 
-class ZeroRedundancyOptimizer(_NoInstances):
+class ZeroRedundancyOptimizer(Unshared):
     """The type of no optimizer: none has its state cut."""
 
 
-distribute_tensor = _refusing("tensor.distribute_tensor")
-distribute_module = _refusing("tensor.distribute_module")
-init_device_mesh = _refusing("device_mesh.init_device_mesh")
-fully_shard = _refusing("fsdp.fully_shard")
-implicit_replication = _refusing("tensor.experimental.implicit_replication")
+distribute_tensor = of_several("tensor.distribute_tensor")
+distribute_module = of_several("tensor.distribute_module")
+init_device_mesh = of_several("device_mesh.init_device_mesh")
+fully_shard = of_several("fsdp.fully_shard")
+implicit_replication = of_several("tensor.experimental.implicit_replication")
 
 __all__ = [
     "DTensor",
