@@ -5,7 +5,7 @@
 
 The peak is what the innermost loop of wengert's products reaches on operands in the L1 cache.
 Winograd's method needs fewer operations than a convolution has, so its shares may exceed 100.
-Each library has a process of its own, as in compare.py; of the times of some turns the least counts.
+Each library has a process of its own, as in compare.py, and the least time of some turns counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from _measure import clean_environment, machine, save
 from _peer import answer_all
-from compare import PAUSE, THREADS, Conditions, Peer
+from compare import THREADS, Conditions, Peer
 from workloads._workload import data
 from workloads.kernels import DIRECTIONS, SHAPES, conv
 from workloads.kernels import Shape as Convolution
@@ -33,6 +33,9 @@ from wengert.kernels.products.microkernel import lanes, product, tiles
 
 PEERS = ("wengert", "numpy", "torch")
 SECONDS = 0.02  # of a turn
+# Seconds before a turn: the workers of OpenBLAS wait in a loop for some 30 milliseconds, in which
+# others do not get the core.
+PAUSE = 0.08
 Step = Callable[[], Any]
 
 
@@ -123,12 +126,12 @@ def _peak(
 def peak(threads: int) -> float:
     """The operations in a nanosecond of the innermost loop of products."""
     rows = max(tiles())
-    vectors, depth, times = tiles()[rows], 64, 20000
+    vectors, depth, times = tiles()[rows], 128, 1000
     width = vectors * lanes()
     a, b = data("a", rows * depth), data("b", width * depth)
     c = np.empty(threads * rows * width, np.float32)
     seconds = []
-    for _ in range(5):
+    for _ in range(50):
         start = perf_counter()
         _peak.f32(rows, vectors, a, b, width, depth, c, times, threads, 1)
         seconds.append(perf_counter() - start)
@@ -166,7 +169,7 @@ def rates(case: Product | Map, peers: list[Peer], rounds: int) -> dict[str, floa
     seconds: dict[str, list[float]] = {peer.name: [] for peer in able}
     for turn in range(rounds):
         for peer in able if turn % 2 else reversed(able):
-            sleep(PAUSE)  # threads that look for more work come to rest
+            sleep(PAUSE)
             peer.send(**({} if seconds[peer.name] else {"load": str(case)}))
             seconds[peer.name].append(peer.answer()["seconds"])
     return {name: case.operations / min(found) / 1e9 for name, found in seconds.items()}
@@ -210,7 +213,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="turns of each library")
     arguments = parser.parse_args()
     print(f"# {machine()}")
-    cases = [c for c in CASES if all(text in str(c) for text in arguments.only)]
+    wanted = arguments.only
+    cases = [c for c in CASES if not wanted or any(text in str(c) for text in wanted)]
     rows = [row for n in arguments.threads for row in measured(n, cases, arguments)]
     if not arguments.only:
         save(__file__, {"rows": rows})

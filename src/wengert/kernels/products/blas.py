@@ -72,10 +72,7 @@ def _with_vector(a: np.ndarray, b: np.ndarray) -> Any:
     if a.shape[-1] != len(b):
         return None
     times_vector = kernels.products.vector.times_vector
-    if b.shape[-1] == 1:
-        out = times_vector(a, b[:, 0])
-    else:
-        out = times_vector(b.T, a[0])
+    out = times_vector(a, b[:, 0]) if b.shape[-1] == 1 else times_vector(b.T, a[0])
     return None if out is None else out.reshape(len(a), b.shape[-1])
 
 

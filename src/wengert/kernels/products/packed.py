@@ -219,8 +219,8 @@ def _multiply(
                             depth,
                         )  # fmt: skip
                     _block(
-                        sizes, at(packed, place), source, right, at(out, x * sizes.columns + y), at(bias, y),
-                        high, width, depth, min(1, add + p + first), first, temporary,
+                        sizes, at(packed, place), source, right, at(out, x * sizes.columns + y),
+                        at(bias, y), high, width, depth, min(1, add + p + first), first, temporary,
                     )  # fmt: skip
     leave(busy, slot)
 

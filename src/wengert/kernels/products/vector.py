@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.kernels.jit import available, get_threads, kernel
-from wengert.kernels.jit.builtins import at, reals, i64
+from wengert.kernels.jit import available, kernel
+from wengert.kernels.jit.builtins import at, i64, local, real, reals
 
-# Elements of the matrix in a chunk for one thread, and the fewest columns of one.
-_CHUNK, _COLUMNS = 1 << 16, 256
+# Elements of the matrix in a chunk for one thread; columns of one, and how many chunks of columns
+# there are if these allow it: the fewer, the more of a row is read at a time; rows of a block.
+_CHUNK, _FEWEST, _COLUMNS, _PARTS, _BLOCK = 1 << 16, 256, 1024, 8, 512
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -30,20 +31,31 @@ def _inner_of_rows(
 def _sum_of_rows(
     matrix: reals, row: i64, vector: reals, out: reals, count: i64, start: i64, stop: i64
 ) -> None:
-    """The sum of all rows, each times an element of the vector; four at a time."""
+    """The sum of all rows, each times an element of the vector; of _COLUMNS columns at most.
+
+    Sums of a block of rows are added to those of others: rounding errors grow the less.
+    """
+    sums = local(real, _COLUMNS)
+    width = stop - start
     for j in range(start, stop):
         out[j] = 0.0
-    whole = count // 4 * 4
-    for p in range(0, whole, 4):
-        line = at(matrix, p * row)
-        for j in range(start, stop):
-            out[j] = (
-                out[j] + vector[p] * line[j] + vector[p + 1] * line[row + j]
-                + vector[p + 2] * line[2 * row + j] + vector[p + 3] * line[3 * row + j]
-            )  # fmt: skip
-    for p in range(whole, count):
-        for j in range(start, stop):
-            out[j] = out[j] + vector[p] * matrix[p * row + j]
+    for first in range(0, count, _BLOCK):
+        last = min(first + _BLOCK, count)
+        whole = first + (last - first) // 4 * 4
+        for j in range(width):
+            sums[j] = 0.0
+        for p in range(first, whole, 4):
+            line = at(matrix, p * row + start)
+            for j in range(width):
+                sums[j] = (
+                    sums[j] + vector[p] * line[j] + vector[p + 1] * line[row + j]
+                    + vector[p + 2] * line[2 * row + j] + vector[p + 3] * line[3 * row + j]
+                )  # fmt: skip
+        for p in range(whole, last):
+            for j in range(width):
+                sums[j] = sums[j] + vector[p] * matrix[p * row + start + j]
+        for j in range(width):
+            out[start + j] = out[start + j] + sums[j]
 
 
 def times_vector(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray | None:
@@ -59,7 +71,7 @@ def times_vector(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray | None:
         kernel, step, chunk = _inner_of_rows, down, 1 + _CHUNK // columns
     elif down == each and across >= rows * each and not across % each:
         kernel, step = _sum_of_rows, across
-        chunk = max(_COLUMNS, _CHUNK // columns, -(-rows // get_threads()))
+        chunk = min(_COLUMNS, max(_FEWEST, _CHUNK // columns, rows // _PARTS))
     else:
         return None
     call = kernel.f32 if dtype == _F32 else kernel.f64
