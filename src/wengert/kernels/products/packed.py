@@ -303,7 +303,8 @@ def _rectangle(factors: Factors, high: int, wide: int, threads: int) -> tuple[in
         tall = _up(-(-m // down), high)
         broad = _up(-(-n // -(-wanted // down)), wide)
         tasks = -(-m // tall) * -(-n // broad) * factors.batch
-        cost = -(-tasks // threads) * (tall * broad + _PACKING * (tall + broad))
+        rows, columns = min(m, tall), min(_up(n, lanes()), broad)
+        cost = -(-tasks // threads) * (rows * columns + _PACKING * (rows + columns))
         if least is None or cost < least:
             least, best = cost, (tall, broad)
     return best
