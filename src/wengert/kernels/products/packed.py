@@ -12,6 +12,7 @@ product of a matrix and its transpose is symmetric.
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -25,9 +26,9 @@ from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.products.microkernel import lanes, panel_product, tiles
 from wengert.kernels.products.packing import pack_columns, pack_rows, side
 
-# Multiplications that a task has at least, and from which on there are several to a thread.
-_TASK, _MANY = 1 << 18, 1 << 24
-_PER_THREAD = 2
+# Multiplications that a task has at least; tasks that a thread has at most; how much of a task the
+# last thread comes late.
+_TASK, _PER_THREAD, _LATE = 1 << 18, 2, 0.1
 # Multiplications in the time of packing an element.
 _PACKING = 16
 # Where the system does not say how large its caches are.
@@ -293,20 +294,21 @@ def plan(factors: Factors, threads: int) -> Plan:
 def _rectangle(factors: Factors, high: int, wide: int, threads: int) -> tuple[int, int]:
     """The rows and columns of a task: enough tasks for all threads, and little to pack twice."""
     m, n, k = factors[:3]
-    work = factors.batch * m * n * k
-    many = max(1, min(_PER_THREAD, work // (_MANY * threads)))
-    wanted = min(work // _TASK, many * threads)
-    wanted = -(-wanted // factors.batch) if threads > 1 else 1
-    best = (_up(m, high), _up(n, wide))
-    least = None
-    for down in range(1, min(wanted, -(-m // high)) + 1):
+    most = 1
+    if threads > 1:
+        most = min(factors.batch * m * n * k // _TASK, _PER_THREAD * threads)
+        most = max(1, -(-most // factors.batch))
+    best, least = (_up(m, high), _up(n, wide)), math.inf
+    for down in range(1, min(most, -(-m // high)) + 1):
         tall = _up(-(-m // down), high)
-        broad = _up(-(-n // -(-wanted // down)), wide)
-        tasks = -(-m // tall) * -(-n // broad) * factors.batch
-        rows, columns = min(m, tall), min(_up(n, lanes()), broad)
-        cost = -(-tasks // threads) * (rows * columns + _PACKING * (rows + columns))
-        if least is None or cost < least:
-            least, best = cost, (tall, broad)
+        for across in range(1, most // down + 1):
+            broad = _up(-(-n // across), wide)
+            tasks = -(-m // tall) * -(-n // broad) * factors.batch
+            rows, columns = min(m, tall), min(_up(n, lanes()), broad)
+            rounds = -(-tasks // threads) + _LATE
+            cost = rounds * (rows * columns + _PACKING * (rows + columns))
+            if cost < least:
+                least, best = cost, (tall, broad)
     return best
 
 
