@@ -24,11 +24,13 @@ from wengert.kernels.jit.builtins import apart, at, f32s, given, i64, i64s, inli
 from wengert.kernels.jit.records import Record
 from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.products.microkernel import lanes, panel_product, tiles
-from wengert.kernels.products.packing import pack_columns, pack_rows, side
+from wengert.kernels.products.packing import pack_columns, pack_rows, tile_rows
 
 # Multiplications that a task has at least; tasks that a thread has at most; how much of a task the
 # last thread comes late.
 _TASK, _PER_THREAD, _LATE = 1 << 18, 2, 0.1
+# Panels of `a` up to which packing `b` does not pay off if it fits the cache.
+_FEW = 8
 # Multiplications in the time of packing an element.
 _PACKING = 16
 # Where the system does not say how large its caches are.
@@ -70,11 +72,10 @@ class Blocks(Record):
     a_inner: i64
     b_outer: i64
     b_inner: i64
-    # A tile's rows, columns, and floats to a vector; the side of the squares that are transposed.
+    # The rows and columns of the best tile, and floats to a vector.
     high: i64
     wide: i64
     lanes: i64
-    side: i64
     # Rows of `a`, columns of `b` and terms that are packed at a time; whether all terms of the
     # rows of a task are packed at once; whether `b` is read where it lies.
     block_rows: i64
@@ -93,7 +94,7 @@ class Blocks(Record):
 @apart
 def _pack_left(sizes: Blocks, to: f32s, a: f32s, rows: i64, depth: i64) -> None:
     """Panels of rows of a block."""
-    pack_rows(to, a, sizes.a_row, sizes.a_column, rows, depth, sizes.high, sizes.side)
+    pack_rows(to, a, sizes.a_row, sizes.a_column, rows, depth, sizes.high)
 
 
 @apart
@@ -107,23 +108,24 @@ def _pack_right(sizes: Blocks, to: f32s, b: f32s, columns: i64, depth: i64) -> N
             place = 0 if sizes.in_place != 0 else y * depth
             pack_columns(
                 at(to, place), pitch, at(b, y * sizes.b_column), sizes.b_row, sizes.b_column, width,
-                depth, sizes.side,
+                depth, sizes.high,
             )  # fmt: skip
 
 
 @inline
 def _tile(
-    high: i64, width: i64, lane: i64, a: f32s, b: f32s, pitch: i64, depth: i64, c: f32s, ldc: i64,
+    rows: i64, width: i64, lane: i64, a: f32s, b: f32s, pitch: i64, depth: i64, c: f32s, ldc: i64,
     add: i64, temporary: f32s,
 ) -> None:  # fmt: skip
-    """A tile of the product, of which the last vector may reach beyond the edge."""
+    """A tile of the product, of which the last rows and vector may reach beyond the edge."""
+    high = tile_rows(rows)
     vectors = (width + lane - 1) // lane
-    if width == vectors * lane:
+    n = vectors * lane
+    if width == n and rows == high:
         panel_product(high, vectors, a, b, pitch, depth, c, ldc, add)
     else:
-        n = vectors * lane
         panel_product(high, vectors, a, b, pitch, depth, temporary, n, 0)
-        for i in range(high):
+        for i in range(rows):
             if add != 0:
                 for j in range(width):
                     c[i * ldc + j] = c[i * ldc + j] + temporary[i * n + j]
@@ -197,10 +199,11 @@ def _multiply(
         rows_of_a = at(a, outer * sizes.a_outer + inner * sizes.a_inner + top * sizes.a_row)
         factor = at(b, outer * sizes.b_outer + inner * sizes.b_inner)
         out = at(c, batch * sizes.rows * sizes.columns)
+        padded = (bottom - top + sizes.high - 1) // sizes.high * sizes.high
         if sizes.held != 0:
             for p in range(0, sizes.depth, sizes.block_depth):
                 _pack_left(
-                    sizes, at(packed, p * (bottom - top)), at(rows_of_a, p * sizes.a_column),
+                    sizes, at(packed, p * padded), at(rows_of_a, p * sizes.a_column),
                     bottom - top, min(sizes.block_depth, sizes.depth - p),
                 )  # fmt: skip
         for y in range(left_edge, right_edge, sizes.block_columns):
@@ -212,7 +215,7 @@ def _multiply(
                 first = i64(p == 0 and given(bias))
                 for x in range(top, bottom, sizes.block_rows):
                     high = min(sizes.block_rows, bottom - x)
-                    place = p * (bottom - top) if sizes.held != 0 else 0
+                    place = p * padded if sizes.held != 0 else 0
                     if sizes.held == 0:
                         _pack_left(
                             sizes, packed,
@@ -264,14 +267,13 @@ def _even(n: int, most: int, step: int) -> int:
 def plan(factors: Factors, threads: int) -> Plan:
     """How products are cut into blocks and tasks."""
     m, n, k = factors[:3]
-    most = max(tiles())
-    high = -(-m // -(-m // most))
-    wide = tiles()[most] * lanes()
+    high = max(tiles())
+    wide = tiles()[high] * lanes()
     first, second = caches()
-    deep = _even(k, max(1, 2 * first // (4 * (most + wide))), 1)
+    deep = _even(k, max(1, 2 * first // (4 * (high + wide))), 1)
     tall, broad = _rectangle(factors, high, wide, threads)
     down, across = -(-m // tall), -(-n // broad)
-    in_place = factors.b_column == 1 and 4 * n * k <= second and m <= 8 * most
+    in_place = factors.b_column == 1 and 4 * n * k <= second and m <= _FEW * high
     columns = min(_up(max(wide, second // 2 // (4 * deep)), wide), broad)
     columns = broad if in_place else _even(broad, columns, wide)
     rows = max(high, second // 4 // (4 * deep) // high * high)
@@ -281,7 +283,7 @@ def plan(factors: Factors, threads: int) -> Plan:
     scratch = _up(scratch, 16)
     tasks = down * across
     sizes = Blocks(
-        *factors, high=high, wide=wide, lanes=lanes(), side=side(), block_rows=rows,
+        *factors, high=high, wide=wide, lanes=lanes(), block_rows=rows,
         block_columns=columns, block_depth=deep, held=int(held), in_place=int(in_place), tall=tall,
         broad=broad, across=across, tasks=tasks, scratch=scratch,
     )  # fmt: skip

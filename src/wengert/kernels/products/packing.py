@@ -91,30 +91,40 @@ def strip(
 
 
 @inline
+def tile_rows(rows: i64) -> i64:
+    """The rows of the smallest tile that is high enough: a power of 2."""
+    high = 1
+    while high < rows:
+        high = high * 2
+    return high
+
+
+@inline
 def _pack_panel(to: f32s, a: f32s, row: i64, column: i64, rows: i64, depth: i64, side: i64) -> None:
-    """A panel: for each term, the elements of all rows."""
+    """A panel: for each term, the elements of all rows, and zeros up to the rows of a tile."""
+    high = tile_rows(rows)
     done = depth // side * side if rows == side and column == 1 else 0
     for p in range(0, done, side):
         square(at(to, p * side), side, at(a, p), row)
     for p in range(done, depth):
         for i in range(rows):
-            move(at(a, i * row + p * column), at(to, p * rows + i))
+            move(at(a, i * row + p * column), at(to, p * high + i))
+        for i in range(rows, high):
+            to[p * high + i] = 0.0
 
 
 @inline
-def pack_rows(
-    to: f32s, a: f32s, row: i64, column: i64, rows: i64, depth: i64, high: i64, side: i64
-) -> None:
-    """Panels of `high` rows; the last may have fewer."""
+def pack_rows(to: f32s, a: f32s, row: i64, column: i64, rows: i64, depth: i64, side: i64) -> None:
+    """Panels of as many rows as the best tile has; the last may have fewer."""
     done = 0
-    if high == side and row == 1 and column != 1:
+    if row == 1 and column != 1:
         done = rows // side * side
         for i in range(0, done, _STREAMS * side):
             width = min(_STREAMS * side, done - i)
             strip(at(to, i * depth), side, side * depth, at(a, i), column, depth, width)
-    for i in range(done, rows, high):
+    for i in range(done, rows, side):
         _pack_panel(
-            at(to, i * depth), at(a, i * row), row, column, min(high, rows - i), depth, side
+            at(to, i * depth), at(a, i * row), row, column, min(side, rows - i), depth, side
         )
 
 
