@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import platform
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -151,3 +154,34 @@ def test_the_kernel_as_python_runs_it() -> None:
             0, cut.sizes, 0, cut.tasks,
         )  # fmt: skip
         assert_product(c.reshape(m, n), a.astype(np.float64) @ b + 1, k)
+
+
+# The floats of a vector, and how the names of the missing features begin.
+WITHOUT = {
+    "AVX-512": (8, ("avx512",)),
+    "AVX": (4, ("avx", "fma", "f16c", "vaes", "vpclmulqdq")),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="x86 registers")
+@pytest.mark.parametrize("missing", WITHOUT)
+def test_processors_with_smaller_vectors(missing: str) -> None:
+    """The same machine as if it had less: other tiles, and other code for them."""
+    lanes, hidden = WITHOUT[missing]
+    script = f"""
+from wengert.kernels.jit import compiler
+features = compiler.processor()[1].split(",")
+kept = ["-" + f[1:] if f[1:].startswith({hidden}) else f for f in features]
+compiler.processor = lambda: ("x86-64", ",".join(kept))
+from tests.kernels.products import test_packed as tests
+assert tests.lanes() == {lanes}, tests.lanes()
+for layouts in ("nn", "nt", "tn"):
+    tests.test_edges_of_tiles(layouts)
+tests.test_nan_and_infinity_stay_in_their_rows_and_columns()
+tests.test_a_product_with_the_own_transpose_is_symmetric()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
