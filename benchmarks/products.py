@@ -2,6 +2,7 @@
 
     python benchmarks/products.py
     python benchmarks/products.py --only 1024 conv --threads 2 --peers wengert,torch
+    python benchmarks/products.py --write      # and put the table into docs/kernels.md
 
 The peak is what the innermost loop of wengert's products reaches on operands in the L1 cache.
 Winograd's method needs fewer operations than a convolution has, so its shares may exceed 100.
@@ -32,6 +33,8 @@ from wengert.kernels.jit.builtins import at, f32s, i64
 from wengert.kernels.products.microkernel import lanes, product, tiles
 
 PEERS = ("wengert", "numpy", "torch")
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "kernels.md"
+BEGIN, END = "<!-- products: begin -->", "<!-- products: end -->"
 SECONDS = 0.02  # of a turn
 # Seconds before a turn: the workers of OpenBLAS wait in a loop for some 30 milliseconds, in which
 # others do not get the core.
@@ -198,6 +201,37 @@ def measured(threads: int, cases: list[Any], arguments: argparse.Namespace) -> l
     return rows
 
 
+def page(rows: list[dict[str, Any]], peers: list[str]) -> str:
+    """The rows as a table in Markdown: all products, and one size of each kind of convolution."""
+    shown = [row for row in rows if isinstance(BY_NAME[row["name"]], Product)]
+    kinds: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        case = BY_NAME[row["name"]]
+        if isinstance(case, Map):
+            kind = f"{case.shape.kernel} {case.shape.stride} {case.direction} {row['threads']}"
+            kinds.setdefault(kind + str(case.shape.transposed), row)
+    shown += kinds.values()
+    threads = sorted({row["threads"] for row in rows})
+    peaks = {row["threads"]: row["peak"] for row in rows}
+    text = ", ".join(f"{peaks[n]:.0f} on {n}" for n in threads)
+    lines = [f"{machine()}; peak in GFLOP/s by threads: {text}", ""]
+    titles = [f"{peer}, {n}" for n in threads for peer in peers]
+    lines += [f"| | {' | '.join(titles)} |", "|---|" + "---:|" * len(titles)]
+    for name in dict.fromkeys(row["name"] for row in shown):
+        shares = {row["threads"]: row["shares"] for row in shown if row["name"] == name}
+        figures = [
+            f"{shares[n][p]:.0f}" if p in shares.get(n, {}) else "-" for n in threads for p in peers
+        ]
+        lines.append(f"| {name} | {' | '.join(figures)} |")
+    return "\n".join(lines)
+
+
+def write(text: str) -> None:
+    """Put the table into its page."""
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
+
+
 def main() -> None:
     """Measure, print; save if all was measured."""
     if sys.argv[1:2] == ["serve"]:
@@ -211,6 +245,7 @@ def main() -> None:
     parser.add_argument("--threads", nargs="+", type=int, default=everything)
     parser.add_argument("--peers", type=lambda text: text.split(","), default=list(PEERS))
     parser.add_argument("--rounds", type=int, default=5, help="turns of each library")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/kernels.md")
     arguments = parser.parse_args()
     print(f"# {machine()}")
     wanted = arguments.only
@@ -218,6 +253,8 @@ def main() -> None:
     rows = [row for n in arguments.threads for row in measured(n, cases, arguments)]
     if not arguments.only:
         save(__file__, {"rows": rows})
+    if arguments.write:
+        write(page(rows, arguments.peers))
 
 
 if __name__ == "__main__":
