@@ -8,7 +8,7 @@ import pytest
 from tests.kernels.products.test_gemm import matrix
 from wengert.kernels.jit import available, get_threads
 from wengert.kernels.products import blas
-from wengert.kernels.products.vector import times_vector
+from wengert.kernels.products.vector import inner_product, times_vector
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs llvmlite")
 EPS = {np.float32: 1e-6, np.float64: 2e-15}
@@ -53,3 +53,31 @@ def test_rows_and_columns_of_products() -> None:
     assert np.abs(blas.dot(b.T, a.T) - exact.T).max() < 1e-4
     with pytest.raises(ValueError, match="shapes"):
         blas.dot(a, b[1:])
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("size", [1, 40000, 300001])
+def test_inner_products(size: int, dtype: type) -> None:
+    a, b = (matrix((1, size), "plain", dtype)[0] for _ in range(2))
+    before = get_threads()
+    results = []
+    for threads in (1, 2, 3):
+        blas.set_threads(threads)
+        results.append(inner_product(a, b))
+    blas.set_threads(before)
+    assert type(results[0]) is dtype
+    assert results[0] == results[1] == results[2]
+    exact = np.sum(a.astype(np.longdouble) * b)
+    assert abs(results[0] - exact) < 8 * EPS[dtype] * size**0.5
+    assert abs(blas.inner(a, b) - exact) < 8 * EPS[dtype] * size**0.5
+    assert inner_product(a, b.astype(complex)) is None
+    if size > 1:
+        assert inner_product(np.repeat(a, 2)[::2], b) is None
+
+
+def test_inner_products_of_nan_and_infinity() -> None:
+    a, ones = np.zeros(50000, np.float32), np.ones(50000, np.float32)
+    a[40000] = np.inf
+    assert inner_product(a, ones) == np.inf
+    a[3] = np.nan
+    assert np.isnan(inner_product(a, ones))

@@ -36,6 +36,8 @@ def one_thread() -> AbstractContextManager[Any]:
 # two: about half a millisecond of one core.
 _ALONE = 1 << 18
 _ALONE_WITH_VECTOR = 1 << 12
+# Elements from which an inner product is worth a kernel.
+_ALONE_IN_VECTORS = 1 << 18
 _WORTH_THREADS = 1 << 24
 
 
@@ -99,6 +101,10 @@ def _no_workers() -> AbstractContextManager[Any]:
 
 def inner(a: np.ndarray, b: np.ndarray) -> Any:
     """The inner product of two vectors; the first is conjugated."""
+    if a.size > _ALONE_IN_VECTORS:
+        out = kernels.products.vector.inner_product(a, b)
+        if out is not None:
+            return out
     with _no_workers():
         return np.vdot(a, b)
 

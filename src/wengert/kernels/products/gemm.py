@@ -110,9 +110,10 @@ def _plan(
     steps = (*a_steps[-2:], *b_steps[-2:])
     if any(step % _F32.itemsize for step in steps):
         return None
+    a_row, a_column, b_row, b_column = (step // _F32.itemsize for step in steps)
     a0, a1, b0, b1 = batch.strides
     factors = packed.Factors(
-        m, n, k, *(step // _F32.itemsize for step in steps), batch.size, batch.inner, a0, a1, b0, b1
+        m, n, k, a_row, a_column, b_row, b_column, batch.size, batch.inner, a0, a1, b0, b1
     )
     return (*batch.shape, m, n), packed.plan(factors, threads)
 

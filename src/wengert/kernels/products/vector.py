@@ -1,6 +1,8 @@
-"""Products of a large matrix and a vector, which take as long as reading the matrix does."""
+"""Products with large vectors, which take as long as reading them or the matrix does."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,8 @@ from wengert.kernels.jit.builtins import at, i64, local, real, reals
 # Elements of the matrix in a chunk for one thread; columns of one, and how many chunks of columns
 # there are if these allow it: the fewer, the more of a row is read at a time; rows of a block.
 _CHUNK, _FEWEST, _COLUMNS, _PARTS, _BLOCK = 1 << 16, 256, 1024, 8, 512
+# Elements of a part of an inner product.
+_PART = 1 << 14
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -77,3 +81,29 @@ def times_vector(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray | None:
     call = kernel.f32 if dtype == _F32 else kernel.f64
     call(matrix, step // each, vector, out, columns, rows, chunk)
     return out
+
+
+@kernel
+def _inner_of_parts(
+    a: reals, b: reals, out: reals, size: i64, part: i64, start: i64, stop: i64
+) -> None:
+    """The inner product of each part of two vectors."""
+    for k in range(start, stop):
+        total = 0.0
+        for i in range(k * part, min(size, (k + 1) * part)):
+            total += a[i] * b[i]
+        out[k] = total
+
+
+def inner_product(a: np.ndarray, b: np.ndarray) -> Any:
+    """The sum of the products of two vectors without gaps; None for other dtypes and layouts."""
+    dtype = a.dtype
+    if dtype not in (_F32, _F64) or b.dtype != dtype or a.shape != b.shape or not available():
+        return None
+    if not all(x.flags.c_contiguous and x.flags.aligned for x in (a, b)):
+        return None
+    parts = -(-a.size // _PART)
+    out = np.empty(parts, dtype)
+    call = _inner_of_parts.f32 if dtype == _F32 else _inner_of_parts.f64
+    call(a, b, out, a.size, _PART, parts, _CHUNK // _PART)
+    return dtype.type(out.sum(dtype=np.float64))
