@@ -293,6 +293,15 @@ def plan(factors: Factors, threads: int) -> Plan:
     return Plan(sizes, slots, slots * scratch, total, chunk)
 
 
+@cache
+def _grids(most: int, threads: int) -> list[tuple[int, int]]:
+    """Tasks below and beside one another: as many as there are threads, some times, or the most."""
+    counts = {1, most, *range(threads, most + 1, threads)}
+    return [
+        (n, count // n) for count in sorted(counts) for n in range(1, count + 1) if not count % n
+    ]
+
+
 def _rectangle(factors: Factors, high: int, wide: int, threads: int) -> tuple[int, int]:
     """The rows and columns of a task: enough tasks for all threads, and little to pack twice."""
     m, n, k = factors[:3]
@@ -301,16 +310,14 @@ def _rectangle(factors: Factors, high: int, wide: int, threads: int) -> tuple[in
         most = min(factors.batch * m * n * k // _TASK, _PER_THREAD * threads)
         most = max(1, -(-most // factors.batch))
     best, least = (_up(m, high), _up(n, wide)), math.inf
-    for down in range(1, min(most, -(-m // high)) + 1):
-        tall = _up(-(-m // down), high)
-        for across in range(1, most // down + 1):
-            broad = _up(-(-n // across), wide)
-            tasks = -(-m // tall) * -(-n // broad) * factors.batch
-            rows, columns = min(m, tall), min(_up(n, lanes()), broad)
-            rounds = -(-tasks // threads) + _LATE
-            cost = rounds * (rows * columns + _PACKING * (rows + columns))
-            if cost < least:
-                least, best = cost, (tall, broad)
+    for down, across in _grids(most, threads):
+        tall, broad = _up(-(-m // down), high), _up(-(-n // across), wide)
+        tasks = -(-m // tall) * -(-n // broad) * factors.batch
+        rows, columns = min(m, tall), min(_up(n, lanes()), broad)
+        rounds = -(-tasks // threads) + _LATE
+        cost = rounds * (rows * columns + _PACKING * (rows + columns))
+        if cost < least:
+            least, best = cost, (tall, broad)
     return best
 
 
