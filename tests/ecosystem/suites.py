@@ -29,6 +29,7 @@ SDISTS = ROOT / "build" / "sdists"
 BEGIN, END = "<!-- suites: begin -->", "<!-- suites: end -->"
 SECONDS = 120  # for one suite, on each of the two
 CAUSES = 2  # of failures, in the table
+SETTINGS = {"MPLBACKEND": "agg", "HF_HUB_OFFLINE": "1", "EINOPS_TEST_BACKENDS": "numpy,torch"}
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Suite:
                 "-p", "no:cacheprovider", "-W", "ignore", "--timeout=60",
                 f"--session-timeout={SECONDS}", "--continue-on-collection-errors",
             ]  # fmt: skip
-            environment = {**os.environ, "PYTHONPATH": str(packages), "MPLBACKEND": "agg"}
+            environment = {**os.environ, **SETTINGS, "PYTHONPATH": str(packages)}
             done = subprocess.run(
                 [*command, "-m", "pytest", *options, *self.paths],
                 cwd=self.unpacked(), env=environment, timeout=2 * SECONDS, check=False,
