@@ -141,6 +141,8 @@ PRIVATE: dict[str, str] = {
         "torch._C._functorch": "c_functorch",
         "torch._C._nn": "c_nn",
         "torch._custom_ops": "custom_ops",
+        "torch._functorch": "vmap_internals",
+        "torch._functorch.vmap": "vmap_internals",
         "torch._dynamo": "compiled_modules",
         "torch._dynamo._trace_wrapped_higher_order_op": "index_modes",
         "torch._dynamo.eval_frame": "compiled_modules",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from wengert.autograd.transforms.batched import Batched
+from wengert.autograd.transforms.graded import Graded
 from wengert.core.tensor import Tensor
 
 
@@ -13,12 +14,19 @@ def is_batchedtensor(tensor: Tensor) -> bool:
     return isinstance(tensor, Batched)
 
 
+def is_gradtrackingtensor(tensor: Tensor) -> bool:
+    """Whether a tensor is differentiated inside of `grad` or `vjp`."""
+    return isinstance(tensor, Graded)
+
+
 def is_legacy_batchedtensor(tensor: Tensor) -> bool:
     """False: there is one kind of `vmap`."""
     return False
 
 
-def _refusing(name: str) -> Any:
+def refusing(name: str) -> Any:
+    """A function that raises NotImplementedError."""
+
     def call(*args: Any, **options: Any) -> NoReturn:
         raise NotImplementedError(
             f"torch._C._functorch.{name}(): vmap makes its tensors in another way here"
@@ -27,14 +35,15 @@ def _refusing(name: str) -> Any:
     return call
 
 
-_add_batch_dim = _refusing("_add_batch_dim")
-_remove_batch_dim = _refusing("_remove_batch_dim")
-get_unwrapped = _refusing("get_unwrapped")
+_add_batch_dim = refusing("_add_batch_dim")
+_remove_batch_dim = refusing("_remove_batch_dim")
+get_unwrapped = refusing("get_unwrapped")
 
 __all__ = [
     "_add_batch_dim",
     "_remove_batch_dim",
     "get_unwrapped",
     "is_batchedtensor",
+    "is_gradtrackingtensor",
     "is_legacy_batchedtensor",
 ]

@@ -1,7 +1,12 @@
-"""Private names of ``torch.nn.modules.module``."""
+"""Private names of ``torch.nn.modules.module``: hooks of all modules, a suffix, a layout of text."""
 
 from __future__ import annotations
 
+from wengert.nn.module.tree import registering
+
+_global_buffer_registration_hooks = registering["buffer"]
+_global_module_registration_hooks = registering["module"]
+_global_parameter_registration_hooks = registering["parameter"]
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
@@ -10,4 +15,10 @@ def _addindent(s_: str, numSpaces: int) -> str:  # noqa: N803 (PyTorch's name)
     return s_.replace("\n", "\n" + " " * numSpaces)
 
 
-__all__ = ["_EXTRA_STATE_KEY_SUFFIX", "_addindent"]
+__all__ = [
+    "_EXTRA_STATE_KEY_SUFFIX",
+    "_addindent",
+    "_global_buffer_registration_hooks",
+    "_global_module_registration_hooks",
+    "_global_parameter_registration_hooks",
+]
