@@ -73,7 +73,9 @@ class Results(tuple[Any, ...]):
         return tuple.__new__(cls, values)
 
     def __repr__(self) -> str:
-        fields = [f"{name}={value!r}" for name, value in zip(self.__match_args__, self, strict=True)]
+        fields = [
+            f"{name}={value!r}" for name, value in zip(self.__match_args__, self, strict=True)
+        ]
         return f"torch.return_types.{type(self).__name__}(\n" + ",\n".join(fields) + ")"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -86,7 +88,9 @@ def kind_of(name: str) -> Any:
     fields = tuple(_FIELDS[name].split())
     attributes: dict[str, Any] = {f: property(itemgetter(i)) for i, f in enumerate(fields)}
     counts = {"n_fields": len(fields), "n_sequence_fields": len(fields)}
-    return type(name, (Results,), {"__slots__": (), "__match_args__": fields, **attributes, **counts})
+    return type(
+        name, (Results,), {"__slots__": (), "__match_args__": fields, **attributes, **counts}
+    )
 
 
 def result_of(name: str, *values: Any) -> Any:

@@ -61,7 +61,9 @@ class NamedMemberAccessor:
             here = getattr(here, step)
             if not isinstance(here, Module):
                 path = ".".join(walked)
-                raise TypeError(f"submodule `{path}`: {here!r} is not an instance of torch.nn.Module")
+                raise TypeError(
+                    f"submodule `{path}`: {here!r} is not an instance of torch.nn.Module"
+                )
         return here
 
     def swap_submodule(self, path: str, value: Module) -> Module:
