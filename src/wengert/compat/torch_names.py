@@ -102,6 +102,7 @@ ELSEWHERE: dict[str, str] = {
     "torch.storage": "wengert.tensor.storages",
     "torch.utils._python_dispatch": "wengert.utils._python_dispatch",
     "torch.utils._pytree": "wengert.utils._pytree",
+    "torch._functorch.vmap": "wengert.utils._pytree",
     "torch._ops": "wengert.dispatch.overloads",
     "torch._library": "wengert.library",
     "torch._library.custom_ops": "wengert.library",

@@ -17,7 +17,7 @@ __all__ = [
 def __getattr__(name: str) -> _Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(_import_module("wengert.nested.construction"), name)
+    value = getattr(_import_module("wengert.nested._construction"), name)
     globals()[name] = value
     return value
 

@@ -1,4 +1,4 @@
-"""What computes functions of nested tensors: a table by their names.
+"""What handles functions of nested tensors: a table by their names.
 
 Functions that treat every element, or every vector of the last dimension, on its own run on the
 packed elements. The rest says here what becomes of the irregular dimension. What is in no table is
@@ -18,30 +18,32 @@ Implementation = Callable[..., Any]
 TABLE: dict[str, Implementation] = {}
 
 # Functions of each element, with an in-place form or without; and copies, in other dtypes too.
-ELEMENTWISE = frozenset(
-    "abs acos acosh add addcdiv addcmul angle asin asinh atan atan2 atanh bitwise_and bitwise_not"
-    " bitwise_or bitwise_xor ceil celu clamp clamp_max clamp_min clip copysign cos cosh deg2rad"
-    " div divide dropout elu eq erf erfc erfinv exp exp2 expm1 feature_alpha_dropout fill"
-    " alpha_dropout floor floor_divide fmax fmin fmod frac ge gelu gt hardshrink hardsigmoid"
-    " hardswish hardtanh isfinite isinf isnan isneginf isposinf ldexp le leaky_relu lerp lgamma"
-    " log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor logit"
-    " logsigmoid lt masked_fill maximum minimum mish mul multiply nan_to_num ne neg negative"
-    " positive pow rad2deg reciprocal relu relu6 remainder round rsqrt selu sgn sigmoid sign"
-    " signbit silu sin sinc sinh softplus softshrink softsign sqrt square sub subtract tan tanh"
-    " tanhshrink threshold true_divide trunc where xlogy zero"
-    " bfloat16 bool byte char clone contiguous cpu detach double float half int long short to type"
-    " empty_like full_like ones_like rand_like randint_like randn_like zeros_like"
-    " rsub rdiv rtruediv rpow rfloordiv rmod eq ne lt le gt ge pow truediv floordiv mod and or xor"
-    " invert copy normal uniform bernoulli requires_grad".split()
+_ELEMENTWISE = (
+    "abs acos acosh add addcdiv addcmul angle asin asinh atan atan2 atanh bitwise_and"
+    " bitwise_not bitwise_or bitwise_xor ceil celu clamp clamp_max clamp_min clip copysign cos"
+    " cosh deg2rad div divide dropout elu eq erf erfc erfinv exp exp2 expm1"
+    " feature_alpha_dropout fill alpha_dropout floor floor_divide fmax fmin fmod frac ge gelu gt"
+    " hardshrink hardsigmoid hardswish hardtanh isfinite isinf isnan isneginf isposinf ldexp le"
+    " leaky_relu lerp lgamma log log10 log1p log2 logaddexp logical_and logical_not logical_or"
+    " logical_xor logit logsigmoid lt masked_fill maximum minimum mish mul multiply nan_to_num"
+    " ne neg negative positive pow rad2deg reciprocal relu relu6 remainder round rsqrt selu sgn"
+    " sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign sqrt square sub"
+    " subtract tan tanh tanhshrink threshold true_divide trunc where xlogy zero bfloat16 bool"
+    " byte char clone contiguous cpu detach double float half int long short to type empty_like"
+    " full_like ones_like rand_like randint_like randn_like zeros_like rsub rdiv rtruediv rpow"
+    " rfloordiv rmod truediv floordiv mod and or xor invert copy normal uniform bernoulli"
+    " requires_grad"
 )
+ELEMENTWISE = frozenset(_ELEMENTWISE.split())
 # What asks about the elements alone.
-OF_ELEMENTS = frozenset(
+_OF_ELEMENTS = (
     "numel nelement element_size is_complex is_floating_point is_signed item retain_grad"
-    " register_hook output_nr get_device".split()
+    " register_hook output_nr get_device"
 )
+OF_ELEMENTS = frozenset(_OF_ELEMENTS.split())
 
 
-def computes(*names: str) -> Callable[[Implementation], Implementation]:
+def handles(*names: str) -> Callable[[Implementation], Implementation]:
     """Have a function compute those of these names where an argument is nested."""
 
     def add(function: Implementation) -> Implementation:
@@ -82,9 +84,8 @@ def check_alike(name: str, first: NestedTensor, other: NestedTensor) -> None:
     if not alike or first._strided != other._strided:
         raise RuntimeError(
             f"cannot call {name}() with nested tensors of different components: lengths"
-            f" {list(first._partition.lengths)} in dimension {first._ragged}, layout {first.layout},"
-            f" and {list(other._partition.lengths)} in dimension {other._ragged}, layout"
-            f" {other.layout}"
+            f" {list(first._partition.lengths)} in dimension {first._ragged} ({first.layout}), and"
+            f" {list(other._partition.lengths)} in dimension {other._ragged} ({other.layout})"
         )
 
 
@@ -161,8 +162,8 @@ def regular_dim(name: str, x: NestedTensor, dim: int) -> int:
     return place
 
 
-@computes("size")
-def size(x: NestedTensor, dim: int | None = None) -> Any:
+@handles("size")
+def _size(x: NestedTensor, dim: int | None = None) -> Any:
     if dim is None:
         return x.shape
     place = dim % x.ndim
@@ -176,23 +177,23 @@ def size(x: NestedTensor, dim: int | None = None) -> Any:
     return lengths.pop()
 
 
-@computes("dim", "ndimension")
-def dim(x: NestedTensor) -> int:
+@handles("dim", "ndimension")
+def _dim(x: NestedTensor) -> int:
     return x.ndim
 
 
-@computes("is_contiguous")
-def is_contiguous(x: NestedTensor, memory_format: Any = None) -> bool:
+@handles("is_contiguous")
+def _is_contiguous(x: NestedTensor, memory_format: Any = None) -> bool:
     return x._ragged < 2 and x._stored.is_contiguous()
 
 
-@computes("values")
-def values(x: NestedTensor) -> Tensor:
+@handles("values")
+def _values(x: NestedTensor) -> Tensor:
     return x._stored.reshape(-1) if x._strided else x._stored
 
 
-@computes("unbind")
-def unbind(x: NestedTensor, dim: int = 0) -> tuple[Tensor, ...]:
+@handles("unbind")
+def _unbind(x: NestedTensor, dim: int = 0) -> tuple[Tensor, ...]:
     if dim:
         raise RuntimeError(
             f"NestedTensor can only be unbound along dimension 0, got {dim} instead."
@@ -200,8 +201,8 @@ def unbind(x: NestedTensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple(x.components())
 
 
-@computes("__getitem__")
-def item(x: NestedTensor, key: Any) -> Any:
+@handles("__getitem__")
+def _item(x: NestedTensor, key: Any) -> Any:
     keys = key if isinstance(key, tuple) else (key,)
     if isinstance(keys[0], int):
         component = x.components()[keys[0]]
@@ -223,18 +224,18 @@ def item(x: NestedTensor, key: Any) -> Any:
     return result
 
 
-@computes("tolist", "numpy", "__array__")
+@handles("tolist", "numpy", "__array__")
 def _as_numbers(x: NestedTensor, *args: Any, **kwargs: Any) -> Any:
     raise RuntimeError("a nested tensor is no array: take the components, x.unbind()")
 
 
-@computes("__bool__")
+@handles("__bool__")
 def _truth(x: NestedTensor) -> bool:
     if x._stored.numel() != 1:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
     return bool(x._stored)
 
 
-@computes("type_as")
+@handles("type_as")
 def _type_as(x: Any, other: Any) -> Any:
     return x.to(other.dtype)

@@ -7,8 +7,8 @@ from math import inf
 from typing import Any
 
 from wengert.core.tensor import Tensor
-from wengert.nested._functions import computes, regular_dim
-from wengert.nested._shapes import packed_again, to_padded_tensor
+from wengert.nested._functions import handles, regular_dim
+from wengert.nested._shapes import joined, packed_again, padded
 from wengert.nested._tensor import NestedTensor, nested, unsupported
 from wengert.ops import embedding as embeddings
 from wengert.ops import normalization
@@ -21,7 +21,7 @@ from wengert.tensor.creation import as_tensor, zeros
 def _reduction(name: str, pooled: Callable[[NestedTensor], Tensor]) -> None:
     """Declare a reduction: over everything, over regular dimensions, or over the irregular one."""
 
-    @computes(name)
+    @handles(name)
     def reduce(x: NestedTensor, dim: Any = None, keepdim: bool = False, **options: Any) -> Any:
         over = getattr(Tensor, name)
         if dim is None:
@@ -60,22 +60,22 @@ def _mean_of_components(x: NestedTensor) -> Tensor:
 
 _reduction("sum", _sum_of_components)
 _reduction("mean", _mean_of_components)
-_reduction("amax", lambda x: to_padded_tensor(x, -inf).amax(x._ragged))
-_reduction("amin", lambda x: to_padded_tensor(x, inf).amin(x._ragged))
-_reduction("any", lambda x: to_padded_tensor(x, False).any(x._ragged))
-_reduction("all", lambda x: to_padded_tensor(x, True).all(x._ragged))
+_reduction("amax", lambda x: padded(x, -inf).amax(x._ragged))
+_reduction("amin", lambda x: padded(x, inf).amin(x._ragged))
+_reduction("any", lambda x: padded(x, False).any(x._ragged))
+_reduction("all", lambda x: padded(x, True).all(x._ragged))
 
 
 def _softmax(name: str) -> None:
-    @computes(name)
+    @handles(name)
     def softmax(
         input: NestedTensor, dim: int, _stacklevel: int = 3, dtype: Any = None
     ) -> NestedTensor:
-        x = input if dtype is None else input.to(dtype)
+        x: Any = input if dtype is None else input.to(dtype)
         if dim % x.ndim != x._ragged:
-            return x.like(getattr(x._stored, name)(regular_dim(name, x, dim) - 1))
-        padded = to_padded_tensor(x, -inf)
-        return packed_again(x, getattr(padded, name)(x._ragged))
+            return input.like(getattr(x._stored, name)(regular_dim(name, x, dim) - 1))
+        rows = padded(x, -inf)
+        return packed_again(x, getattr(rows, name)(x._ragged))
 
 
 _softmax("softmax")
@@ -96,7 +96,7 @@ def _check_plain(name: str, argument: str, value: Any) -> None:
         raise RuntimeError(f"{name}(): argument '{argument}' must not be a nested tensor")
 
 
-@computes("linear")
+@handles("linear")
 def _linear(input: Any, weight: Tensor, bias: Tensor | None = None) -> NestedTensor:
     _check_plain("linear", "weight", weight)
     _check_behind_ragged("linear", input, 1)
@@ -104,7 +104,7 @@ def _linear(input: Any, weight: Tensor, bias: Tensor | None = None) -> NestedTen
 
 
 def _normalization(name: str) -> None:
-    @computes(name)
+    @handles(name)
     def normalize(input: Any, normalized_shape: Any, *args: Any, **options: Any) -> NestedTensor:
         _check_plain(name, "weight", args[0] if args else options.get("weight"))
         _check_behind_ragged(name, input, len(normalized_shape))
@@ -116,13 +116,13 @@ _normalization("layer_norm")
 _normalization("rms_norm")
 
 
-@computes("embedding")
+@handles("embedding")
 def _embedding(input: Any, weight: Tensor, *args: Any, **options: Any) -> NestedTensor:
     _check_plain("embedding", "weight", weight)
     return input.like(embeddings.embedding(input._stored, weight, *args, **options))
 
 
-@computes("embedding_bag")
+@handles("embedding_bag")
 def _embedding_bag(
     input: Any, weight: Tensor, offsets: Any = None, max_norm: float | None = None,
     norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean",
@@ -150,7 +150,7 @@ def _embedding_bag(
     )  # fmt: skip
 
 
-@computes("matmul", "bmm", "__matmul__", "__rmatmul__")
+@handles("matmul", "bmm", "__matmul__", "__rmatmul__")
 def _matmul(a: Any, b: Any) -> Any:
     plain = not isinstance(b, NestedTensor)
     if plain and b.ndim == 2 and a._ragged and a._ragged < a.ndim - 1:
@@ -159,7 +159,7 @@ def _matmul(a: Any, b: Any) -> Any:
     nt = b if isinstance(b, NestedTensor) else a
     ragged_rows = plain or (isinstance(a, NestedTensor) and a._strided and b._strided)
     if products and ragged_rows:
-        return _joined(products, nt._strided)
+        return joined(products, nt._strided)
     inner = isinstance(a, NestedTensor) and a._ragged == a.ndim - 1 == b._ragged + 1
     if products and inner and a._partition == b._partition:
         return stack(products)
@@ -175,14 +175,7 @@ def _described(x: Any) -> str:
     return f"a tensor of shape {tuple(x.shape)}"
 
 
-def _joined(components: list[Tensor], strided: bool) -> NestedTensor:
-    """Components as a nested tensor."""
-    from wengert.nested.construction import joined
-
-    return joined(components, strided)
-
-
-@computes("scaled_dot_product_attention")
+@handles("scaled_dot_product_attention")
 def _attention(
     query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,

@@ -7,19 +7,19 @@ from math import prod
 from typing import Any
 
 from wengert.core.tensor import Tensor
-from wengert.nested._functions import check_alike, computes, regular_dim
-from wengert.nested._tensor import NestedTensor, RaggedLength, nested, unsupported
+from wengert.nested._functions import check_alike, handles, regular_dim
+from wengert.nested._tensor import NestedTensor, Partition, RaggedLength, nested, unsupported
 from wengert.ops.joining import cat, stack
 from wengert.ops.padding import pad
-from wengert.tensor.creation import full
+from wengert.tensor.creation import full, zeros
 
 
 def _moved(x: NestedTensor, values: Tensor, ragged: int) -> NestedTensor:
     return nested(values, x._partition, ragged, x._strided)
 
 
-@computes("transpose", "swapaxes", "swapdims")
-def transpose(x: NestedTensor, dim0: int, dim1: int) -> NestedTensor:
+@handles("transpose", "swapaxes", "swapdims")
+def _transpose(x: NestedTensor, dim0: int, dim1: int) -> NestedTensor:
     a, b = dim0 % x.ndim, dim1 % x.ndim
     if not x._ragged:
         raise unsupported("transpose", x)
@@ -29,8 +29,8 @@ def transpose(x: NestedTensor, dim0: int, dim1: int) -> NestedTensor:
     return _moved(x, x._stored.transpose(a - 1, b - 1), ragged)
 
 
-@computes("permute")
-def permute(x: NestedTensor, *dims: Any) -> NestedTensor:
+@handles("permute")
+def _permute(x: NestedTensor, *dims: Any) -> NestedTensor:
     order = [d % x.ndim for d in (dims[0] if isinstance(dims[0], Sequence) else dims)]
     if not x._ragged:
         raise unsupported("permute", x)
@@ -39,8 +39,8 @@ def permute(x: NestedTensor, *dims: Any) -> NestedTensor:
     return _moved(x, x._stored.permute([d - 1 for d in order[1:]]), order.index(x._ragged))
 
 
-@computes("view", "reshape")
-def reshape(x: NestedTensor, *shape: Any) -> NestedTensor:
+@handles("view", "reshape")
+def _reshape(x: NestedTensor, *shape: Any) -> NestedTensor:
     target = [*shape[0]] if isinstance(shape[0], Sequence) else [*shape]
     names = [k for k, n in enumerate(target) if isinstance(n, RaggedLength)]
     names = names or [k for k, n in enumerate(target) if k and n == -1]
@@ -60,15 +60,15 @@ def _text(x: NestedTensor) -> str:
     return f"with components of {[tuple(c.shape) for c in x.components()]}"
 
 
-@computes("unflatten")
-def unflatten(x: NestedTensor, dim: int, sizes: Any) -> NestedTensor:
+@handles("unflatten")
+def _unflatten(x: NestedTensor, dim: int, sizes: Any) -> NestedTensor:
     place = regular_dim("unflatten", x, dim)
     ragged = x._ragged + (len(sizes) - 1 if place < x._ragged else 0)
     return _moved(x, x._stored.unflatten(place - 1, sizes), ragged)
 
 
-@computes("flatten")
-def flatten(x: NestedTensor, start_dim: int = 0, end_dim: int = -1) -> NestedTensor:
+@handles("flatten")
+def _flatten(x: NestedTensor, start_dim: int = 0, end_dim: int = -1) -> NestedTensor:
     first = regular_dim("flatten", x, start_dim)
     last = regular_dim("flatten", x, end_dim)
     if first < x._ragged < last:
@@ -77,46 +77,46 @@ def flatten(x: NestedTensor, start_dim: int = 0, end_dim: int = -1) -> NestedTen
     return _moved(x, x._stored.flatten(first - 1, last - 1), ragged)
 
 
-@computes("unsqueeze")
-def unsqueeze(x: NestedTensor, dim: int) -> NestedTensor:
+@handles("unsqueeze")
+def _unsqueeze(x: NestedTensor, dim: int) -> NestedTensor:
     place = dim % (x.ndim + 1)
     if not place or not x._ragged:
         raise RuntimeError(f"unsqueeze(): not supported for NestedTensor on dim={dim}")
     return _moved(x, x._stored.unsqueeze(place - 1), x._ragged + (place <= x._ragged))
 
 
-@computes("squeeze")
-def squeeze(x: NestedTensor, dim: int) -> NestedTensor:
+@handles("squeeze")
+def _squeeze(x: NestedTensor, dim: int) -> NestedTensor:
     place = regular_dim("squeeze", x, dim)
     gone = x._stored.shape[place - 1] == 1
     return _moved(x, x._stored.squeeze(place - 1), x._ragged - (gone and place < x._ragged))
 
 
-@computes("select")
-def select(x: NestedTensor, dim: int, index: int) -> Tensor:
+@handles("select")
+def _select(x: NestedTensor, dim: int, index: int) -> Tensor:
     if dim in (0, -x.ndim):
         return x.components()[index]
     place = regular_dim("select", x, dim)
     return _moved(x, x._stored.select(place - 1, index), x._ragged - (place < x._ragged))
 
 
-@computes("chunk")
-def chunk(x: NestedTensor, chunks: int, dim: int = 0) -> tuple[NestedTensor, ...]:
+@handles("chunk")
+def _chunk(x: NestedTensor, chunks: int, dim: int = 0) -> tuple[NestedTensor, ...]:
     return tuple(map(x.like, x._stored.chunk(chunks, regular_dim("chunk", x, dim) - 1)))
 
 
-@computes("split")
-def split(x: NestedTensor, split_size_or_sections: Any, dim: int = 0) -> tuple[NestedTensor, ...]:
+@handles("split")
+def _split(x: NestedTensor, split_size_or_sections: Any, dim: int = 0) -> tuple[NestedTensor, ...]:
     place = regular_dim("split", x, dim)
     return tuple(map(x.like, x._stored.split(split_size_or_sections, place - 1)))
 
 
-@computes("narrow")
-def narrow(x: NestedTensor, dim: int, start: int, length: int) -> NestedTensor:
+@handles("narrow")
+def _narrow(x: NestedTensor, dim: int, start: int, length: int) -> NestedTensor:
     return x.like(x._stored.narrow(regular_dim("narrow", x, dim) - 1, start, length))
 
 
-@computes("cat", "concat", "concatenate")
+@handles("cat", "concat", "concatenate")
 def _cat(tensors: Sequence[Any], dim: int = 0) -> NestedTensor:
     first = next(x for x in tensors if isinstance(x, NestedTensor))
     for x in tensors:
@@ -127,8 +127,8 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> NestedTensor:
     return first.like(cat([x._stored for x in tensors], place - 1))
 
 
-@computes("to_padded_tensor")
-def to_padded_tensor(x: NestedTensor, padding: float, output_size: Any = None) -> Tensor:
+@handles("to_padded_tensor")
+def padded(x: NestedTensor, padding: float, output_size: Any = None) -> Tensor:
     components = x.components()
     longest = [max(c.shape[d] for c in components) for d in range(x.ndim - 1)] if components else []
     target = [len(x), *longest] if output_size is None else list(output_size)
@@ -159,3 +159,23 @@ def packed_again(x: NestedTensor, padded: Tensor) -> NestedTensor:
     """The elements of a padded tensor that are those of a nested one."""
     rows = padded.movedim(x._ragged, 1)[x._partition.component, x._partition.position]
     return x.like(rows.movedim(0, x._ragged - 1))
+
+
+def joined(components: list[Tensor], strided: bool) -> NestedTensor:
+    """Components as a nested tensor; RuntimeError if the layout has no room for them."""
+    if not components:
+        return nested(zeros(0), Partition(()), 1, strided)
+    shapes = [tuple(x.shape) for x in components]
+    differing = [d for d in range(len(shapes[0])) if len({shape[d] for shape in shapes}) > 1]
+    if len(differing) > 1:
+        if not strided:
+            raise RuntimeError(
+                "Cannot represent given tensor list as a nested tensor with the jagged layout. Note"
+                " that the jagged layout only allows for a single ragged dimension, but the"
+                f" components have shapes {shapes}"
+            )
+        flat = [x.reshape(-1) for x in components]
+        return nested(cat(flat), Partition(tuple(map(len, flat)), tuple(shapes)), 0, strided)
+    dim = differing[0] if differing else 0
+    lengths = tuple(shape[dim] for shape in shapes)
+    return nested(cat(components, dim), Partition(lengths), dim + 1, strided)

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from wengert.core.fronts import arm_for_classes
-from wengert.core.layout import jagged
+from wengert.core.layout import jagged, strided
 from wengert.core.layout import layout as layout_type
-from wengert.core.layout import strided
 from wengert.core.overriding import silent
 from wengert.core.size import Size
 from wengert.core.tensor import Node, RawCut, Tensor, new
@@ -187,6 +186,10 @@ class NestedTensor(Tensor, unwrapped=False):
         """The elements without a graph."""
         return self.like(self._stored.data)
 
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._stored.data = value._stored
+
     def like(self, values: Tensor) -> NestedTensor:
         """Other elements in the same places."""
         return nested(values, self._partition, self._ragged, self._strided)
@@ -218,7 +221,7 @@ class NestedTensor(Tensor, unwrapped=False):
     def __hash__(self) -> int:
         return id(self)
 
-    def __repr__(self) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         graph = ""
         if self._edge is not None:
             graph = ", requires_grad=True" if self.is_leaf else f", grad_fn={self.grad_fn!r}"

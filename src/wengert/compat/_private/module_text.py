@@ -1,4 +1,4 @@
-"""Private names of ``torch.nn.modules.module``: hooks of all modules, a suffix, a layout of text."""
+"""Private names of ``torch.nn.modules.module``: hooks of all modules, texts."""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from wengert.autograd.transforms.tree import Spec, broadcast_prefix
 from wengert.autograd.transforms.vmap import function_name
 from wengert.compat._private.c_functorch import refusing
 from wengert.core.tensor import Tensor as Tensor
-from wengert.utils._pytree import tree_flatten, tree_unflatten
 
 _add_batch_dim = refusing("_add_batch_dim")
 _maybe_remove_batch_dim = refusing("_maybe_remove_batch_dim")
@@ -29,6 +28,4 @@ __all__ = [
     "_broadcast_to_and_flatten",
     "_get_name",
     "_maybe_remove_batch_dim",
-    "tree_flatten",
-    "tree_unflatten",
 ]

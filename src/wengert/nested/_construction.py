@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from wengert.core.device import check_cpu
-from wengert.core.layout import jagged
+from wengert.core.layout import jagged, strided
 from wengert.core.layout import layout as layout_type
-from wengert.core.layout import strided
 from wengert.core.tensor import Tensor
 from wengert.nested import _functions, _shapes
 from wengert.nested import _layers as _layers  # fills the table
+from wengert.nested._shapes import joined
 from wengert.nested._tensor import NestedTensor, Partition, nested
 from wengert.ops.joining import cat
-from wengert.tensor.creation import as_tensor, tensor, zeros
+from wengert.tensor.creation import as_tensor, tensor
 
 
 def nested_tensor(
@@ -114,7 +115,7 @@ def nested_tensor_from_jagged(
     else:
         bounds = [int(n) for n in offsets]
     total = values.shape[ragged - 1]
-    widths = [b - a for a, b in zip(bounds, bounds[1:], strict=False)]
+    widths = [b - a for a, b in pairwise(bounds)]
     if bounds[0] or min(widths, default=0) < 0 or bounds[-1] > total:
         raise RuntimeError(
             f"nested_tensor_from_jagged(): offsets or lengths do not cut {total} elements into"
@@ -151,7 +152,7 @@ def to_padded_tensor(
             "to_padded_tensor(input): expected a nested tensor, but got one of layout"
             f" {input.layout}"
         )
-    result = _shapes.to_padded_tensor(input, padding, output_size)
+    result = _shapes.padded(input, padding, output_size)
     return result if out is None else out.copy_(result)
 
 
@@ -175,7 +176,8 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = stri
     ]
     if not size == len(starts) == len(lengths):
         raise RuntimeError(
-            f"narrow(): expected {size} starts and lengths, but got {len(starts)} and {len(lengths)}"
+            f"narrow(): expected {size} starts and lengths, but got {len(starts)} and"
+            f" {len(lengths)}"
         )
     components = [x.narrow(0, a, n) for x, a, n in zip(tensor, starts, lengths, strict=True)]
     return nested(cat(components), Partition(tuple(lengths)))
@@ -214,8 +216,8 @@ def _checked(name: str, components: list[Tensor], layout: Any, device: Any) -> N
         if x.ndim != components[0].ndim:
             raise RuntimeError(
                 f"{name}(): All Tensors given to nested_tensor must have the same dimension. Found"
-                f" dimension {x.ndim} for Tensor at index {i} and dimension {components[0].ndim} for"
-                " Tensor at index 0."
+                f" dimension {x.ndim} for Tensor at index {i} and dimension {components[0].ndim}"
+                " for Tensor at index 0."
             )
         if x.dtype is not components[0].dtype:
             raise RuntimeError(
@@ -229,25 +231,5 @@ def _checked(name: str, components: list[Tensor], layout: Any, device: Any) -> N
     return joined(components, layout is not jagged)
 
 
-def joined(components: list[Tensor], strided: bool) -> NestedTensor:
-    """Components as a nested tensor; RuntimeError if the layout has no room for them."""
-    if not components:
-        return nested(zeros(0), Partition(()), 1, strided)
-    shapes = [tuple(x.shape) for x in components]
-    differing = [d for d in range(len(shapes[0])) if len({shape[d] for shape in shapes}) > 1]
-    if len(differing) > 1:
-        if not strided:
-            raise RuntimeError(
-                "Cannot represent given tensor list as a nested tensor with the jagged layout. Note"
-                " that the jagged layout only allows for a single ragged dimension, but the"
-                f" components have shapes {shapes}"
-            )
-        flat = [x.reshape(-1) for x in components]
-        return nested(cat(flat), Partition(tuple(map(len, flat)), tuple(shapes)), 0, strided)
-    dim = differing[0] if differing else 0
-    lengths = tuple(shape[dim] for shape in shapes)
-    return nested(cat(components, dim), Partition(lengths), dim + 1, strided)
-
-
 NestedTensor.compute = _functions.compute
-NestedTensor.to_padded_tensor = _shapes.to_padded_tensor  # type: ignore[attr-defined]
+NestedTensor.to_padded_tensor = _shapes.padded  # type: ignore[attr-defined]
