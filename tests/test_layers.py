@@ -19,7 +19,7 @@ LAYERS = {
     "tensor": "random return_types tensor types",
     # Operations under the names of a field.
     "fields": "fft linalg masked quasirandom signal special",
-    "sparse": "sparse",
+    "sparse": "nested sparse",
     "func": "func",
     "graph": "graph",
     "dispatch": "dispatch library",

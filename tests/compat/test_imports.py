@@ -343,6 +343,12 @@ def test_tensorboard_writes_tensors(tmp_path):
         from torch.utils.tensorboard import SummaryWriter
         with SummaryWriter({str(tmp_path)!r}) as writer:
             writer.add_scalar("loss", torch.tensor(0.5), 1)
+            try:
+                writer.add_scalar("loss", [0.5], 1)
+            except NotImplementedError as error:
+                assert "scalar_value=[0.5]" in str(error)
+            else:
+                raise AssertionError("a list is no number")
             writer.add_histogram("weights", torch.ones(4, requires_grad=True), 1)
         print(any("tfevents" in name for name in os.listdir({str(tmp_path)!r})))
     """)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.autograd.transforms.batched import Batched
+from wengert.autograd.transforms.graded import Graded
 from wengert.core.tensor import Tensor
 from wengert.platform.absences import refusing
 
@@ -12,6 +13,11 @@ from wengert.platform.absences import refusing
 def is_batchedtensor(tensor: Tensor) -> bool:
     """Whether a tensor stands for one of many, inside of `vmap`."""
     return isinstance(tensor, Batched)
+
+
+def is_gradtrackingtensor(tensor: Tensor) -> bool:
+    """Whether a tensor is differentiated inside of `grad` or `vjp`."""
+    return isinstance(tensor, Graded)
 
 
 def is_legacy_batchedtensor(tensor: Tensor) -> bool:
@@ -33,5 +39,6 @@ __all__ = [
     "_remove_batch_dim",
     "get_unwrapped",
     "is_batchedtensor",
+    "is_gradtrackingtensor",
     "is_legacy_batchedtensor",
 ]
