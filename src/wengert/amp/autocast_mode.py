@@ -50,9 +50,10 @@ def set_autocast_enabled(device_type: str, enabled: bool) -> None:
     >>> wengert.set_autocast_enabled("cpu", False)
     """
     kind = _kind("set_autocast_enabled", device_type)
-    was, state.enabled[kind] = state.enabled.get(kind, False), bool(enabled)
-    if kind == "cpu" and was != bool(enabled):
-        casts.begin() if enabled else casts.end()
+    if kind == "cpu" and enabled:
+        casts.begin()
+    state.enabled[kind] = bool(enabled)
+    casts.end()
 
 
 def get_autocast_dtype(device_type: str) -> dtype_:
@@ -201,7 +202,7 @@ class autocast:  # noqa: N801 (PyTorch's name)
     ) -> None:
         kind = self.device
         state.enabled[kind], state.dtypes[kind], state.cache, self._before = self._before
-        if kind == "cpu" and self._enabled:
+        if self._enabled:
             casts.end()
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:

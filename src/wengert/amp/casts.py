@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain
-from typing import Any
+from threading import get_ident
+from typing import Any, ClassVar
 
 from wengert.amp._state import lower_dtype, state
 from wengert.core import dtypes, fronts
@@ -157,8 +158,12 @@ class CastFunction(Front):
 # By function.
 cast_functions: dict[Any, CastFunction] = {}
 
-# One for each region that is on in the process: while there are some, all functions are armed.
-_regions: list[None] = []
+
+class _Armed:
+    """Whether all functions are armed: while some thread is in a region."""
+
+    all = False
+    threads: ClassVar[set[int]] = set()
 
 
 def _enter(function: Any, name: str) -> None:
@@ -166,29 +171,33 @@ def _enter(function: Any, name: str) -> None:
     policy = POLICIES.get(name.removeprefix("torch.").removeprefix("nn.functional."))
     if policy is not None and function not in cast_functions:
         entry = cast_functions[function] = CastFunction(function, policy)
-        if _regions:
+        if _Armed.all:
             entry.arm()
 
 
 def begin() -> None:
-    """A region begins."""
+    """Arm the functions, before a thread enters a region."""
     with compile_lock:
-        if not cast_functions:
+        _Armed.threads.add(get_ident())
+        if _enter not in fronts.listeners:
             for public in [*public_functions.values()]:
                 _enter(public.function, public.name)
             for name, function in fronts.unpublished.items():
                 _enter(function, name)
             fronts.listeners.append(_enter)  # for modules that are imported later
-        _regions.append(None)
-        if len(_regions) == 1:
-            for function in cast_functions.values():
-                function.arm()
+        if not _Armed.all:
+            for entry in cast_functions.values():
+                entry.arm()
+            _Armed.all = True
 
 
 def end() -> None:
-    """A region ends."""
+    """Disarm them if that was the last region; what an interruption left goes with the next."""
+    if state.enabled.get("cpu", False):
+        return
     with compile_lock:
-        _regions.pop()
-        if not _regions:
-            for function in cast_functions.values():
-                function.disarm()
+        _Armed.threads.discard(get_ident())
+        if not _Armed.threads:
+            _Armed.all = False
+            for entry in cast_functions.values():
+                entry.disarm()

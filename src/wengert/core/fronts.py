@@ -80,7 +80,7 @@ class Front:
         if not self.armed:
             return
         f = self.holder
-        if f.__wrapped__ is self.impl:
+        if getattr(f, "__wrapped__", None) is self.impl:  # an interruption may have removed it
             del f.__wrapped__
         _move_body(self.impl, f)
 
