@@ -118,7 +118,8 @@ def _sequence(like: Sequence[Any], values: list[Any]) -> Any:
         return values
 
 
-def _tensors(batch: Any, *, collate_fn_map: _Map | None = None) -> Tensor:
+def stack_tensors(batch: Any, *, collate_fn_map: _Map | None = None) -> Tensor:
+    """What `default_collate` makes of tensors."""
     return joining.stack(list(batch), 0)
 
 
@@ -159,7 +160,7 @@ default_collate_err_msg_format = (
 
 # Scripts add types of their own here.
 default_collate_fn_map: dict[_Kinds, Callable[..., Any]] = {
-    Tensor: _tensors,
+    Tensor: stack_tensors,
     np.ndarray: _arrays,
     (np.bool_, np.number, np.object_): _scalars,
     float: _floats,
