@@ -235,12 +235,10 @@ class SeveralNode(Node):
         parts = g.parts
         if len(parts) == len(self.shapes):
             return (self.rule([parts[k] for k in range(len(parts))], self.kept),)
-        place, shape = self.place, self.edges[0].shape
-        placed = [place(part, shape, self._key(k)) for k, part in parts.items()]
-        return (reduce(add, placed),)
-
-    def _key(self, k: int) -> Any:
-        return self.key(k, self.shapes, self.kept)
+        below = self.edges[0]
+        assert below is not None
+        keys = {k: self.key(k, self.shapes, self.kept) for k in parts}
+        return (reduce(add, [self.place(parts[k], below.shape, keys[k]) for k in parts]),)
 
     def pullback_to(self, g: Partial, needed: Any, lift: Any) -> tuple[Any, ...]:
         """As `pullback`."""
@@ -279,9 +277,8 @@ def with_outputs(
 
     def declare(forward: Callable[..., tuple[list[Array], Any]]) -> Callable[..., Any]:
         body = {"__slots__": (), "public_name": forward.__name__.strip("_")}
-        rules = {"rule": rule, "key": key, "place": place}
-        static = {name: staticmethod(function) for name, function in rules.items()}
-        whole: type[Any] = type(label, (SeveralNode,), body | static)
+        rules = {"rule": staticmethod(rule), "key": staticmethod(key), "place": staticmethod(place)}
+        whole: type[Any] = type(label, (SeveralNode,), body | rules)
         whole.part = part = type(label, (Output,), body)
         op = SeveralOp(forward, whole, part, batch)
 
