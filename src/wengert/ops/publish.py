@@ -219,12 +219,12 @@ def _call(op: Op, value: str = "v_{i}") -> str:
 
 def _compute(op: Op, largest: str) -> str:
     """The forward, or, if the array named `largest` is large, the kernel made from it."""
-    least = _fuse.least_of(op)
-    if least is None:
+    small = _fuse.is_small(op, largest)
+    if small is None:
         return f"forward({_call(op)})"
     inputs, params = ", ".join(f"v_{i}" for i in op.inputs), " ".join(f"{p}," for p in op.params)
     fused = f"fused(({inputs},), ({params}))"
-    return f"forward({_call(op)}) if {largest}.size < {least} else {fused}"
+    return f"forward({_call(op)}) if {small} else {fused}"
 
 
 def _kept(layout: NodeLayout, name: str) -> str:
