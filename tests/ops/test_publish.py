@@ -59,7 +59,7 @@ def mul(input, other, excess=..., out=None):
         except (KeyError, TypeError):
             return call_foreign(op, (input, other), {})
         settled_ndim = 2
-"""
+"""  # noqa: E501
 
 
 def test_the_text_of_mul() -> None:
