@@ -120,6 +120,7 @@ def _sequence(like: Sequence[Any], values: list[Any]) -> Any:
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: _Map | None = None) -> Tensor:
+    """What `default_collate` makes of tensors."""
     return joining.stack(list(batch), 0)
 
 

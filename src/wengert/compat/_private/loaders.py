@@ -14,8 +14,8 @@ _collate_fn_t = Callable[[list[Any]], Any]
 _worker_init_fn_t = Callable[[int], None]
 
 __all__ = [
-    "_DatasetKind",
     "_BaseDataLoaderIter",
+    "_DatasetKind",
     "_MultiProcessingDataLoaderIter",
     "_SingleProcessDataLoaderIter",
     "_collate_fn_t",

@@ -68,6 +68,8 @@ Lines = Iterator[str]
 class Microkernel(Native):
     """A function of a tile: its first two arguments are the size; each size has its own loop."""
 
+    in_own_module = True
+
     def __init__(
         self,
         python: Callable[..., None],
