@@ -13,7 +13,7 @@ S = TypeVar("S")
 class Future(Generic[T]):
     """A value that some thread sets, and others wait for.
 
-    >>> from wengert.compat._private.futures import Future
+    >>> from wengert.distributed.futures import Future
     >>> future = Future()
     >>> double = future.then(lambda done: 2 * done.wait())
     >>> future.set_result(3)
@@ -31,6 +31,15 @@ class Future(Generic[T]):
     def wait(self) -> T:
         """The value, once there is one; raises the error that was set instead."""
         return self._waiting.result()
+
+    def wait_for(self, seconds: float | None) -> T:
+        """The value, as `wait`; RuntimeError if there is none within so many seconds."""
+        try:
+            return self._waiting.result(seconds)
+        except TimeoutError:
+            if self.done():
+                raise
+            raise RuntimeError(f"not done within {seconds:g} s") from None
 
     def value(self) -> T:
         """The value; RuntimeError if there is none yet."""
