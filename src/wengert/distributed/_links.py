@@ -30,8 +30,11 @@ _EXCHANGE, _ABORT = 0, 1
 _ALIGNMENT = 64
 _READ = 1 << 16
 
-# What a rank may write in one round: little enough to be read from a cache.
-ROUND_BYTES = 1 << 20
+# What a rank may write in one round. Memory is written in turn, and there is three times as much:
+# writing to lines that another core has just read takes several times as long.
+ROUND_BYTES = 1 << 23
+_MEMORY_BYTES = 3 * ROUND_BYTES
+
 
 
 class LostRankError(Exception):
@@ -60,10 +63,10 @@ class Frame(NamedTuple):
 
 
 class Memory:
-    """Memory for two rounds, in a file without a name that other processes can map."""
+    """What a rank writes for the others: a file without a name that they can map."""
 
     def __init__(self, file: int | None = None) -> None:
-        size = 2 * ROUND_BYTES
+        size = _MEMORY_BYTES
         self.file = _nameless_file(size) if file is None else file
         access = mmap.PROT_READ if file is not None else mmap.PROT_READ | mmap.PROT_WRITE
         self._map = mmap.mmap(self.file, size, mmap.MAP_SHARED, access)
@@ -189,7 +192,7 @@ class Links:
         self._far: list[Link] = []
         self._memory: Memory | None = None
         self._seconds = seconds
-        self._round = 0  # of all collectives: which half of the memory is written
+        self._next = 0  # where in the memory the next round writes
 
     def connect(self, links: Iterable[Link]) -> None:
         """Take on the links, and share memory with those of this machine."""
@@ -232,15 +235,16 @@ class Links:
     def _write(
         self, outgoing: Sequence[tuple[int | None, np.ndarray]]
     ) -> list[tuple[int | None, tuple[int, int]]]:
-        """Copy arrays into this round's half of the memory; return to whom, and where."""
-        self._round += 1
+        """Copy arrays into memory, behind those of the last round; return to whom, and where."""
         spans: list[tuple[int | None, tuple[int, int]]] = []
-        if self._memory is None:
+        if self._memory is None or not outgoing:
             return spans
-        start = at = (self._round % 2) * ROUND_BYTES
+        need = sum([-(-array.nbytes // _ALIGNMENT) * _ALIGNMENT for _, array in outgoing])
+        assert need <= ROUND_BYTES
+        at = 0 if self._next + need > _MEMORY_BYTES else self._next
+        self._next = at + need
         for to, array in outgoing:
             data = array.view(np.uint8)
-            assert at + data.size <= start + ROUND_BYTES
             self._memory.bytes[at : at + data.size] = data
             spans.append((to, (at, data.size)))
             at += -(-data.size // _ALIGNMENT) * _ALIGNMENT
