@@ -96,7 +96,7 @@ class ProcessGroup:
         self.communicator: Communicator | None = None  # None: of one rank, which needs nobody
         self.mailbox: Mailbox | None = None
         self.neighbours = 1
-        self._number = 0
+        self._number = -1 if len(self.ranks) > 1 else 0  # meeting is number 0
         self._mutex = threading.Lock()
         self._running = threading.Lock()
         self._jobs: deque[tuple[Callable[[], Any], Work]] = deque()

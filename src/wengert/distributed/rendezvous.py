@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 from wengert.distributed import _mpi
-from wengert.distributed.store import DEFAULT_TIMEOUT, FileStore, HashStore, Store
+from wengert.distributed.store import DEFAULT_TIMEOUT, FileStore, HashStore, PrefixStore, Store
 from wengert.distributed.tcp_store import TCPStore
 
 Meeting = tuple[Store, int, int]  # the store, this rank, the number of ranks
@@ -93,7 +93,10 @@ def _by_environment(url: Any, timeout: timedelta, query: dict[str, str]) -> Iter
     address, port = _variable("MASTER_ADDR"), int(_variable("MASTER_PORT"))
     # Where the launcher holds the store, rank 0 is a client like the others.
     by_launcher = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-    yield _tcp_store(address, port, rank, size, timeout, by_launcher), rank, size
+    store: Store = _tcp_store(address, port, rank, size, timeout, by_launcher)
+    if by_launcher:  # it outlives the ranks, and may start them again
+        store = PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
+    yield store, rank, size
 
 
 def _variable(name: str) -> str:

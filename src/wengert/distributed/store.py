@@ -201,6 +201,9 @@ class PrefixStore(Store):
     def set_timeout(self, timeout: timedelta) -> None:
         self.underlying_store.set_timeout(timeout)
 
+    def close(self) -> None:
+        self.underlying_store.close()
+
     def _key(self, key: str) -> str:
         return f"{self.prefix}/{key}"
 

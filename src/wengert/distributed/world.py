@@ -171,10 +171,16 @@ def _meet(size: int, rank: int, backend: str) -> ProcessGroup:
     if size > 1:
         if rank == 0:
             store.set("token", secrets.token_bytes(TOKEN_BYTES))
-        master = getattr(_world.owned, "host", "127.0.0.1")
-        _world.endpoint = Endpoint(master, store.get("token"))
+        _world.endpoint = Endpoint(_host_of(store), store.get("token"))
         store.set(f"address/{rank}", _world.endpoint.address())
     return _make_group("0", range(size), rank, backend, _world.timeout)
+
+
+def _host_of(store: Store) -> str:
+    """Where a store is: the network that leads there leads to the other ranks."""
+    while isinstance(store, PrefixStore):
+        store = store.underlying_store
+    return getattr(store, "host", "127.0.0.1")
 
 
 def _make_group(
