@@ -38,11 +38,11 @@ ALIASED = """
             assert absent in str(error)
         else:
             raise AssertionError(absent)
-    for refusing in (torch.distributed.ProcessGroup, torch.distributed.send):
+    for refusing in (torch.distributed.tensor.Shard, torch.distributed.rpc.remote):
         try:
             refusing()
         except RuntimeError as error:
-            assert "one process" in str(error)
+            assert "does not have it" in str(error)
         else:
             raise AssertionError(refusing)
     print("all answered")

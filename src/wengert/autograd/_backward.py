@@ -75,7 +75,6 @@ def backward(
         targets = _retaining(input_places, nodes, walk)
     try:
         walk.go(nodes, seeds, targets)
-        walk.settle()
         post_hook_calls = _post_hooks(walk) if walk.listeners else []
         if walk.retained:
             walk.final |= walk.retained
@@ -141,7 +140,6 @@ def grad(
     accept = partial(_check_reached, walk, input_places, edges, allow_unused, materialize_grads)
     try:
         walk.go(nodes, seeds, set(edges), accept)
-        walk.settle()
         if walk.retained:
             _commit(walk, walk.retained)
     except BaseException:

@@ -182,6 +182,8 @@ class Walk:
                 run_in_fresh_thread(partial(self.run, seeds, lift))
             else:
                 self.run(seeds, lift)
+            for collector in self.collectors:
+                collector.settle(self)
         finally:
             running_walks.walks.discard(self)
 
@@ -546,12 +548,7 @@ class Walk:
         if state.collector is not None and g is not None:
             collector = state.collector()
             if collector is not None and collector.collects(self, node, g):
-                self.collectors = (*self.collectors, collector)
-
-    def settle(self) -> None:
-        """Let the collectors replace gradients of leaves, before anybody gets them."""
-        for collector in self.collectors:
-            collector.settle(self)
+                self.collectors += (collector,)
 
     def _release(self, node: Node, own_references: int) -> None:
         """Release a node's saved values and edges.

@@ -100,12 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--full-traceback", action="store_true", help="show frames inside wengert in tracebacks"
     )
-    run.add_argument("--nproc", metavar="N", help="in N processes: see docs/distributed.md")
-    run.add_argument("--no-prefix", action="store_true", help="with --nproc: leave output as it is")
-    run.add_argument("--log-dir", metavar="DIR", help="with --nproc: also write it to files there")
-    run.add_argument(
-        "--max-restarts", type=int, default=0, metavar="K", help="with --nproc: start again so often"
-    )
+    _add_ranks(run)
     run.add_argument("target", nargs=argparse.REMAINDER, metavar="SCRIPT", help="and its arguments")
     run.set_defaults(parser=run)
 
@@ -138,6 +133,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     explain.add_argument("id", nargs="?", metavar="ID", help="such as graph-released")
     return parser
+
+
+def _add_ranks(run: argparse.ArgumentParser) -> None:
+    """The options of a run in several processes."""
+    run.add_argument("--nproc", metavar="N", help="run in N processes, ranks of torch.distributed")
+    run.add_argument("--no-prefix", action="store_true", help="with --nproc: leave output as it is")
+    run.add_argument("--log-dir", metavar="DIR", help="with --nproc: also write it to files there")
+    run.add_argument(
+        "--max-restarts",
+        type=int,
+        default=0,
+        metavar="K",
+        help="with --nproc: start again so often",
+    )
 
 
 def _add_programs(commands: Any) -> None:

@@ -2,7 +2,7 @@
 
 Ranks meet through a store (`rendezvous.py`, `store.py`, `tcp_store.py`), then connect to each
 other (`_endpoint.py`, `_links.py`): through shared memory on one machine, TCP between machines. A
-collective (`collectives.py`, `objects.py`) is an algorithm (`_algorithms.py`) on flat arrays: a
+collective (`collectives.py`, `objects.py`) is an algorithm (`schedules.py`) on flat arrays: a
 sequence of rounds, in each of which every rank has something for the others. `_communicator.py`
 numbers collectives, sees that all ranks called the same, and says which rank is missing.
 `process_group.py` runs them, in the caller's thread or behind it. Messages (`messages.py`,
@@ -24,6 +24,7 @@ from wengert.distributed.messages import *
 from wengert.distributed.objects import *
 from wengert.distributed.process_group import ProcessGroup as ProcessGroup
 from wengert.distributed.process_group import Work as Work
+from wengert.distributed.queries import *
 from wengert.distributed.reduce_op import ReduceOp as ReduceOp
 from wengert.distributed.rendezvous import *
 from wengert.distributed.store import FileStore as FileStore

@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.core.tensor import getframe, internal
 from wengert.distributed._endpoint import Endpoint, ask_status, call
-from wengert.distributed._links import Frame, LateRankError, Link, Links, LostRankError
+from wengert.distributed._links import Packet, LateRankError, Link, Links, LostRankError
 from wengert.distributed.errors import DistBackendError
 from wengert.distributed.store import Store
 
@@ -156,7 +156,7 @@ class Communicator:
         self._round += 1
         return {rank: frame.pieces for rank, frame in frames.items()}
 
-    def _compare(self, collective: Collective, rank: int, frame: Frame) -> None:
+    def _compare(self, collective: Collective, rank: int, frame: Packet) -> None:
         if frame.text:
             self._links.by_rank[rank].heard = _described(frame.text, frame.number)
         same = frame.number == collective.number and frame.round == self._round
@@ -170,8 +170,7 @@ class Communicator:
     def _late_text(self, rank: int) -> str:
         answer = ask_status(self._addresses[rank], self._endpoint.token, self.key)
         return (
-            f"{self._label()}; rank {self.ranks[rank]} {answer}"
-            f" (timed out after {self._limit:g} s)"
+            f"{self._label()}; rank {self.ranks[rank]} {answer} (timed out after {self._limit:g} s)"
         )
 
     def _lost_text(self, error: LostRankError) -> str:

@@ -36,7 +36,6 @@ ROUND_BYTES = 1 << 23
 _MEMORY_BYTES = 3 * ROUND_BYTES
 
 
-
 class LostRankError(Exception):
     """The other side of a link is gone; `text` says what it said of the reason."""
 
@@ -53,7 +52,7 @@ class LateRankError(Exception):
         self.rank = rank
 
 
-class Frame(NamedTuple):
+class Packet(NamedTuple):
     """What a rank says in a round."""
 
     number: int
@@ -93,7 +92,7 @@ class Link:
         self.memory: Memory | None = None  # what that rank wrote
         self.heard = ""  # the last collective that it said it was in
         self._buffer = bytearray()
-        self._partial: tuple[Frame, np.ndarray, int] | None = None
+        self._partial: tuple[Packet, np.ndarray, int] | None = None
         holders.add(self)
 
     def send_memory(self, own: Memory) -> None:
@@ -127,14 +126,14 @@ class Link:
             raise LostRankError(self.rank, text.decode())
         return number, round_, text, spans
 
-    def receive(self) -> Frame:
+    def receive(self) -> Packet:
         """The next frame of a rank of this machine."""
         while (head := self._parsed()) is None:
             self._read()
         number, round_, text, spans = head
         assert self.memory is not None
         memory = self.memory.bytes
-        return Frame(number, round_, text, [memory[at : at + size] for at, size in spans])
+        return Packet(number, round_, text, [memory[at : at + size] for at, size in spans])
 
     def _read(self) -> None:
         try:
@@ -149,7 +148,7 @@ class Link:
             raise LostRankError(self.rank)
         self._buffer += data
 
-    def receive_some(self) -> Frame | None:
+    def receive_some(self) -> Packet | None:
         """Read what a rank of another machine has sent; its frame once that is complete."""
         if self._partial is None:
             if (head := self._parsed()) is None:
@@ -163,7 +162,7 @@ class Link:
             early = min(len(self._buffer), data.size)
             data[:early] = self._buffer[:early]
             del self._buffer[:early]
-            self._partial = Frame(number, round_, text, pieces), data, early
+            self._partial = Packet(number, round_, text, pieces), data, early
         frame, data, filled = self._partial
         if filled < data.size:
             with contextlib.suppress(BlockingIOError):
@@ -217,7 +216,7 @@ class Links:
         text: bytes,
         outgoing: Sequence[tuple[int | None, np.ndarray]],
         seconds: float,
-    ) -> dict[int, Frame]:
+    ) -> dict[int, Packet]:
         """One round: send arrays, each to a rank or (None) to all; return what the others sent."""
         if seconds != self._seconds:
             self._seconds = seconds
@@ -260,9 +259,9 @@ class Links:
 
     def _exchange_far(
         self, head: tuple[int, int], text: bytes, outgoing: Sequence[tuple[int | None, np.ndarray]]
-    ) -> dict[int, Frame]:
+    ) -> dict[int, Packet]:
         """The round with ranks of other machines: send and receive as the network allows."""
-        frames: dict[int, Frame] = {}
+        frames: dict[int, Packet] = {}
         unsent: dict[Link, list[memoryview]] = {}
         with selectors.DefaultSelector() as selector:
             for link in self._far:
@@ -288,7 +287,7 @@ class Links:
                     _update(selector, key.data, unsent[key.data], key.data.rank in frames)
         return frames
 
-    def _advance(self, selector: Any, link: Link, frames: dict[int, Frame], unsent: Any) -> None:
+    def _advance(self, selector: Any, link: Link, frames: dict[int, Packet], unsent: Any) -> None:
         frame = link.receive_some()
         if frame is not None:
             frames[link.rank] = frame

@@ -104,13 +104,13 @@ class Mailbox:
         """Wait for a message; DistBackendError if it does not come, or its sender is gone."""
         ranks = self._communicator.ranks
         with self._changed:
-            done = self._changed.wait_for(
+            ended = self._changed.wait_for(
                 lambda: receipt.data is not None or receipt.source in self._lost, seconds
             )
         if receipt.data is not None:
             return
         sender = "any rank" if receipt.source is None else f"rank {ranks[receipt.source]}"
-        if done:
+        if ended:
             raise DistBackendError(f"{label}: {sender} is gone and sent no such message")
         raise DistBackendError(
             f"{label}: no message from {sender} with tag {receipt.tag} within {seconds:g} s"

@@ -30,8 +30,8 @@ CommHook = Callable[[Any, "GradBucket"], "Future[Any]"]
 class GradBucket:
     """Some parameters, and their gradients behind each other; what communication hooks get."""
 
-    def __init__(self, index: int, parameters: Sequence[Tensor], places: Sequence[int]) -> None:
-        self._index, self._parameters, self.places = index, list(parameters), list(places)
+    def __init__(self, index: int, parameters: Sequence[Tensor], indices: Sequence[int]) -> None:
+        self._index, self._parameters, self.indices = index, list(parameters), list(indices)
         self.last = False
         dtype = parameters[0]._array.dtype
         ends = np.cumsum([0, *(p.numel() for p in parameters)]).tolist()
@@ -80,7 +80,7 @@ class _Pass:
         self.planned = planned
         self.flags: Tensor | None = None
         self.agreeing: Work | None = None
-        self.missing = [sum(i in planned for i in bucket.places) for bucket in buckets]
+        self.missing = [sum(i in planned for i in bucket.indices) for bucket in buckets]
         self.next = 0
         self.under_way: list[tuple[GradBucket, Work | Future[Any]]] = []
         self.recorded: dict[int, Tensor] = {}  # gradients that can be differentiated again
@@ -139,21 +139,21 @@ class Reducer:
         open_lists: dict[Any, list[int]] = {}
         for i in order:
             dtype = self.parameters[i]._array.dtype
-            places = open_lists.setdefault(dtype, [])
-            places.append(i)
-            if sum(self.parameters[k]._array.nbytes for k in places) >= limit:
+            indices = open_lists.setdefault(dtype, [])
+            indices.append(i)
+            if sum(self.parameters[k]._array.nbytes for k in indices) >= limit:
                 self._close_bucket(open_lists.pop(dtype))
                 limit = following
-        for places in open_lists.values():
-            self._close_bucket(places)
+        for indices in open_lists.values():
+            self._close_bucket(indices)
         self._buckets[-1].last = True
         self._bucket_of = {
-            i: (bucket, k) for bucket in self._buckets for k, i in enumerate(bucket.places)
+            i: (bucket, k) for bucket in self._buckets for k, i in enumerate(bucket.indices)
         }
 
-    def _close_bucket(self, places: list[int]) -> None:
-        parameters = [self.parameters[i] for i in places]
-        self._buckets.append(GradBucket(len(self._buckets), parameters, places))
+    def _close_bucket(self, indices: list[int]) -> None:
+        parameters = [self.parameters[i] for i in indices]
+        self._buckets.append(GradBucket(len(self._buckets), parameters, indices))
 
     def collects(self, walk: Any, node: Leaf, g: Any) -> bool:
         """Take the gradient that a walk brings to a leaf; True if it is the walk's first."""
@@ -229,9 +229,9 @@ class Reducer:
     def _launch(self, walk: Any, current: _Pass, bucket: GradBucket) -> None:
         """Reduce a bucket, unless no rank has a gradient in it."""
         used = current.used()
-        if not used[bucket.places].any():
+        if not used[bucket.indices].any():
             return
-        for view, i in zip(bucket.views, bucket.places, strict=True):
+        for view, i in zip(bucket.views, bucket.indices, strict=True):
             if i not in current.planned:
                 self._fill(walk, view, i, None)
         current.under_way.append((bucket, self._reduce(bucket)))
@@ -258,8 +258,10 @@ class Reducer:
         self._learn(current)
 
     def _finish(self, bucket: GradBucket, work: Work | Future[Any]) -> None:
-        reduced = work.wait()
-        if isinstance(work, Future):
+        if isinstance(work, Work):
+            work.wait()
+        else:
+            reduced = work.wait()
             bucket.take(reduced[0] if isinstance(reduced, list) else reduced)
         if self.factor != 1.0:
             bucket.memory *= bucket.memory.dtype.type(self.factor)
@@ -301,15 +303,15 @@ class Reducer:
         by_dtype: dict[Any, list[int]] = {}
         for i in used:
             by_dtype.setdefault(self.parameters[i]._array.dtype, []).append(i)
-        for places in by_dtype.values():
-            rows = [self._recorded_row(walk, current, i) for i in places]
+        for indices in by_dtype.values():
+            rows = [self._recorded_row(walk, current, i) for i in indices]
             total = recorded_all_reduce(cat(rows), ReduceOp.AVG, self.group)
-            parts = total.split([row.numel() for row in rows])
-            for i, part in zip(places, parts, strict=True):
+            averages = total.split([row.numel() for row in rows])
+            for i, average in zip(indices, averages, strict=True):
                 if walk.targets is None or self._leaves[i] in walk.targets:
                     if self._unsynced and walk.accumulates:
                         self.parameters[i].grad = None
-                    walk.final[self._leaves[i]] = part.reshape(self.parameters[i].shape)
+                    walk.final[self._leaves[i]] = average.reshape(self.parameters[i].shape)
         if walk.accumulates:
             self._unsynced = False
 
@@ -329,7 +331,7 @@ class Reducer:
         self._agree(current, np.zeros(len(self.parameters), np.uint8))
         used = current.used()
         for bucket in self._buckets:
-            if used[bucket.places].any():
+            if used[bucket.indices].any():
                 bucket.memory[...] = 0
                 self._finish(bucket, self._reduce(bucket))
         self._learn(current)

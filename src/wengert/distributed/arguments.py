@@ -100,9 +100,7 @@ class FlatOutput:
             self._target[...] = self.row.reshape(self._target.shape)
 
 
-def with_outputs(
-    outputs: Sequence[Tensor], algorithm: Callable[..., Any]
-) -> Callable[[Any], None]:
+def with_outputs(outputs: Sequence[Tensor], algorithm: Callable[..., Any]) -> Callable[[Any], None]:
     """An algorithm on the rows of tensors, as one that writes to the tensors."""
     rows = [FlatOutput(tensor) for tensor in outputs]
 

@@ -37,7 +37,7 @@ def checked_backend(name: Any) -> str:
         return Backend.GLOO
     chosen = Backend(name)
     if ":" in chosen:
-        pairs = dict(part.split(":", 1) for part in chosen.split(","))
+        pairs = dict(entry.split(":", 1) for entry in chosen.split(","))
         return checked_backend(pairs.get("cpu", Backend.GLOO))
     if chosen in _ABSENT:
         raise RuntimeError(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.tensor import Tensor
-from wengert.distributed import _algorithms
+from wengert.distributed import schedules
 from wengert.distributed.arguments import (
     FlatOutput,
     check_list,
@@ -52,7 +52,7 @@ def broadcast(
         return None
     root = root_of("broadcast", chosen, src, group_src)
     signature = signature_of(tensor._array, f"from rank {chosen.ranks[root]}")
-    algorithm = with_outputs([tensor], lambda comm, row: _algorithms.broadcast(comm, row, root))
+    algorithm = with_outputs([tensor], lambda comm, row: schedules.broadcast(comm, row, root))
     return chosen.run("broadcast", signature, algorithm, [tensor], async_op)
 
 
@@ -75,7 +75,7 @@ def all_reduce(
         return None
     check_reduction("all_reduce", op, tensor._array.dtype)
     signature = signature_of(tensor._array, op.name)
-    algorithm = with_outputs([tensor], lambda comm, row: _algorithms.all_reduce(comm, row, op))
+    algorithm = with_outputs([tensor], lambda comm, row: schedules.all_reduce(comm, row, op))
     return chosen.run("all_reduce", signature, algorithm, [tensor], async_op)
 
 
@@ -99,7 +99,7 @@ def all_reduce_coalesced(
 
     def reduce_rows(comm: Any, *rows: np.ndarray) -> None:
         for row in rows:
-            _algorithms.all_reduce(comm, row, op)
+            schedules.all_reduce(comm, row, op)
 
     signature = "; ".join(signature_of(value._array, op.name) for value in values)
     algorithm = with_outputs(values, reduce_rows)
@@ -128,7 +128,7 @@ def reduce(
     check_reduction("reduce", op, tensor._array.dtype)
     root = root_of("reduce", chosen, dst, group_dst)
     signature = signature_of(tensor._array, op.name, f"to rank {chosen.ranks[root]}")
-    algorithm = with_outputs([tensor], lambda comm, row: _algorithms.reduce(comm, row, root, op))
+    algorithm = with_outputs([tensor], lambda comm, row: schedules.reduce(comm, row, root, op))
     written = [tensor] if chosen.rank() == root else []
     return chosen.run("reduce", signature, algorithm, written, async_op)
 
@@ -154,7 +154,7 @@ def all_gather(
     check_list("all_gather", "tensor_list", tensor_list, tensor, chosen.size())
     row = flat_in(tensor)
     algorithm = with_outputs(
-        tensor_list, lambda comm, *outputs: _algorithms.all_gather(comm, outputs, row)
+        tensor_list, lambda comm, *outputs: schedules.all_gather(comm, outputs, row)
     )
     signature = signature_of(tensor._array)
     return chosen.run("all_gather", signature, algorithm, tensor_list, async_op)
@@ -199,23 +199,23 @@ def all_gather_into_tensor(
     row, size = flat_in(input_tensor), chosen.size()
 
     def gather_rows(comm: Any, output: np.ndarray) -> None:
-        _algorithms.all_gather(comm, output.reshape(size, -1), row)
+        schedules.all_gather(comm, list(output.reshape(size, -1)), row)
 
     signature = signature_of(input_tensor._array)
     algorithm = with_outputs([output_tensor], gather_rows)
     return chosen.run("all_gather_into_tensor", signature, algorithm, [output_tensor], async_op)
 
 
-def _check_parts(name: str, whole: Tensor, part: Tensor, size: int) -> None:
-    if whole.dtype != part.dtype:
+def _check_parts(name: str, gathered: Tensor, own: Tensor, size: int) -> None:
+    if gathered.dtype != own.dtype:
         raise ValueError(
-            f"Invalid usage of tensors with different dtypes: {name}() was given {whole.dtype} and"
-            f" {part.dtype}"
+            f"Invalid usage of tensors with different dtypes: {name}() was given {gathered.dtype} and"
+            f" {own.dtype}"
         )
-    if whole.numel() != size * part.numel():
+    if gathered.numel() != size * own.numel():
         raise RuntimeError(
-            f"{name}(): the tensor for all {size} ranks has shape {tuple(whole.shape)}, the one for"
-            f" a rank {tuple(part.shape)}: expected {size} times as many elements"
+            f"{name}(): the tensor for all {size} ranks has shape {tuple(gathered.shape)}, the one for"
+            f" a rank {tuple(own.shape)}: expected {size} times as many elements"
         )
 
 
@@ -246,12 +246,10 @@ def gather(
         check_tensors("gather", "gather_list", outputs)
         check_list("gather", "gather_list", outputs, tensor, chosen.size())
     elif outputs:
-        raise ValueError(
-            "Argument ``gather_list`` must NOT be specified on non-destination ranks."
-        )
+        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
     row = flat_in(tensor)
     algorithm = with_outputs(
-        outputs, lambda comm, *rows: _algorithms.gather(comm, rows or None, row, root)
+        outputs, lambda comm, *rows: schedules.gather(comm, rows or None, row, root)
     )
     signature = signature_of(tensor._array, f"to rank {chosen.ranks[root]}")
     return chosen.run("gather", signature, algorithm, outputs, async_op)
@@ -291,9 +289,7 @@ def scatter(
         inputs = list(map(flat_in, scatter_list))
     elif scatter_list:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
-    algorithm = with_outputs(
-        [tensor], lambda comm, row: _algorithms.scatter(comm, row, inputs, root)
-    )
+    algorithm = with_outputs([tensor], lambda comm, row: schedules.scatter(comm, row, inputs, root))
     signature = signature_of(tensor._array, f"from rank {chosen.ranks[root]}")
     return chosen.run("scatter", signature, algorithm, [tensor], async_op)
 
@@ -356,7 +352,7 @@ def _reduce_scatter(
 ) -> Work | None:
     check_reduction(name, op, output._array.dtype)
     algorithm = with_outputs(
-        [output], lambda comm, row: _algorithms.reduce_scatter(comm, row, rows, op)
+        [output], lambda comm, row: schedules.reduce_scatter(comm, row, rows, op)
     )
     signature = signature_of(output._array, op.name)
     return group.run(name, signature, algorithm, [output], async_op)
@@ -392,7 +388,7 @@ def all_to_all(
     _check_one_dtype("all_to_all", [*output_tensor_list, *input_tensor_list])
     inputs = list(map(flat_in, input_tensor_list))
     algorithm = with_outputs(
-        output_tensor_list, lambda comm, *rows: _algorithms.all_to_all(comm, rows, inputs)
+        output_tensor_list, lambda comm, *rows: schedules.all_to_all(comm, rows, inputs)
     )
     signature = str(input_tensor_list[0].dtype)
     return chosen.run("all_to_all", signature, algorithm, output_tensor_list, async_op)
@@ -435,7 +431,7 @@ def all_to_all_single(
     rows_out = _split("output", target.row, output, output_split_sizes, chosen.size())
 
     def algorithm(comm: Any) -> None:
-        _algorithms.all_to_all(comm, rows_out, rows_in)
+        schedules.all_to_all(comm, rows_out, rows_in)
         target.finish()
 
     return chosen.run("all_to_all_single", str(input.dtype), algorithm, [output], async_op)
@@ -484,7 +480,7 @@ def barrier(
     if chosen is None:
         return None
     seconds = timeout.total_seconds() if timeout else None
-    return chosen.run("barrier", "", _algorithms.barrier, (), async_op, seconds)
+    return chosen.run("barrier", "", schedules.barrier, (), async_op, seconds)
 
 
 def monitored_barrier(
@@ -506,7 +502,7 @@ def monitored_barrier(
     if chosen is None:
         return
     seconds = timeout.total_seconds() if timeout else None
-    chosen.run("monitored_barrier", "", _algorithms.barrier, (), False, seconds)
+    chosen.run("monitored_barrier", "", schedules.barrier, (), False, seconds)
 
 
 __all__ = [

@@ -185,7 +185,7 @@ class DistributedDataParallel(Module, Joinable):
 
     @staticmethod
     def _set_params_and_buffers_to_ignore_for_model(module: Module, names: Any) -> None:
-        module._ddp_params_and_buffers_to_ignore = names  # type: ignore[assignment]
+        module._ddp_params_and_buffers_to_ignore = names
 
     def join(
         self,

@@ -85,12 +85,14 @@ class DeviceMesh:
 
     def get_coordinate(self) -> tuple[int, ...] | None:
         """The place of this process; None if it is outside."""
-        places = np.flatnonzero(self._ranks == self.get_rank())
-        return (int(places[0]),) if places.size else None
+        positions = np.flatnonzero(self._ranks == self.get_rank())
+        return (int(positions[0]),) if positions.size else None
 
     def __repr__(self) -> str:
         names = self.mesh_dim_names or ("",)
-        sizes = ", ".join(f"{n}={s}" if n else str(s) for n, s in zip(names, self.shape, strict=True))
+        sizes = ", ".join(
+            f"{n}={s}" if n else str(s) for n, s in zip(names, self.shape, strict=True)
+        )
         return f"DeviceMesh(({sizes}), {self.device_type!r}, stride=((),))"
 
 

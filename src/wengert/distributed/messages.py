@@ -20,7 +20,9 @@ Group = ProcessGroup | None
 
 def _mailbox(group: ProcessGroup, name: str) -> Mailbox:
     if group.mailbox is None:
-        raise RuntimeError(f"{name}(): the group has one rank, and nobody to exchange messages with")
+        raise RuntimeError(
+            f"{name}(): the group has one rank, and nobody to exchange messages with"
+        )
     return group.mailbox
 
 

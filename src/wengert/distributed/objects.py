@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.tensor import wrap
-from wengert.distributed import _algorithms
+from wengert.distributed import schedules
 from wengert.distributed.arguments import root_of
 from wengert.distributed.messages import recv, send
 from wengert.distributed.process_group import ProcessGroup
@@ -52,7 +52,7 @@ def _exchange(
     gathered: list[bytes] = []
 
     def algorithm(comm: Any) -> None:
-        gathered.extend(_algorithms.gather_bytes(comm, data, roots))
+        gathered.extend(schedules.gather_bytes(comm, data, roots))
 
     group.run(name, signature, algorithm)
     return gathered

@@ -51,9 +51,7 @@ _HALVES = frozenset({np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)})
 def check_reduction(name: str, op: Any, dtype: np.dtype[Any]) -> None:
     """Raise what PyTorch does if an operation cannot reduce values of a dtype."""
     if not isinstance(op, RedOpType):
-        raise TypeError(
-            f"{name}(): argument 'op' is {op!r}, expected a torch.distributed.ReduceOp"
-        )
+        raise TypeError(f"{name}(): argument 'op' is {op!r}, expected a torch.distributed.ReduceOp")
     kind = of_numpy[dtype]
     if op not in _STEPS:
         raise RuntimeError(f"{name}(): ReduceOp.{op.name} works with NCCL only, on CUDA devices")

@@ -74,7 +74,9 @@ def _by_tcp(url: Any, timeout: timedelta, query: dict[str, str]) -> Iterator[Mee
 
 def _by_file(url: Any, timeout: timedelta, query: dict[str, str]) -> Iterator[Meeting]:
     if not url.path:
-        raise ValueError("Error initializing torch.distributed using file:// rendezvous: path missing")
+        raise ValueError(
+            "Error initializing torch.distributed using file:// rendezvous: path missing"
+        )
     rank, size = (_number("file", query, name) for name in ("rank", "world_size"))
     store = FileStore(url.path, size)
     store.set_timeout(timeout)

@@ -177,9 +177,8 @@ class Launch:
     def _report(self, failed: Worker, folder: str) -> None:
         text = f"rank {failed.rank} (process {failed.process.pid}) ended with {failed.ending()}"
         file = os.path.join(folder, f"{failed.rank % self.count}.json")
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            with open(file) as content:
-                text += f": {json.load(content)['message']['message']}"
+        with contextlib.suppress(OSError, ValueError, KeyError), open(file) as content:
+            text += f": {json.load(content)['message']['message']}"
         _say(text)
 
 
@@ -235,9 +234,7 @@ def main(args: Sequence[str] | None = None) -> None:
     if options.no_python:
         command = [options.training_script, *options.training_script_args]
     else:
-        command = command_for(
-            options.training_script, options.training_script_args, options.module
-        )
+        command = command_for(options.training_script, options.training_script_args, options.module)
     status = Launch(options, command, prefix=False).run()
     if status:
         raise SystemExit(status)

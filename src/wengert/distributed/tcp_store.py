@@ -31,9 +31,9 @@ def receive_exactly(connection: socket.socket, count: int) -> bytearray:
     return data
 
 
-def _send(connection: socket.socket, parts: Sequence[bytes]) -> None:
-    lengths = b"".join(_LENGTH.pack(len(part)) for part in parts)
-    connection.sendall(_LENGTH.pack(len(parts)) + lengths + b"".join(parts))
+def _send(connection: socket.socket, fields: Sequence[bytes]) -> None:
+    lengths = b"".join(_LENGTH.pack(len(field)) for field in fields)
+    connection.sendall(_LENGTH.pack(len(fields)) + lengths + b"".join(fields))
 
 
 def _receive(connection: socket.socket) -> list[bytes]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from wengert.distributed import _algorithms
+from wengert.distributed import schedules
 from wengert.distributed._communicator import Communicator, tell_of_exceptions
 from wengert.distributed._endpoint import TOKEN_BYTES, Endpoint
 from wengert.distributed._mailbox import Mailbox
@@ -38,7 +38,7 @@ class _World:
         self.owned: Store | None = None  # to be closed with the world
         self.endpoint: Endpoint | None = None
         self.timeout = default_pg_timeout
-        self.count = 0  # of the groups that all ranks have made
+        self.count = 0  # of the groups that all ranks have created
         self.undo: Any = None
 
 
@@ -132,14 +132,7 @@ def init_process_group(
     >>> dist.destroy_process_group()
     """
     global _generation
-    if _world.default is not None:
-        raise ValueError("trying to initialize the default process group twice!")
-    if store is not None and init_method is not None:
-        raise AssertionError("Cannot specify both init_method and store.")
-    if timeout is not None and not isinstance(timeout, timedelta):
-        raise TypeError(
-            f"Expected timeout argument to be of type datetime.timedelta, got {timeout!r}"
-        )
+    _check_arguments(init_method, store, timeout)
     chosen = checked_backend(backend)
     limit = timeout or default_pg_timeout
     owned = None
@@ -153,7 +146,8 @@ def init_process_group(
             " world_size, given as arguments, in the URL or in the environment"
         )
     _generation += 1
-    _world.timeout, _world.store, _world.owned = limit, PrefixStore(f"world{_generation}", store), owned
+    _world.store = PrefixStore(f"world{_generation}", store)
+    _world.timeout, _world.owned = limit, owned
     try:
         _world.default = _meet(world_size, rank, chosen)
     except BaseException:
@@ -163,6 +157,17 @@ def init_process_group(
     _world.undo = tell_of_exceptions(
         lambda: [g.communicator for g in _world.groups.values() if g.communicator is not None]
     )
+
+
+def _check_arguments(init_method: Any, store: Any, timeout: Any) -> None:
+    if _world.default is not None:
+        raise ValueError("trying to initialize the default process group twice!")
+    if store is not None and init_method is not None:
+        raise AssertionError("Cannot specify both init_method and store.")
+    if timeout is not None and not isinstance(timeout, timedelta):
+        raise TypeError(
+            f"Expected timeout argument to be of type datetime.timedelta, got {timeout!r}"
+        )
 
 
 def _meet(size: int, rank: int, backend: str) -> ProcessGroup:
@@ -191,22 +196,22 @@ def _make_group(
     timeout: timedelta,
     description: str = "",
 ) -> ProcessGroup:
-    made = ProcessGroup(name, ranks, rank, backend, description)
+    created = ProcessGroup(name, ranks, rank, backend, description)
     store = _world.store
-    made.store = PrefixStore(f"group{name}", store or HashStore())
+    created.store = PrefixStore(f"group{name}", store or HashStore())
     if len(ranks) > 1:
         assert _world.endpoint is not None
         assert store is not None
         seconds = timeout.total_seconds()
         key = f"{_generation}/{name}"
-        comm = made.communicator = Communicator(key, ranks, rank, _world.endpoint, seconds)
+        comm = created.communicator = Communicator(key, ranks, rank, _world.endpoint, seconds)
         comm.connect(store)
-        made.mailbox = Mailbox(comm, _world.endpoint)
-        made.neighbours = comm.neighbours()
+        created.mailbox = Mailbox(comm, _world.endpoint)
+        created.neighbours = comm.neighbours()
         # From here on no rank needs the store, which may end with the first that leaves.
-        made.run("init_process_group" if name == "0" else "new_group", "", _algorithms.barrier)
-    _world.groups[name] = made
-    return made
+        created.run("init_process_group" if name == "0" else "new_group", "", schedules.barrier)
+    _world.groups[name] = created
+    return created
 
 
 def _divide_threads(ranks: int) -> None:
@@ -225,7 +230,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     >>> dist.is_initialized()
     False
     """
-    if group is not None and group == GroupMember.NON_GROUP_MEMBER:
+    if isinstance(group, int):  # outside of it
         return
     chosen = _world.default if group is None else group
     if chosen is None:
@@ -255,6 +260,11 @@ def _leave() -> None:
 def _leave_at_exit() -> None:
     if _world.default is not None:
         _leave()
+
+
+def world_groups() -> list[ProcessGroup]:
+    """The groups that this rank is in."""
+    return list(_world.groups.values())
 
 
 def default_group() -> ProcessGroup:
@@ -464,9 +474,11 @@ def new_subgroups(
     if world.size() < size:
         raise ValueError(f"The arg 'group_size' ({size}) must not exceed the world size")
     if world.size() % size:
-        raise ValueError(f"The world size ({world.size()}) must be divisible by 'group_size={size}'")
-    parts = [list(range(start, start + size)) for start in range(0, world.size(), size)]
-    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
+        raise ValueError(
+            f"The world size ({world.size()}) must be divisible by 'group_size={size}'"
+        )
+    subgroups = [list(range(start, start + size)) for start in range(0, world.size(), size)]
+    return new_subgroups_by_enumeration(subgroups, timeout, backend, pg_options, group_desc)
 
 
 def new_subgroups_by_enumeration(

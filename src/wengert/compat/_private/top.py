@@ -31,7 +31,7 @@ quint2x4 = NamedDtype("quint2x4", 1, INT, "QUInt2x4")
 
 def __getattr__(name: str) -> Any:
     if name == "Future":  # brings threads along
-        from wengert.compat._private.futures import Future
+        from wengert.distributed.futures import Future
 
         return Future
     if name in ("ScriptFunction", "ScriptModule"):

@@ -111,7 +111,7 @@ class _ReduceScatter(Function):
     def backward(ctx: Any, g: Tensor) -> Any:
         gathered = _AllGather.apply(ctx.group, g)
         if ctx.op is ReduceOp.AVG:
-            gathered = tuple(part / get_world_size(ctx.group) for part in gathered)
+            gathered = tuple(row / get_world_size(ctx.group) for row in gathered)
         return None, None, *gathered
 
 

@@ -29,12 +29,12 @@ def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Fu
     >>> default_hooks.allreduce_hook.__name__
     'allreduce_hook'
     """
-    return _averaged(process_group, bucket.buffer()).then(lambda done: done.value()[0])
+    return _averaged(process_group, bucket.buffer()).then(lambda future: future.value()[0])
 
 
 def _compressed(group: ProcessGroup | None, bucket: GradBucket, kind: dtype) -> Future[Tensor]:
     buffer = bucket.buffer()
-    return _averaged(group, buffer.to(kind)).then(lambda done: done.value()[0].to(buffer.dtype))
+    return _averaged(group, buffer.to(kind)).then(lambda future: future.value()[0].to(buffer.dtype))
 
 
 def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
@@ -61,7 +61,7 @@ def _wrapped(hook: Hook, kind: dtype) -> Hook:
     def compressed(state: Any, bucket: GradBucket) -> Future[Tensor]:
         own = bucket.buffer().dtype
         bucket.set_buffer(bucket.buffer().to(kind))
-        return hook(state, bucket).then(lambda done: done.value().to(own))
+        return hook(state, bucket).then(lambda future: future.value().to(own))
 
     return compressed
 
