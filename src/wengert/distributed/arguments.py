@@ -11,6 +11,7 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
 from wengert.distributed.process_group import ProcessGroup
 from wengert.distributed.world import get_group_rank
+from wengert.kernels.layout import repeats
 
 
 def check_tensor(name: str, argument: str, value: Any) -> None:
@@ -86,7 +87,7 @@ class FlatOutput:
 
     def __init__(self, tensor: Tensor) -> None:
         array = tensor._array
-        if not array.flags.writeable:
+        if not array.flags.writeable or repeats(array):
             raise RuntimeError(
                 "unsupported operation: more than one element of the written-to tensor refers to a"
                 " single memory location. Please clone() the tensor before a collective"
