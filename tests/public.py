@@ -45,6 +45,7 @@ FOR_EACH_OTHER = {
     "autograd": "custom diagnosis edges engine errors gc_queries grad_mode history hooks naming"
     " profiling refusals relay saved transforms",
     "compat": "differences missing_names package resolution torch_names",
+    "distributed": "arguments batch_statistics schedules workers",
     "export": "dims exported_program graph_signature tracing",
     "fx": "experimental.constants experimental.recorder experimental.sizes",
     "graph": "captures description drawing formatting hotness html_page memory nodes timelines"

@@ -107,9 +107,7 @@ def test_a_monitored_barrier_names_the_rank(two_ranks: Ranks) -> None:
         ("reduction", "rank 1 called all_reduce #2 (float32, 5 elements, MAX), test_faults.py"),
     ],
 )
-def test_ranks_that_disagree_say_so_before_data_moves(
-    ranks: Ranks, kind: str, words: str
-) -> None:
+def test_ranks_that_disagree_say_so_before_data_moves(ranks: Ranks, kind: str, words: str) -> None:
     first, second, *_ = ranks.run(check_mismatch, kind)
     assert "ranks disagree: this rank (0) called all_reduce #2" in first
     assert words in first

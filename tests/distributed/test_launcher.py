@@ -100,6 +100,7 @@ def test_a_rank_that_raises_is_quoted_and_restarts_resume(tmp_path: Path) -> Non
     assert result.stdout.splitlines() == ["done", "done"]
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_all(tmp_path: Path) -> None:
     file = script(tmp_path, 'print("started", flush=True)\ntime.sleep(60)\n')
     command = [sys.executable, "-m", "wengert", "run", "--nproc", "2", file]
@@ -115,6 +116,7 @@ def test_an_interrupt_ends_all(tmp_path: Path) -> None:
     assert left_behind(file) == []
 
 
+@pytest.mark.slow
 def test_ranks_end_with_a_launcher_that_is_killed(tmp_path: Path) -> None:
     file = script(tmp_path, 'print("started", flush=True)\ntime.sleep(60)\n')
     command = [sys.executable, "-m", "wengert", "run", "--nproc", "2", file]

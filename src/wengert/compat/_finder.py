@@ -39,7 +39,8 @@ class Finder(DistributionFinder):
             name = fullname.replace("torch", "wengert", 1)
             raise ModuleNotFoundError(why_missing(fullname), name=name)
         # Always a package: then a missing submodule comes here to be refused.
-        return ModuleSpec(fullname, _Loader(natives), origin="wengert", is_package=True)
+        package = not fullname.endswith(".__main__")
+        return ModuleSpec(fullname, _Loader(natives), origin="wengert", is_package=package)
 
     def find_distributions(
         self, context: DistributionFinder.Context | None = None

@@ -101,6 +101,9 @@ ELSEWHERE: dict[str, str] = {
     "torch.distributed.constants": "wengert.distributed",
     "torch.distributed.distributed_c10d": "wengert.distributed",
     "torch.distributed.launch": "wengert.distributed.run",
+    # For ``python -m``: to the import system, all modules of the alias are packages.
+    "torch.distributed.launch.__main__": "wengert.distributed.run",
+    "torch.distributed.run.__main__": "wengert.distributed.run",
     "torch.futures": "wengert.distributed.futures",
     "torch.nn.parallel.distributed": "wengert.nn.parallel",
     "torch.storage": "wengert.tensor.storages",

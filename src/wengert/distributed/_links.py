@@ -17,7 +17,7 @@ import struct
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -134,6 +134,11 @@ class Link:
         assert self.memory is not None
         memory = self.memory.bytes
         return Packet(number, round_, text, [memory[at : at + size] for at, size in spans])
+
+    def drain(self) -> NoReturn:
+        """Raise LostRankError for a rank that has hung up: it may have said why."""
+        while True:
+            self.receive()
 
     def _read(self) -> None:
         try:
@@ -253,9 +258,7 @@ class Links:
         try:
             link.socket.sendall(frame)
         except OSError:
-            # It may have said why before it left.
-            link.receive()
-            raise LostRankError(link.rank) from None
+            link.drain()
 
     def _exchange_far(
         self, head: tuple[int, int], text: bytes, outgoing: Sequence[tuple[int | None, np.ndarray]]

@@ -91,11 +91,12 @@ class Launch:
             with tempfile.TemporaryDirectory(prefix="wengert-run-") as folder:
                 while True:
                     failed = self._start(store, node, first_rank, size, folder)
-                    if failed is None:
+                    if not failed:
                         return 0
-                    self._report(failed, folder)
+                    for worker in failed:
+                        self._report(worker, folder)
                     if self.restarts >= self.options.max_restarts:
-                        return _exit_code(failed)
+                        return _exit_code(failed[0])
                     self.restarts += 1
                     _say(f"starting again ({self.restarts} of {self.options.max_restarts})")
         finally:
@@ -130,7 +131,7 @@ class Launch:
 
     def _start(
         self, store: TCPStore, node: int, first_rank: int, size: int, folder: str
-    ) -> Worker | None:
+    ) -> list[Worker]:
         workers = []
         for local in range(self.count):
             environment = {

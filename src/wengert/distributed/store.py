@@ -88,7 +88,7 @@ class Store:
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
         """Wait until all keys have values; `DistStoreError` after the timeout."""
-        limit = timeout or self._timeout
+        limit = self._timeout if timeout is None else timeout
         end = time.monotonic() + limit.total_seconds()
         pause = 1e-4
         while not self.check(keys):
@@ -175,7 +175,7 @@ class HashStore(Store):
             return list(self._table)
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        limit = timeout or self._timeout
+        limit = self._timeout if timeout is None else timeout
         with self._changed:
             if not self._changed.wait_for(lambda: self.check(keys), limit.total_seconds()):
                 raise DistStoreError(_late(keys, limit))

@@ -195,7 +195,7 @@ class TCPStore(Store):
         return [key.decode() for key in self._ask("list")]
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        limit = timeout or self._timeout
+        limit = self._timeout if timeout is None else timeout
         end = time.monotonic() + limit.total_seconds()
         named = json.dumps(list(keys)).encode()
         while True:

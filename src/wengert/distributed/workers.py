@@ -111,19 +111,22 @@ class Workers:
     def __init__(self, workers: Sequence[Worker]) -> None:
         self.workers = list(workers)
 
-    def wait(self, interval: float = 0.02) -> Worker | None:
-        """Wait for all to end; the first that failed, once the others have ended too."""
+    def wait(self, interval: float = 0.02) -> list[Worker]:
+        """Wait for all to end; those that failed, that of the cause first."""
         try:
             while True:
                 codes = [worker.process.poll() for worker in self.workers]
                 failed = [w for w, c in zip(self.workers, codes, strict=True) if c not in (0, None)]
                 if failed:
-                    first = _cause(failed)
                     self._wait_for(_GRACE)
-                    self.end()
-                    return first
+                    followers = [
+                        worker
+                        for worker in self.workers
+                        if worker not in failed and worker.process.poll() not in (0, None)
+                    ]
+                    return [*sorted(failed, key=_by_cause), *followers]
                 if all(code == 0 for code in codes):
-                    return None
+                    return []
                 time.sleep(interval)
         except KeyboardInterrupt:
             for worker in self.workers:
@@ -155,9 +158,9 @@ class Workers:
             worker.close()
 
 
-def _cause(failed: list[Worker]) -> Worker:
-    """The one that others failed after: a killed one first."""
-    return min(failed, key=lambda worker: (worker.process.returncode >= 0, worker.rank))
+def _by_cause(worker: Worker) -> tuple[bool, int]:
+    """Those that were killed before those that noticed."""
+    return worker.process.returncode >= 0, worker.rank
 
 
 def end_with_launcher() -> None:
