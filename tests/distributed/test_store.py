@@ -48,7 +48,7 @@ def test_every_store_does_the_same(make: Callable[[Path], Store], tmp_path: Path
     assert sorted(store.list_keys()) == ["a", "c", "d", "e", "n"]
     assert (store.delete_key("d"), store.delete_key("d")) == (True, False)
     assert store.num_keys() == 4
-    with pytest.raises(DistStoreError, match="wait timeout after 50ms, keys: .*never"):
+    with pytest.raises(DistStoreError, match=r"wait timeout after 50ms, keys: .*never"):
         store.wait(["never"], timedelta(milliseconds=50))
     with pytest.raises(TypeError, match="str or bytes"):
         store.set("a", 3)  # type: ignore[arg-type]

@@ -496,9 +496,7 @@ class Walk:
         state = node.state
         if type(g) in deferred:
             g = g.at_leaf() if type(node) is Leaf else g.dense()
-        if state is not None and (
-            state.hooks or state.retain or state.collector or self.accumulates
-        ):
+        if state and (state.hooks or state.retain or state.collector or self.accumulates):
             g = self._arrive(node, state, g)
         # Results are the gradients of leaves or, with `inputs`, of the chosen targets.
         if g is not None and (not node.edges if self.targets is None else node in self.targets):
@@ -545,10 +543,9 @@ class Walk:
         """Store the gradient of a tensor with `retain_grad()`; show a leaf's to its collector."""
         if state.retain is not None and g is not None:
             self.retained[node] = g
-        if state.collector is not None and g is not None:
-            collector = state.collector()
-            if collector is not None and collector.collects(self, node, g):
-                self.collectors += (collector,)
+        collector = state.collector and state.collector()
+        if collector is not None and g is not None and collector.collects(self, node, g):
+            self.collectors += (collector,)
 
     def _release(self, node: Node, own_references: int) -> None:
         """Release a node's saved values and edges.

@@ -9,8 +9,8 @@ numbers collectives, sees that all ranks called the same, and says which rank is
 `_mailbox.py`) have connections of their own. `world.py` holds the groups.
 """
 
-from wengert.distributed._reducer import GradBucket as GradBucket
 from wengert.distributed import batch_statistics as batch_statistics
+from wengert.distributed._reducer import GradBucket as GradBucket
 from wengert.distributed.backend import Backend as Backend
 from wengert.distributed.backend import is_backend_available as is_backend_available
 from wengert.distributed.backend import is_gloo_available as is_gloo_available

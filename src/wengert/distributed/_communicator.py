@@ -1,4 +1,4 @@
-"""Rounds of a group's collectives: numbered, compared across ranks, and explained when they fail."""
+"""Rounds of a group's collectives: numbered, compared across ranks, explained if they fail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.core.tensor import getframe, internal
 from wengert.distributed._endpoint import Endpoint, ask_status, call
-from wengert.distributed._links import Packet, LateRankError, Link, Links, LostRankError
+from wengert.distributed._links import LateRankError, Link, Links, LostRankError, Packet
 from wengert.distributed.errors import DistBackendError
 from wengert.distributed.store import Store
 

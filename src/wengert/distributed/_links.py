@@ -17,6 +17,7 @@ import struct
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -163,7 +164,7 @@ class Link:
             number, round_, text, spans = head
             ends = np.cumsum([0, *(size for _, size in spans)])
             data = np.empty(int(ends[-1]), np.uint8)
-            pieces = [data[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+            pieces = [data[a:b] for a, b in pairwise(ends)]
             early = min(len(self._buffer), data.size)
             data[:early] = self._buffer[:early]
             del self._buffer[:early]

@@ -28,7 +28,13 @@ CommHook = Callable[[Any, "GradBucket"], "Future[Any]"]
 
 
 class GradBucket:
-    """Some parameters, and their gradients behind each other; what communication hooks get."""
+    """Some parameters, and their gradients behind each other; what communication hooks get.
+
+    >>> import wengert, wengert.distributed as dist
+    >>> bucket = dist.GradBucket(0, [wengert.ones(2), wengert.ones(3)], [0, 1])
+    >>> bucket.buffer().shape, len(bucket.gradients())
+    (torch.Size([5]), 2)
+    """
 
     def __init__(self, index: int, parameters: Sequence[Tensor], indices: Sequence[int]) -> None:
         self._index, self._parameters, self.indices = index, list(parameters), list(indices)

@@ -14,11 +14,11 @@ from wengert.ops import cat, stack, var_mean
 
 
 class BatchStatistics(NamedTuple):
-    """Mean and (biased) variance of each channel, and over how many values they are."""
+    """Mean and (biased) variance of each channel, and the number of values."""
 
     mean: Tensor
     variance: Tensor
-    count: int
+    values: int
 
 
 def group_to_join(group: ProcessGroup | None) -> ProcessGroup | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -209,13 +210,13 @@ def all_gather_into_tensor(
 def _check_parts(name: str, gathered: Tensor, own: Tensor, size: int) -> None:
     if gathered.dtype != own.dtype:
         raise ValueError(
-            f"Invalid usage of tensors with different dtypes: {name}() was given {gathered.dtype} and"
-            f" {own.dtype}"
+            f"Invalid usage of tensors with different dtypes: {name}() was given"
+            f" {gathered.dtype} and {own.dtype}"
         )
     if gathered.numel() != size * own.numel():
         raise RuntimeError(
-            f"{name}(): the tensor for all {size} ranks has shape {tuple(gathered.shape)}, the one for"
-            f" a rank {tuple(own.shape)}: expected {size} times as many elements"
+            f"{name}(): the tensor for all {size} ranks has shape {tuple(gathered.shape)}, the one"
+            f" for a rank {tuple(own.shape)}: expected {size} times as many elements"
         )
 
 
@@ -460,7 +461,7 @@ def _split(
         )
     width = row.size // length if length else 0
     ends = np.cumsum([0, *sizes]) * width
-    return [row[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [row[a:b] for a, b in pairwise(ends)]
 
 
 def barrier(

@@ -8,11 +8,21 @@ import numpy as np
 
 from wengert.core.tensor import Tensor, wrap
 from wengert.distributed.process_group import ProcessGroup
-from wengert.distributed.world import default_group, get_process_group_ranks, is_initialized
+from wengert.distributed.world import (
+    default_group,
+    get_process_group_ranks,
+    init_process_group,
+    is_initialized,
+)
 
 
 class DeviceMesh:
-    """The ranks of a group, as a mesh of one dimension. `init_device_mesh` makes one."""
+    """The ranks of a group, as a mesh of one dimension. `init_device_mesh` makes one.
+
+    >>> from wengert.distributed import DeviceMesh
+    >>> DeviceMesh("cpu", [0, 1], mesh_dim_names=("data",)).shape
+    (2,)
+    """
 
     def __init__(
         self,
@@ -20,7 +30,12 @@ class DeviceMesh:
         mesh: Any,
         *,
         mesh_dim_names: tuple[str, ...] | None = None,
-        group: ProcessGroup | None = None,
+        backend_override: Any = None,
+        _init_backend: bool = True,
+        _rank: int | None = None,
+        _layout: Any = None,
+        _rank_map: Any = None,
+        _root_mesh: Any = None,
     ) -> None:
         ranks = np.asarray(mesh._array if isinstance(mesh, Tensor) else mesh, np.int32)
         if ranks.ndim != 1:
@@ -29,7 +44,7 @@ class DeviceMesh:
             )
         self.device_type, self.mesh_dim_names = device_type, mesh_dim_names
         self._ranks = ranks
-        self._group = group
+        self._group: ProcessGroup | None = None
 
     @classmethod
     def from_group(
@@ -37,7 +52,9 @@ class DeviceMesh:
     ) -> DeviceMesh:
         """The mesh of a group."""
         ranks = get_process_group_ranks(group)
-        return cls(device_type, ranks, mesh_dim_names=mesh_dim_names, group=group)
+        mesh = cls(device_type, ranks, mesh_dim_names=mesh_dim_names)
+        mesh._group = group
+        return mesh
 
     @property
     def mesh(self) -> Tensor:
@@ -119,8 +136,6 @@ def init_device_mesh(
             f" {len(mesh_dim_names)} and len(mesh_shape): {len(mesh_shape)}."
         )
     if not is_initialized():
-        from wengert.distributed.world import init_process_group
-
         init_process_group()
     group = default_group()
     size = int(np.prod(mesh_shape))
@@ -130,7 +145,7 @@ def init_device_mesh(
             f" {group.size()} ranks"
         )
     ranks = np.arange(size).reshape(mesh_shape)
-    return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names, group=group)
+    return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names)
 
 
 __all__ = ["DeviceMesh", "init_device_mesh"]

@@ -84,7 +84,12 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future of these futures, done when all of them are."""
+    """A future of these futures, done when all of them are.
+
+    >>> from wengert.distributed.futures import collect_all
+    >>> collect_all([]).wait()
+    []
+    """
     together: Future[list[Future[Any]]] = Future()
     waiting = set(map(id, futures))
 
@@ -101,7 +106,12 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 def wait_all(futures: list[Future[Any]]) -> list[Any]:
-    """The values of futures; raises the first error among them."""
+    """The values of futures; raises the first error among them.
+
+    >>> from wengert.distributed.futures import wait_all
+    >>> wait_all([])
+    []
+    """
     return [future.wait() for future in futures]
 
 

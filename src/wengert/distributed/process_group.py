@@ -85,7 +85,14 @@ class Work:
 
 
 class ProcessGroup:
-    """Some of the ranks, which call collectives together. `new_group` makes one."""
+    """Some of the ranks, which call collectives together. `new_group` makes one.
+
+    >>> import wengert.distributed as dist
+    >>> dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
+    >>> dist.group.WORLD.size()
+    1
+    >>> dist.destroy_process_group()
+    """
 
     def __init__(
         self, name: str, ranks: Sequence[int], rank: int, backend: str, description: str = ""

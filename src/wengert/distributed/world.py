@@ -58,11 +58,21 @@ class _Named(type):
 
 
 class group(metaclass=_Named):  # noqa: N801 (PyTorch's name)
-    """``group.WORLD``: the group of all ranks."""
+    """``group.WORLD``: the group of all ranks.
+
+    >>> import wengert.distributed as dist
+    >>> dist.group.WORLD is None
+    True
+    """
 
 
 class GroupMember(metaclass=_Named):
-    """``GroupMember.WORLD``, and what `new_group` returns to a rank outside of the group."""
+    """``GroupMember.WORLD``, and what `new_group` returns to a rank outside of the group.
+
+    >>> import wengert.distributed as dist
+    >>> dist.GroupMember.NON_GROUP_MEMBER
+    -100
+    """
 
     NON_GROUP_MEMBER = -100
 

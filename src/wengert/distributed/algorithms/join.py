@@ -13,7 +13,11 @@ from wengert.distributed.process_group import ProcessGroup
 
 
 class JoinHook:
-    """What a rank that is done does: `main_hook` as long as others go on, then `post_hook`."""
+    """What a rank that is done does: `main_hook` as long as others go on, then `post_hook`.
+
+    >>> from wengert.distributed.algorithms.join import JoinHook
+    >>> JoinHook().main_hook()
+    """
 
     def main_hook(self) -> None:
         """Take part in what the other ranks do in an iteration."""
@@ -23,7 +27,13 @@ class JoinHook:
 
 
 class Joinable:
-    """What `Join` can follow: modules and optimizers that call collectives."""
+    """What `Join` can follow: modules and optimizers that call collectives.
+
+    >>> import wengert
+    >>> from wengert.distributed.algorithms.join import Joinable
+    >>> issubclass(wengert.nn.parallel.DistributedDataParallel, Joinable)
+    True
+    """
 
     def __init__(self) -> None:
         self._join: Join | None = None
