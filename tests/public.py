@@ -45,6 +45,8 @@ FOR_EACH_OTHER = {
     "autograd": "custom diagnosis edges engine errors gc_queries grad_mode history hooks naming"
     " profiling refusals relay saved transforms",
     "compat": "differences missing_names package resolution torch_names",
+    "distributed": "arguments backend batch_statistics objects process_group reduce_op run"
+    " schedules store tcp_store workers world",
     "export": "dims exported_program graph_signature tracing",
     "fx": "experimental.constants experimental.recorder experimental.sizes",
     "graph": "captures description drawing formatting hotness html_page memory nodes timelines"

@@ -50,6 +50,7 @@ BELOW_KERNELS = {"wengert.core.dtypes", "wengert.core.forks", "wengert.core"}
 DEPENDENCIES = {"llvmlite", "numpy", "ml_dtypes", "safetensors", "scipy"}
 EXTRAS = {"igraph", "resvg_py", "rich", "tabulate"}  # of the extras `graph` and `fx`
 EXTRAS |= {"onnx", "onnxruntime"}  # of the extra `onnx`
+EXTRAS |= {"mpi4py"}  # of the extra `mpi`
 
 
 def part_of(module: str) -> str:

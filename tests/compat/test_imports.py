@@ -46,7 +46,7 @@ FORMS = {
     "from torch.amp import autocast": "autocast is torch.autocast",
     "from torch.profiler import ProfilerActivity, profile": "profile is wengert.profiler.profile",
     "from torch.autograd.profiler import record_function": "callable(record_function)",
-    "import torch.distributed as dist": "not dist.is_available()",
+    "import torch.distributed as dist": "dist.is_available() and not dist.is_initialized()",
     "from torch.nn.parallel import DistributedDataParallel as DDP": "callable(DDP)",
     "from torch.nn.attention import SDPBackend, sdpa_kernel": "callable(sdpa_kernel)",
     "import torch._dynamo": "torch._dynamo.reset() is None and torch._dynamo.config is not None",

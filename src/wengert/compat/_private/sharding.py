@@ -1,12 +1,13 @@
 """Types and functions of ``torch.distributed`` that cut tensors and modules over processes.
 
-Packages import them beside what works on one process, and ask with `isinstance`. Making one
-raises RuntimeError.
+Packages import them beside what works here, and ask with `isinstance`. Making one raises
+RuntimeError.
 """
 
 from __future__ import annotations
 
 from wengert.compat._private.process_groups import Unshared, of_several
+from wengert.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 
 class DTensor(Unshared):
@@ -29,10 +30,6 @@ class Partial(Placement):
     """To be added up."""
 
 
-class DeviceMesh(Unshared):
-    """The type of no mesh of devices."""
-
-
 class FSDPModule(Unshared):
     """The type of no module: none is cut."""
 
@@ -51,7 +48,6 @@ class ZeroRedundancyOptimizer(Unshared):
 
 distribute_tensor = of_several("tensor.distribute_tensor")
 distribute_module = of_several("tensor.distribute_module")
-init_device_mesh = of_several("device_mesh.init_device_mesh")
 fully_shard = of_several("fsdp.fully_shard")
 implicit_replication = of_several("tensor.experimental.implicit_replication")
 

@@ -69,7 +69,7 @@ def sym_sum(args: Any) -> Any:
 
 def __getattr__(name: str) -> Any:
     if name == "Future":  # brings threads along
-        from wengert.compat._private.futures import Future
+        from wengert.distributed.futures import Future
 
         return Future
     if name in ("ScriptFunction", "ScriptModule"):

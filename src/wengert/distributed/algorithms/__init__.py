@@ -1,0 +1,1 @@
+"""Ways to use collectives: uneven inputs, communication hooks."""

@@ -1,0 +1,1 @@
+"""Communication hooks: how `DistributedDataParallel` reduces a bucket of gradients."""

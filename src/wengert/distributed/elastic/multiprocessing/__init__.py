@@ -1,0 +1,1 @@
+"""What a program says to the launcher that started it."""
