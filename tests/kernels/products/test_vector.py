@@ -28,7 +28,7 @@ def test_rows_times_a_vector(shape: tuple[int, int], layout: str, dtype: type) -
     assert outs[0] is not None
     np.testing.assert_array_equal(outs[0], outs[1])
     np.testing.assert_array_equal(outs[0], outs[2])
-    exact = a.astype(np.float64) @ x.astype(np.float64)
+    exact = a.astype(np.longdouble) @ x.astype(np.longdouble)
     np.testing.assert_allclose(outs[0], exact, rtol=0, atol=8 * EPS[dtype] * shape[1] ** 0.5)
 
 
