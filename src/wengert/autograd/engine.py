@@ -543,7 +543,7 @@ class Walk:
         """Store the gradient of a tensor with `retain_grad()`; show a leaf's to its collector."""
         if state.retain is not None and g is not None:
             self.retained[node] = g
-        collector = state.collector and state.collector()
+        collector = None if state.collector is None else state.collector()
         if collector is not None and g is not None and collector.collects(self, node, g):
             self.collectors += (collector,)
 

@@ -9,7 +9,11 @@ numbers collectives, sees that all ranks called the same, and says which rank is
 `_mailbox.py`) have connections of their own. `world.py` holds the groups.
 """
 
+from wengert.distributed import algorithms as algorithms
 from wengert.distributed import batch_statistics as batch_statistics
+from wengert.distributed import data_parallel as data_parallel
+from wengert.distributed import elastic as elastic
+from wengert.distributed import nn as nn
 from wengert.distributed._reducer import GradBucket as GradBucket
 from wengert.distributed.backend import Backend as Backend
 from wengert.distributed.backend import is_backend_available as is_backend_available
