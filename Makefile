@@ -3,7 +3,7 @@
 #   make demo              train examples/two_heads.py, an unchanged PyTorch script, on wengert
 #   make test              the whole suite, with PyTorch 2.13.0 as the oracle
 #   make test PARITY=0     without PyTorch: nothing is downloaded for it, its tests are skipped
-#   make parity             every record that PyTorch has of what scripts use; counts into README.md
+#   make parity             every record that PyTorch has of what scripts use; counts into docs/compatibility.md
 #   make ecosystem          packages built on PyTorch, run on wengert; a table into docs/compatibility.md
 #   make accuracy           errors of the functions in kernels, measured, into docs/kernels.md
 #   make lint docs bench clean
