@@ -33,7 +33,9 @@ def bars(ratios: dict[str, float], title: str) -> str:
 def _axis(largest: float, scale: float, height: int) -> Iterator[str]:
     for half in range(math.floor(largest * 2) + 1):
         x, colour = NAMES + scale * half / 2, TEXT if half == 2 else "#dfe4e8"
-        yield f'<line x1="{x:.0f}" x2="{x:.0f}" y1="{TOP - 8}" y2="{height - 12}" stroke="{colour}"/>'
+        yield (
+            f'<line x1="{x:.0f}" x2="{x:.0f}" y1="{TOP - 8}" y2="{height - 12}" stroke="{colour}"/>'
+        )
         yield (
             f'<text x="{x:.0f}" y="{TOP - 14}" text-anchor="middle" font-size="11"'
             f' fill="{FAINT}">{half / 2:g}</text>'
@@ -48,7 +50,10 @@ def _bars(ratios: dict[str, float], scale: float) -> Iterator[str]:
             f'<text x="{NAMES - 12}" y="{y + 16}" text-anchor="end" fill="{TEXT}">'
             f"{escape(name)}</text>"
         )
-        yield f'<rect x="{NAMES}" y="{y + 3}" width="{width:.0f}" height="18" rx="3" fill="{colour}"/>'
+        yield (
+            f'<rect x="{NAMES}" y="{y + 3}" width="{width:.0f}" height="18" rx="3"'
+            f' fill="{colour}"/>'
+        )
         yield (
             f'<text x="{NAMES + width + 7:.0f}" y="{y + 16}" font-weight="600" fill="{TEXT}">'
             f"{ratio:.2f}</text>"

@@ -213,7 +213,9 @@ def with_line(page: str, line: str) -> str:
     inside, _, after = rest.partition(END)
     lines = inside.rstrip().splitlines()
     key = line.split("|")[1]
-    others = [n for n, other in enumerate(lines) if other.startswith("|") and other.split("|")[1] == key]
+    others = [
+        n for n, other in enumerate(lines) if other.startswith("|") and other.split("|")[1] == key
+    ]
     if others:
         lines[others[0]] = line
     else:

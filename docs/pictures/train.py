@@ -28,7 +28,7 @@ class Net(nn.Module):
 net = Net()
 optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
 history = []
-for step in range(200):
+for _ in range(200):
     batch = torch.randint(0, len(images), (64,))
     digit, odd = net(images[batch])
     loss = nn.functional.cross_entropy(digit, labels[batch])
