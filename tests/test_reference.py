@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import re
 import sys
 from types import ModuleType
@@ -12,7 +13,7 @@ import pytest
 
 from tests.public import public, tensor_methods
 from tests.source import ROOT
-from wengert import Tensor
+from wengert import Tensor, nn, optim
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +101,31 @@ def test_an_entry(reference: ModuleType) -> None:
     assert "- `input` – of any shape.\n- `factor` = `2.0` – a number." in text
     assert "[`add`](ops.md#wengert.add)" in text
     assert "```pycon\n>>> scaled(1)\n2\n```" in text
+
+
+def explained(cls: type) -> set[str]:
+    """The arguments that a class's docstring lists."""
+    _, _, section = (inspect.getdoc(cls) or "").partition("\nArgs:\n")
+    return set(re.findall(r"^    \*{0,2}(\w+):", section, re.MULTILINE))
+
+
+def taken(cls: type) -> set[str]:
+    """The arguments that a class takes, without those for other libraries."""
+    parameters = inspect.signature(cls).parameters.values()
+    plain = (p for p in parameters if p.name[0] != "_")
+    return {p.name for p in plain if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+
+
+LAYERS = {
+    name: value
+    for name, value in public().items()
+    if isinstance(value, type)
+    and issubclass(value, (nn.Module, optim.Optimizer, optim.lr_scheduler.LRScheduler))
+    and name.startswith(("wengert.nn.", "wengert.optim."))
+    and not name.startswith("wengert.nn.parallel.")
+}
+
+
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_layers_explain_their_arguments(name: str) -> None:
+    assert taken(LAYERS[name]) - explained(LAYERS[name]) == set()

@@ -128,6 +128,16 @@ def _count_batch(batches: Tensor) -> Any:
 class BatchNorm1d(_BatchNorm):
     """Batch normalisation of (N, C) or (N, C, L).
 
+    Args:
+        num_features: channels, C.
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
+
     >>> import wengert
     >>> wengert.nn.BatchNorm1d(3)(wengert.zeros(4, 3)).shape
     torch.Size([4, 3])
@@ -141,6 +151,16 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Batch normalisation of (N, C, H, W).
 
+    Args:
+        num_features: channels, C.
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
+
     >>> import wengert
     >>> wengert.nn.BatchNorm2d(3)(wengert.zeros(4, 3, 2, 2)).shape
     torch.Size([4, 3, 2, 2])
@@ -153,6 +173,16 @@ class BatchNorm2d(_BatchNorm):
 
 class BatchNorm3d(_BatchNorm):
     """Batch normalisation of (N, C, D, H, W).
+
+    Args:
+        num_features: channels, C.
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
 
     >>> import wengert
     >>> wengert.nn.BatchNorm3d(3)(wengert.zeros(4, 3, 2, 2, 2)).shape
@@ -168,7 +198,15 @@ class SyncBatchNorm(_BatchNorm):
     """Batch normalisation over the batches of all processes, of which there is one.
 
     Args:
+        num_features: channels, C.
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
         process_group: stored, without effect.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
 
     >>> import wengert
     >>> wengert.nn.SyncBatchNorm(4)(wengert.zeros(2, 4, 3)).shape
