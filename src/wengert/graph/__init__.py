@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from wengert.graph._saved import SavedValue as SavedValue
     from wengert.graph._saved import SavedValues as SavedValues
     from wengert.graph._saved import saved as saved
+    from wengert.graph._summary import Layer as Layer
+    from wengert.graph._summary import Summary as Summary
+    from wengert.graph._summary import summary as summary
     from wengert.graph._why import Because as Because
     from wengert.graph._why import Keeper as Keeper
     from wengert.graph._why import Why as Why
@@ -67,6 +70,7 @@ else:
         "Holder": "_holders",
         "Holding": "timelines",
         "Keeper": "_why",
+        "Layer": "_summary",
         "Leak": "_leaks",
         "Line": "memory",
         "LiveGraph": "_graphs",
@@ -81,6 +85,7 @@ else:
         "SavedValue": "_saved",
         "SavedValues": "_saved",
         "Share": "timelines",
+        "Summary": "_summary",
         "Timeline": "timelines",
         "Why": "_why",
         "describe": "description",
@@ -89,6 +94,7 @@ else:
         "live": "_live",
         "profile": "timelines.profile",
         "saved": "_saved",
+        "summary": "_summary",
         "why": "_why",
     }
     __all__ = sorted(_LAZY_NAMES)
