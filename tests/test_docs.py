@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,25 @@ def test_changelog_has_the_version_or_what_comes() -> None:
 def test_picture_is_what_its_page_draws() -> None:
     done = run("pictures.py", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_notebooks_are_what_the_tutorials_say() -> None:
+    done = run("notebooks.py", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_links_of_the_package_index_lead_to_one_place() -> None:
+    """README.md's links are relative; the index gets absolute ones, to the project's source."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    source = project["project"]["urls"]["Source"]
+    text = (ROOT / "README.md").read_text()
+    for change in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"][
+        "substitutions"
+    ]:
+        text = re.sub(change["pattern"], change["replacement"], text)
+    links = re.findall(r"\]\((\S+)\)", text)
+    raw = source.replace("https://github.com", "https://raw.githubusercontent.com")
+    assert all(link.startswith((f"{source}/blob/main/", f"{raw}/main/")) for link in links)
+    paths = [re.sub(r"^.*?/main/|#.*", "", link) for link in links]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    assert len(text.splitlines()) < 160
