@@ -12,7 +12,10 @@ import pytest
 from tests.cli.process import Result, forked
 from tests.source import ROOT, modules
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 WITH_EXAMPLES = [m for m, path in modules().items() if ">>>" in path.read_text()]
 
 
@@ -83,7 +86,10 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def test_changelog_has_the_version_or_what_comes() -> None:
-    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] in ("Unreleased", project["version"])
+    assert project["version"] in headings
 
 
 def test_picture_is_what_its_page_draws() -> None:

@@ -263,7 +263,7 @@ def documentation(entry: Entry, page: str, parameters: dict[str, inspect.Paramet
         block, after = indented(body)
         parts.append(f"**{HEADS.get(head, head)}**\n")
         if head in ("Args", "Attributes", "Raises"):
-            parts += [linked(item, entry, page) for item in items(block, parameters)]
+            parts += [f"{i} – {linked(text, entry, page)}" for i, text in items(block, parameters)]
         else:
             parts.append(linked(block, entry, page))
         parts += ["", examples(linked(after, entry, page))]
@@ -277,16 +277,15 @@ def indented(text: str) -> tuple[str, str]:
     return textwrap.dedent("\n".join(lines[:end])).strip(), "\n".join(lines[end:])
 
 
-def items(block: str, parameters: dict[str, inspect.Parameter]) -> Iterator[str]:
-    """`name: text` as items of a list, with the defaults of parameters."""
+def items(block: str, parameters: dict[str, inspect.Parameter]) -> Iterator[tuple[str, str]]:
+    """Of `name: text` the item of a list, with the default of a parameter, and the text."""
     for item in re.split(r"\n(?=\S)", block):
         name, _, text = item.partition(":")
         name = name.strip().strip("`")
         parameter = parameters.get(name.lstrip("*"))
-        default = "" if parameter is None or parameter.default is parameter.empty else (
-            f" = `{parameter.default!r}`"
-        )  # fmt: skip
-        yield f"- `{name}`{default} – {' '.join(text.split())}"
+        has_default = parameter is not None and parameter.default is not parameter.empty
+        default = f" = `{parameter.default!r}`" if parameter is not None and has_default else ""
+        yield f"- `{name}`{default}", " ".join(text.split())
 
 
 def examples(text: str) -> str:

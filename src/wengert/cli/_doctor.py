@@ -25,6 +25,7 @@ from wengert.graph.formatting import format_bytes
 from wengert.kernels import jit
 from wengert.kernels.jit import disk
 
+_FAST_BLAS = ("openblas", "mkl", "accelerate", "blis", "armpl")
 _EXTRAS = {"graph": ("igraph", "resvg_py", "rich"), "fx": ("tabulate",), "onnx": ("onnx",)}
 _SETTINGS = (
     "OMP_NUM_THREADS",
@@ -104,7 +105,7 @@ def _blas() -> Iterator[Fact]:
     blas = config.get("Build Dependencies", {}).get("blas", {})
     name = blas.get("name", "unknown")
     text = f"{name} {blas.get('version', '')}".strip()
-    if any(known in name.lower() for known in ("openblas", "mkl", "accelerate", "blis", "armpl")):
+    if any(library in name.lower() for library in _FAST_BLAS):
         yield Fact("BLAS", text)
     else:
         yield Fact("BLAS", text, "NumPy has no fast matrix products",
@@ -135,8 +136,8 @@ def _compiled() -> str:
 
     if not jit.available():
         raise RuntimeError("this interpreter's arrays are not laid out as kernels expect")
-    values = wengert.linspace(0.0, 1.0, 4 * jit.LARGE).exp()
-    if not bool((values.log() - wengert.linspace(0.0, 1.0, 4 * jit.LARGE)).abs().max() < 1e-5):
+    line = wengert.linspace(0.0, 1.0, 4 * jit.LARGE)
+    if not wengert.allclose(line.exp().log(), line, atol=1e-5):
         raise RuntimeError("a kernel has computed wrong numbers")
     name, _ = compiler.processor()
     return name

@@ -21,14 +21,14 @@ def print_summary(target: str, inputs: list[str], meta: bool, as_json: bool) -> 
     """Print what `target`, a ``MODULE:FACTORY``, is made of; returns the exit code."""
     compat.install()
     try:
-        place = wengert.device("meta") if meta else contextlib.nullcontext()
-        with place:
+        where = wengert.device("meta") if meta else contextlib.nullcontext()
+        with where:
             model = _made(_found(target))
-            found = summary(model, *map(_tensor, inputs))
+            result = summary(model, *map(_tensor, inputs))
     except _TargetError as error:
         print(f"wengert summary: {error}", file=sys.stderr)
         return 1
-    print(json.dumps(found.to_dict()) if as_json else found)
+    print(json.dumps(result.to_dict()) if as_json else result)
     return 0
 
 
@@ -59,11 +59,11 @@ def _found(target: str) -> Any:
                 raise
             raise _TargetError(f"there is no module {module!r}") from None
         look_up = value.__dict__.__getitem__
-    first, *rest = name.split(".")
+    first, *attributes = name.split(".")
     try:
         value = look_up(first)
-        for part in rest:
-            value = getattr(value, part)
+        for attribute in attributes:
+            value = getattr(value, attribute)
     except (KeyError, AttributeError):
         raise _TargetError(f"{module} has no {name!r}") from None
     return value

@@ -74,9 +74,11 @@ def _attention() -> None:
 
 
 def _optimizers() -> None:
-    optim = torch.optim
-    for kind in (optim.Adam, optim.AdamW, optim.RMSprop, optim.Adagrad, optim.SGD):
-        options = {"momentum": 0.9} if kind is optim.SGD else {}
-        weight = nn.Parameter(torch.randn(256, 256))
+    weights = [nn.Parameter(torch.randn(256, 256)) for _ in range(5)]
+    for weight in weights:
         weight.grad = torch.randn(256, 256)
-        kind([weight], lr=1e-3, **options).step()
+    optim = torch.optim
+    optim.SGD(weights[:1], lr=1e-3, momentum=0.9).step()
+    for kind, weight in zip((optim.Adam, optim.AdamW, optim.RMSprop, optim.Adagrad), weights[1:],
+                            strict=True):  # fmt: skip
+        kind([weight], lr=1e-3).step()

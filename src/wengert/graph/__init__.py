@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from wengert.graph._saved import SavedValue as SavedValue
     from wengert.graph._saved import SavedValues as SavedValues
     from wengert.graph._saved import saved as saved
-    from wengert.graph._summary import Layer as Layer
-    from wengert.graph._summary import Summary as Summary
-    from wengert.graph._summary import summary as summary
     from wengert.graph._why import Because as Because
     from wengert.graph._why import Keeper as Keeper
     from wengert.graph._why import Why as Why
@@ -38,6 +35,9 @@ if TYPE_CHECKING:
     from wengert.graph.drawing._boxes import Box as Box
     from wengert.graph.drawing.picture import Drawing as Drawing
     from wengert.graph.drawing.picture import draw as draw
+    from wengert.graph.layers import Layer as Layer
+    from wengert.graph.layers import Summary as Summary
+    from wengert.graph.layers import summary as summary
     from wengert.graph.memory import Finding as Finding
     from wengert.graph.memory import Held as Held
     from wengert.graph.memory import Line as Line
@@ -70,7 +70,7 @@ else:
         "Holder": "_holders",
         "Holding": "timelines",
         "Keeper": "_why",
-        "Layer": "_summary",
+        "Layer": "layers",
         "Leak": "_leaks",
         "Line": "memory",
         "LiveGraph": "_graphs",
@@ -85,7 +85,7 @@ else:
         "SavedValue": "_saved",
         "SavedValues": "_saved",
         "Share": "timelines",
-        "Summary": "_summary",
+        "Summary": "layers",
         "Timeline": "timelines",
         "Why": "_why",
         "describe": "description",
@@ -94,7 +94,7 @@ else:
         "live": "_live",
         "profile": "timelines.profile",
         "saved": "_saved",
-        "summary": "_summary",
+        "summary": "layers",
         "why": "_why",
     }
     __all__ = sorted(_LAZY_NAMES)

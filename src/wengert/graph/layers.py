@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,14 +106,26 @@ def summary(model: Any, *inputs: Any, **keywords: Any) -> Summary:
     """
     if not callable(getattr(model, "named_modules", None)):
         raise TypeError(f"summary(): expected model to be a Module, but got {type(model).__name__}")
-    arguments = (inputs, keywords)
+    layers = tuple(_layers(model, (inputs, keywords)))
+    parameters = list(model.parameters())
+    return Summary(
+        layers=layers,
+        parameters=layers[0].parameters,
+        trainable=sum(p.numel() for p in parameters if p.requires_grad),
+        parameter_bytes=sum(t.nbytes for t in (*parameters, *model.buffers())),
+        flops=layers[0].flops,
+        saved=layers[0].saved,
+    )
+
+
+def _layers(model: Any, arguments: tuple[tuple[Any, ...], dict[str, Any]]) -> Iterator[Layer]:
+    """All modules, with what a call with these arguments shows; without any, none is made."""
     calls: dict[str, list[_Call]] = {}
     recorded = computed = None
-    if inputs or keywords:
+    if any(arguments):
         recorded = _graph_of(model, arguments, calls)
         if not any(tensor.is_meta for tensor in _tensors(arguments)):
             computed = _graph_of(model, _with_gradients(arguments), {}, _with_gradients)
-    layers = []
     for path, module in model.named_modules():
         of_path = calls.get(path, [])
         flops = saved = None
@@ -122,27 +134,16 @@ def summary(model: Any, *inputs: Any, **keywords: Any) -> Summary:
             forward = summed(node.flops for node in _nodes_inside(computed, model, path)).forward
             flops = Flops(forward, summed(node.flops for node in inside).backward)
             saved = sum(node.nbytes for node in inside)
-        layers.append(
-            Layer(
-                path=path,
-                kind=type(module).__name__,
-                inputs=of_path[0].inputs if of_path else (),
-                outputs=of_path[0].outputs if of_path else (),
-                calls=len(of_path),
-                parameters=sum(p.numel() for p in module.parameters()),
-                flops=flops,
-                saved=saved,
-            )
+        yield Layer(
+            path=path,
+            kind=type(module).__name__,
+            inputs=of_path[0].inputs if of_path else (),
+            outputs=of_path[0].outputs if of_path else (),
+            calls=len(of_path),
+            parameters=sum(p.numel() for p in module.parameters()),
+            flops=flops,
+            saved=saved,
         )
-    parameters = list(model.parameters())
-    return Summary(
-        layers=tuple(layers),
-        parameters=layers[0].parameters,
-        trainable=sum(p.numel() for p in parameters if p.requires_grad),
-        parameter_bytes=sum(t.nbytes for t in (*parameters, *model.buffers())),
-        flops=layers[0].flops,
-        saved=layers[0].saved,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +167,8 @@ def _graph_of(
     twin = copy.deepcopy(model)
     state = get_rng_state()
 
-    def note(path: str, result: Any, *given: Any) -> Any:
-        calls.setdefault(path, []).append(_Call(_shapes(given), _shapes(result)))
+    def note(path: str, result: Any, *arguments: Any) -> Any:
+        calls.setdefault(path, []).append(_Call(_shapes(arguments), _shapes(result)))
         return None if of_result is None else of_result(result)
 
     for path, module in twin.named_modules():
@@ -225,14 +226,14 @@ def _row(layer: Layer) -> list[str]:
     ]
 
 
-def _totals(found: Summary) -> str:
+def _totals(model: Summary) -> str:
     lines = [
-        f"{found.parameters:,} parameters, {found.trainable:,} of them trained;"
-        f" {format_bytes(found.parameter_bytes)} with buffers"
+        f"{model.parameters:,} parameters, {model.trainable:,} of them trained;"
+        f" {format_bytes(model.parameter_bytes)} with buffers"
     ]
-    if found.flops is not None and found.saved is not None:
+    if model.flops is not None and model.saved is not None:
         lines.append(
-            f"{format_flops(found.flops.forward)} forward, {format_flops(found.flops.backward)}"
-            f" backward; {format_bytes(found.saved)} kept for backward"
+            f"{format_flops(model.flops.forward)} forward, {format_flops(model.flops.backward)}"
+            f" backward; {format_bytes(model.saved)} kept for backward"
         )
     return "\n".join(lines)
