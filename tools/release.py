@@ -2,8 +2,8 @@
 
     python tools/release.py dist/*
 
-An environment gets the file with the extra ``demo`` and nothing else. It has to say its version, to
-find nothing wrong with itself, to train the demo by `wengert run`, and to pass the smoke test below.
+An environment gets the file with the extra ``demo`` and nothing else. It has to say its version,
+to find nothing wrong with itself, to train the demo, and to pass the smoke test below.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def try_out(file: Path, folder: Path) -> None:
     run(folder, python, "smoke.py")
     example = folder / EXAMPLE.name
     example.write_bytes(EXAMPLE.read_bytes())
-    run(folder, wengert, "run", "--report", "out.html", str(example), "--epochs", "2")
+    run(folder, wengert, "run", "--report", "out.html", str(example))
     if "two_heads.py" not in (folder / "out.html").read_text():
         sys.exit("the report does not name its script")
 
