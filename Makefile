@@ -3,9 +3,10 @@
 #   make demo              train examples/two_heads.py, an unchanged PyTorch script, on wengert
 #   make test              the whole suite, with PyTorch 2.13.0 as the oracle
 #   make test PARITY=0     without PyTorch: nothing is downloaded for it, its tests are skipped
-#   make parity             every record that PyTorch has of what scripts use; counts into README.md
+#   make parity             every record that PyTorch has of what scripts use; counts into docs/compatibility.md
 #   make ecosystem          packages built on PyTorch, run on wengert; a table into docs/compatibility.md
 #   make accuracy           errors of the functions in kernels, measured, into docs/kernels.md
+#   make release            sdist and wheel in dist/, checked, and tried in environments of their own
 #   make lint docs bench clean
 #
 # PYTHON chooses the interpreter (3.11 or newer). pip reads your own configuration as usual.
@@ -23,7 +24,7 @@ TORCH := torch==2.13.0
 STAMPS := $(VENV)/.stamps
 TORCH_STAMP := $(if $(filter 0,$(PARITY)),,$(STAMPS)/torch)
 
-.PHONY: demo test parity ecosystem accuracy lint docs bench clean
+.PHONY: demo test parity ecosystem accuracy lint docs bench release clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMPS)/demo
@@ -61,6 +62,12 @@ bench: $(STAMPS)/torch $(STAMPS)/bench
 	$(BIN)/python benchmarks/graph.py
 	$(BIN)/python benchmarks/report.py
 
+release: $(STAMPS)/release
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tools/release.py dist/*
+
 clean:
 	rm -rf $(VENV) build dist site benchmarks/results
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -76,6 +83,6 @@ $(STAMPS)/torch: Makefile | $(STAMPS)
 	$(PIP) '$(TORCH)'
 	touch $@
 
-$(STAMPS)/demo $(STAMPS)/test $(STAMPS)/docs $(STAMPS)/bench: $(STAMPS)/%: pyproject.toml | $(STAMPS)
+$(STAMPS)/demo $(STAMPS)/test $(STAMPS)/docs $(STAMPS)/bench $(STAMPS)/release: $(STAMPS)/%: pyproject.toml | $(STAMPS)
 	$(PIP) --editable '.[$*]'
 	touch $@

@@ -8,6 +8,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -107,7 +108,8 @@ def save(script: str, found: dict[str, Any]) -> None:
     """Write what a script has found, and the machine, to where report.py reads it."""
     RESULTS.mkdir(exist_ok=True)
     target = RESULTS / f"{Path(script).stem}.json"
-    target.write_text(json.dumps({"machine": machine()} | found, indent=1) + "\n")
+    origin = {"machine": machine(), "date": time.strftime("%Y-%m-%d")}
+    target.write_text(json.dumps(origin | found, indent=1) + "\n")
 
 
 def shown(row: Row) -> Row:

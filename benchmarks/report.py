@@ -1,7 +1,10 @@
-"""The last results as a table in Markdown.
+"""The last results as tables in Markdown.
 
-    python benchmarks/report.py            # print it
-    python benchmarks/report.py --write    # put it into README.md, between its markers
+    python benchmarks/report.py            # print them
+    python benchmarks/report.py --write    # put them into docs/performance.md
+
+Writing replaces what this machine had in docs/performance.md and its line in README.md, and draws
+docs/pictures/speed.svg.
 
 `make bench` measures anew.
 """
@@ -9,13 +12,18 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
+from _chart import bars
+
 FOLDER = Path(__file__).resolve().parent
 README = FOLDER.parent / "README.md"
+PAGE = FOLDER.parent / "docs" / "performance.md"
+CHART = FOLDER.parent / "docs" / "pictures" / "speed.svg"
 SCRIPTS = ("compare", "sweep", "overhead", "examples", "transforms", "checkpoint", "graph")
 # Rows of sweep.py in the report, and what it says of each.
 WORST, COLUMNS = 20, ("wengert", "torch", "ratio")
@@ -133,28 +141,105 @@ def markdown(heads: list[str], lines: list[list[str]]) -> str:
     )
 
 
-def report() -> str:
-    """All results, with the machine that they come from."""
-    parts: list[str] = []
+# What each script's tables are about.
+SECTIONS = {
+    "compare": "Against torch, torch.compile and jax.jit",
+    "sweep": "Every function",
+    "overhead": "Overhead",
+    "examples": "The examples",
+    "transforms": "Hooks and transforms",
+    "checkpoint": "Checkpoints",
+    "graph": "The graph tools",
+}
+
+
+def results() -> dict[str, dict[str, Any]]:
+    """What the scripts saved last, by script."""
+    found = {}
     for name in SCRIPTS:
         path = FOLDER / "results" / f"{name}.json"
         if not path.exists():
             sys.exit(f"{path} does not exist: run make bench first")
-        result = json.loads(path.read_text())
+        found[name] = json.loads(path.read_text())
+    return found
+
+
+def section(found: dict[str, dict[str, Any]]) -> str:
+    """All results of a machine, under its name."""
+    processor, versions = split_machine(found["compare"]["machine"])
+    parts = [f"## {processor}", f"{versions}."]
+    for name, result in found.items():
         text = {"compare": comparison, "sweep": sweep}.get(name, table)(result)
-        parts.append(f"`benchmarks/{name}.py` on {result['machine']}:\n\n{text}")
+        parts += [f"### {SECTIONS[name]}", f"`benchmarks/{name}.py`, {result['date']}:", text]
     return "\n\n".join(parts)
 
 
+def split_machine(machine: str) -> tuple[str, str]:
+    """The processor with its cores, and the versions of what ran on it."""
+    processor, python, versions = machine.partition("Python ")
+    return processor.rstrip(", "), python + versions
+
+
+def summary_line(found: dict[str, dict[str, Any]]) -> str:
+    """A machine's line of the README: geometric means of wengert / torch."""
+    means = found["compare"]["means"]
+    overhead = [row["ratio"] for row in found["overhead"]["rows"] if "us/" in row["unit"]]
+    ratios = [
+        *(means[kind]["torch"] for kind in ("training", "optimizers", "kernels")),
+        geometric_mean(overhead),
+        means["memory"]["torch"],
+    ]
+    cells = [split_machine(found["compare"]["machine"])[0], *map(number, ratios)]
+    return f"| {' | '.join(cells)} |"
+
+
+def with_section(page: str, text: str) -> str:
+    """A page whose section of the same machine is this one; it comes last if there is none."""
+    before, _, rest = page.partition(f"{BEGIN}\n")
+    inside, _, after = rest.partition(END)
+    sections = [s.rstrip() for s in re.split(r"^(?=## )", inside, flags=re.MULTILINE) if s.strip()]
+    heads = [s.partition("\n")[0] for s in sections]
+    head = text.partition("\n")[0]
+    if head in heads:
+        sections[heads.index(head)] = text
+    else:
+        sections.append(text)
+    return f"{before}{BEGIN}\n" + "\n\n".join(sections) + f"\n{END}{after}"
+
+
+def with_line(page: str, line: str) -> str:
+    """A page whose table has this line for its machine; it comes last if there is none."""
+    before, _, rest = page.partition(f"{BEGIN}\n")
+    inside, _, after = rest.partition(END)
+    lines = inside.rstrip().splitlines()
+    key = line.split("|")[1]
+    others = [
+        n for n, other in enumerate(lines) if other.startswith("|") and other.split("|")[1] == key
+    ]
+    if others:
+        lines[others[0]] = line
+    else:
+        lines.append(line)
+    return f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}"
+
+
+def chart(found: dict[str, dict[str, Any]]) -> str:
+    """The training steps of compare.py as bars."""
+    rows = [row for row in found["compare"]["rows"] if row["kind"] == "training"]
+    ratios = {row["name"]: row["ratios"]["torch"] for row in rows}
+    processor, _ = split_machine(found["compare"]["machine"])
+    return bars(ratios, f"Time of a training step, PyTorch = 1 ({processor})")
+
+
 def main() -> None:
-    """Print the report or write it into the README."""
-    text = report()
+    """Print the tables or write them into the documentation."""
+    found = results()
     if "--write" not in sys.argv[1:]:
-        print(text)
+        print(section(found))
         return
-    before, _, rest = README.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    README.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    PAGE.write_text(with_section(PAGE.read_text(), section(found)))
+    README.write_text(with_line(README.read_text(), summary_line(found)))
+    CHART.write_text(chart(found))
 
 
 if __name__ == "__main__":

@@ -49,8 +49,8 @@ FOR_EACH_OTHER = {
     " schedules store tcp_store workers world",
     "export": "dims exported_program graph_signature tracing",
     "fx": "experimental.constants experimental.recorder experimental.sizes",
-    "graph": "captures description drawing formatting hotness html_page memory nodes timelines"
-    " unreached",
+    "graph": "captures description drawing formatting hotness html_page layers memory nodes"
+    " timelines unreached",
     "nn": "module",
     "onnx": "builder constants conversion conversions exporting onnx_program packages",
     "sparse": "construction invariants",

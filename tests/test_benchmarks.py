@@ -19,7 +19,7 @@ from tests.parity.ops import listed
 from wengert import nn
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-OWN = ("_measure", "_peer", "compare", "report", "sweep", "sweeps", "workloads")
+OWN = ("_chart", "_measure", "_peer", "compare", "report", "sweep", "sweeps", "workloads")
 
 
 @pytest.fixture
@@ -196,6 +196,43 @@ def test_means_and_report(load: Any) -> None:
     assert "| a (ms) | 1.00 | 2.00 | 4.00 | 0.50 | 0.25 |" in text
     assert "| b (ms) | 2.00 | 1.00 | - | 2.00 | - |" in text
     assert "| exp, forward | 0.25 |" in text
+
+
+def test_a_machine_replaces_what_it_had(load: Any) -> None:
+    report = load("report")
+    ratios = {"training": {"torch": 0.5}, "optimizers": {"torch": 0.25}, "kernels": {"torch": 1.5},
+              "memory": {"torch": 2.0}}  # fmt: skip
+    row = {
+        "name": "a step",
+        "kind": "training",
+        "unit": "ms",
+        "medians": {},
+        "ratios": {"torch": 3.0},
+    }
+    origin = {"machine": "B, 2 cores, Python 3.11.7, numpy 2", "date": "2026-01-01"}
+    overhead = [
+        {"name": "add", "unit": "us/op", "ratio": r, "wengert": r, "torch": 1.0} for r in (1, 4)
+    ]
+    found = {
+        "compare": origin | {"rows": [row], "means": ratios},
+        "overhead": origin | {"rows": overhead},
+    }
+    line = report.summary_line(found)
+    assert line == "| B, 2 cores | 0.50 | 0.25 | 1.50 | 2.00 | 2.00 |"
+    table = f"{report.BEGIN}\n| | x |\n|---|---|\n| A, 2 cores | 1 |\n{report.END}\nafter"
+    once = report.with_line(table, line)
+    assert once.splitlines()[3:] == ["| A, 2 cores | 1 |", line, report.END, "after"]
+    assert report.with_line(once, line.replace("0.50", "0.75")) == once.replace("0.50", "0.75")
+
+    section = report.section(found)
+    assert section.startswith("## B, 2 cores\n\nPython 3.11.7, numpy 2.\n\n### ")
+    page = f"{report.BEGIN}\n## A, 2 cores\n\nold\n{report.END}\nafter"
+    once = report.with_section(page, section)
+    assert once.startswith(f"{report.BEGIN}\n## A, 2 cores\n\nold\n\n## B, 2 cores")
+    assert report.with_section(once, section) == once
+    chart = report.chart(found)
+    assert chart.startswith("<svg")
+    assert ">3.00</text>" in chart
 
 
 def test_sweep_covers_what_scripts_use(load: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ import pytest
 from tests.cli.process import Result, forked
 from tests.source import ROOT, modules
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 WITH_EXAMPLES = [m for m, path in modules().items() if ">>>" in path.read_text()]
 
 
@@ -82,9 +86,34 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def test_changelog_has_the_version_or_what_comes() -> None:
-    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] in ("Unreleased", project["version"])
+    assert project["version"] in headings
 
 
 def test_picture_is_what_its_page_draws() -> None:
     done = run("pictures.py", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_notebooks_are_what_the_tutorials_say() -> None:
+    done = run("notebooks.py", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_links_of_the_package_index_lead_to_one_place() -> None:
+    """README.md's links are relative; the index gets absolute ones, to the project's source."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    source = project["project"]["urls"]["Source"]
+    text = (ROOT / "README.md").read_text()
+    for change in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"][
+        "substitutions"
+    ]:
+        text = re.sub(change["pattern"], change["replacement"], text)
+    links = re.findall(r"\]\((\S+)\)", text)
+    raw = source.replace("https://github.com", "https://raw.githubusercontent.com")
+    assert all(link.startswith((f"{source}/blob/main/", f"{raw}/main/")) for link in links)
+    paths = [re.sub(r"^.*?/main/|#.*", "", link) for link in links]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    assert len(text.splitlines()) < 160

@@ -83,10 +83,27 @@ def test_ci_runs_lint_and_test_and_nothing_else() -> None:
     assert re.findall(r"^make .*$", script.read_text(), re.MULTILINE) == ["make lint", "make test"]
 
 
+def test_release_builds_checks_and_tries(clone: Path) -> None:
+    commands = dry_run(clone, "release")
+    steps = ("-m build", "-m twine check --strict dist/*", "tools/release.py dist/*")
+    assert "--editable '.[release]'" in commands
+    positions = [commands.index(step) for step in steps]
+    assert positions == sorted(positions)
+
+
+def test_public_matrix_covers_the_versions_that_are_promised() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    promised = {c.rpartition(" ")[2] for c in project["classifiers"] if ":: 3." in c}
+    matrix = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    assert promised == set(re.findall(r'"(3\.\d+)"', matrix))
+
+
 def test_extras_exist_for_every_target() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    assert extras.keys() == {"demo", "fx", "graph", "onnx", "test", "docs", "bench"}
+    assert extras.keys() == {
+        "demo", "fx", "graph", "onnx", "test", "docs", "bench", "release",
+    }  # fmt: skip
     everything = [*project["dependencies"], *(d for group in extras.values() for d in group)]
     names = {re.split(r"[<>=;\[ ]", requirement)[0] for requirement in everything}
     assert "torch" not in names

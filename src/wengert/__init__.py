@@ -56,7 +56,7 @@ from wengert.ops import *
 from wengert.platform.settings import *
 from wengert.tensor import *
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 newaxis = None
 
 # Overflow, log(0) and 0/0 give inf and nan, as in PyTorch, without NumPy's warnings.

@@ -1,7 +1,7 @@
 """How much of what scripts use is there, and does as PyTorch does.
 
     python -m tests.parity.report            # every sample, printed
-    python -m tests.parity.report --write    # and the counts put into README.md
+    python -m tests.parity.report --write    # and the counts put into docs/compatibility.md
     python -m tests.parity.report NAME ...   # these functions alone, with every failure
 
 `make parity` is the second.
@@ -19,7 +19,7 @@ from typing import Any
 from tests.parity import ops
 from tests.parity.known import KNOWN, explanation
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "compatibility.md"
 BEGIN, END = "<!-- parity: begin -->", "<!-- parity: end -->"
 
 
@@ -92,9 +92,9 @@ def main() -> None:
     if names == ops.listed() and _unused(found):
         print(f"known differences that nothing shows any more: {_unused(found)}")
     if "--write" in sys.argv[1:]:
-        before, _, rest = README.read_text().partition(BEGIN)
+        before, _, rest = PAGE.read_text().partition(BEGIN)
         _, _, after = rest.partition(END)
-        README.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+        PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The command line: ``wengert run``, ``check``, ``alias``, ``compare``, ``show``, ``explain``.
+"""The command line: ``wengert run``, ``summary``, ``doctor``, ``check``, ``explain`` and others.
 
 `main` parses arguments and calls the module of a command, which returns an exit code. `_run.py` is
 the one to read first: it runs a script, with `_watch.py` observing it, and hands a `Run`
@@ -28,53 +28,80 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    if options.command == "show":
-        from wengert.cli._show import print_operation
+    """Run a command; its module is loaded with it alone."""
+    if options.command is None:
+        parser.print_help()
+        return 0
+    status: int = options.start(options)
+    sys.stdout.flush()
+    return status
 
-        status = print_operation(options.op)
-        sys.stdout.flush()
-        return status
-    if options.command == "explain":
-        from wengert.cli._explain import print_explanation
 
-        status = print_explanation(options.id)
-        sys.stdout.flush()
-        return status
-    if options.command == "compare":
-        from wengert.cli._compare import print_comparison
+def _start_run(options: argparse.Namespace) -> int:
+    if not options.target:
+        options.parser.error("a script is required, or -m and a module")
+    if options.nproc is not None:
+        from wengert.cli._ranks import run_ranks
 
-        status = print_comparison(options.before, options.after, options.report)
-        sys.stdout.flush()
-        return status
-    if options.command == "alias":
-        from wengert.cli._alias import run_alias
+        return run_ranks(options)
+    from wengert.cli._run import run_program
 
-        return run_alias(options.action)
-    if options.command == "check":
-        from wengert.cli._check import print_check
+    return run_program(
+        options.target,
+        module=options.module,
+        quiet=options.quiet,
+        report=options.report,
+        report_json=options.report_json,
+        full_traceback=options.full_traceback,
+    )
 
-        status = print_check(options.target, options.json)
-        sys.stdout.flush()
-        return status
-    if options.command == "run":
-        if not options.target:
-            options.parser.error("a script is required, or -m and a module")
-        if options.nproc is not None:
-            from wengert.cli._ranks import run_ranks
 
-            return run_ranks(options)
-        from wengert.cli._run import run_program
+def _start_compare(options: argparse.Namespace) -> int:
+    from wengert.cli._compare import print_comparison
 
-        return run_program(
-            options.target,
-            module=options.module,
-            quiet=options.quiet,
-            report=options.report,
-            report_json=options.report_json,
-            full_traceback=options.full_traceback,
-        )
-    parser.print_help()
-    return 0
+    return print_comparison(options.before, options.after, options.report)
+
+
+def _start_summary(options: argparse.Namespace) -> int:
+    from wengert.cli._summary import print_summary
+
+    return print_summary(options.target, options.input, options.meta, options.json)
+
+
+def _start_show(options: argparse.Namespace) -> int:
+    from wengert.cli._show import print_operation
+
+    return print_operation(options.op)
+
+
+def _start_check(options: argparse.Namespace) -> int:
+    from wengert.cli._check import print_check
+
+    return print_check(options.target, options.json)
+
+
+def _start_alias(options: argparse.Namespace) -> int:
+    from wengert.cli._alias import run_alias
+
+    return run_alias(options.action)
+
+
+def _start_explain(options: argparse.Namespace) -> int:
+    from wengert.cli._explain import print_explanation
+
+    return print_explanation(options.id)
+
+
+def _start_doctor(options: argparse.Namespace) -> int:
+    from wengert.cli._doctor import print_diagnosis
+
+    return print_diagnosis(options.json)
+
+
+def _start_cache(options: argparse.Namespace) -> int:
+    from wengert.cli._cache import run_cache
+
+    return run_cache(options.clear, options.warm)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -102,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_ranks(run)
     run.add_argument("target", nargs=argparse.REMAINDER, metavar="SCRIPT", help="and its arguments")
-    run.set_defaults(parser=run)
+    run.set_defaults(parser=run, start=_start_run)
 
     compare = commands.add_parser(
         "compare",
@@ -114,6 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("before", metavar="BEFORE", help="the data of the earlier run")
     compare.add_argument("after", metavar="AFTER", help="the data of the later run")
     compare.add_argument("--report", metavar="FILE", help="write it all to an HTML page")
+    compare.set_defaults(start=_start_compare)
 
     show = commands.add_parser(
         "show",
@@ -122,6 +150,7 @@ def _parser() -> argparse.ArgumentParser:
         " OP, the names of all operations.",
     )
     show.add_argument("op", nargs="?", metavar="OP", help="such as mul, torch.mul or F.relu")
+    show.set_defaults(start=_start_show)
 
     _add_programs(commands)
 
@@ -132,6 +161,8 @@ def _parser() -> argparse.ArgumentParser:
         " An error's last line says which id it has.",
     )
     explain.add_argument("id", nargs="?", metavar="ID", help="such as graph-released")
+    explain.set_defaults(start=_start_explain)
+    _add_machine(commands)
     return parser
 
 
@@ -160,6 +191,30 @@ def _add_programs(commands: Any) -> None:
     )
     check.add_argument("target", metavar="SCRIPT_OR_PACKAGE")
     check.add_argument("--json", action="store_true", help="print the findings as data")
+    check.set_defaults(start=_start_check)
+
+    summary = commands.add_parser(
+        "summary",
+        help="say what a model is made of",
+        description="Print the layers of a model: shapes, parameters, floating-point operations,"
+        " and the bytes that they keep for backward.",
+    )
+    summary.add_argument(
+        "target", metavar="MODULE:FACTORY", help="such as models:Net or train.py:make_model"
+    )
+    summary.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="[DTYPE:]SIZE,SIZE,...",
+        help="the shape of an argument of the model, such as 1,3,224,224 or int64:8,128; again"
+        " for more of them",
+    )
+    summary.add_argument(
+        "--meta", action="store_true", help="build it without memory: shapes and parameters alone"
+    )
+    summary.add_argument("--json", action="store_true", help="print the figures as data")
+    summary.set_defaults(start=_start_summary)
 
     alias = commands.add_parser(
         "alias",
@@ -169,6 +224,31 @@ def _add_programs(commands: Any) -> None:
         " installed; remove it; or say what is there.",
     )
     alias.add_argument("action", choices=["install", "remove", "status"])
+    alias.set_defaults(start=_start_alias)
+
+
+def _add_machine(commands: Any) -> None:
+    """The commands that are about the machine."""
+    doctor = commands.add_parser(
+        "doctor",
+        help="say what wengert computes with, and what is wrong",
+        description="Print versions, processor, threads, BLAS, kernels and their cache, and what is"
+        " wrong with them, with remedies. The exit status is 1 if something is wrong.",
+    )
+    doctor.add_argument("--json", action="store_true", help="print the findings as data")
+    doctor.set_defaults(start=_start_doctor)
+
+    cache = commands.add_parser(
+        "cache",
+        help="show, clear or fill the cache of compiled kernels",
+        description="Print where compiled kernels are kept, how many there are and how large they"
+        " are.",
+    )
+    cache.add_argument("--clear", action="store_true", help="remove all kernels")
+    cache.add_argument(
+        "--warm", action="store_true", help="compile the kernels of typical networks now"
+    )
+    cache.set_defaults(start=_start_cache)
 
 
 class _Version(argparse.Action):

@@ -21,7 +21,8 @@ class Ending:
     """How a script ended.
 
     Attributes:
-        kind: ``"finished"``, ``"exited"``, ``"failed"`` or ``"interrupted"``.
+        kind: ``"finished"``, ``"exited"``, ``"failed"``, ``"interrupted"``, or ``"running"``
+            before the end.
         status: the exit code; None where a signal is to end the process.
         text: of an exception its class, message and notes; what ``sys.exit`` was given to print.
         where: ``file:line`` of the script, or of what it imported, that raised it.

@@ -26,7 +26,7 @@ from wengert.core.tracebacks import shorten
 from wengert.graph import Recorder
 
 if TYPE_CHECKING:
-    from wengert.cli._watch import Watch
+    from wengert.cli._watch import Observations, Watch
 
 PIPE_VARIABLE = "WENGERT_LAUNCHER_PIPE"  # set for the ranks that a launcher starts
 
@@ -56,21 +56,27 @@ def run_program(
     began, folder = time.strftime("%Y-%m-%d %H:%M:%S"), _folder(target[0], module)
     file = "" if module else os.path.join(os.getcwd(), target[0])
     sys.argv = list(target)
+
+    def run_so_far(ending: Ending, observations: Observations | None, now: float) -> Run:
+        summary = recorder.report()
+        if watch is not None:
+            summary.findings = watch.findings(summary.findings)
+        return Run(
+            script=target[0], arguments=tuple(target[1:]), file=file, folder=folder, began=began,
+            seconds=now - started, ending=ending, report=summary,
+            observations=observations,
+        )  # fmt: skip
+
     if watch is not None:
+        if report is not None:
+            watch.after_call = _live(report, watch, run_so_far)
         watch.start()
     outcome, ending = _outcome(_run_module if module else _run_script, target[0], full_traceback)
     if os.getpid() == process:  # not in a child that the script forked
         recorder.stop()
-        seconds = time.perf_counter() - started
+        now = time.perf_counter()
         observations = None if watch is None else watch.stop()
-        summary = recorder.report()
-        if watch is not None:
-            summary.findings = watch.findings(summary.findings)
-        run = Run(
-            script=target[0], arguments=tuple(target[1:]), file=file, folder=folder, began=began,
-            seconds=seconds, ending=ending, report=summary, observations=observations,
-        )  # fmt: skip
-        _deliver(run, quiet, report, report_json)
+        _deliver(run_so_far(ending, observations, now), quiet, report, report_json)
     if outcome is None:
         return 0
     if isinstance(outcome, KeyboardInterrupt):
@@ -78,6 +84,19 @@ def run_program(
         # to run at exit, then ends the process by SIGINT, as the shell expects.
         sys.excepthook = lambda *_: None
     raise outcome
+
+
+def _live(
+    path: str, watch: Watch, run_so_far: Callable[[Ending, Observations | None, float], Run]
+) -> Callable[[], None]:
+    """What writes the page while the script runs."""
+    from wengert.cli._live_page import LivePage
+
+    def page() -> str:
+        running = Ending("running", None)
+        return _page(run_so_far(running, watch.so_far(), time.perf_counter()))
+
+    return LivePage(path, page).update
 
 
 def _folder(target: str, module: bool) -> str:

@@ -76,6 +76,7 @@ class Watch:
         self._marks: deque[int] = deque(maxlen=OLD)  # the latest node of each of the last calls
         self._rested = perf_counter()
         self._failed = False
+        self.after_call: Callable[[], None] | None = None  # by whom each backward is followed
 
     def start(self) -> None:
         """Begin to watch."""
@@ -85,6 +86,7 @@ class Watch:
 
     def stop(self) -> Observations:
         """Watch no longer; what was seen."""
+        self.after_call = None
         self._sampler.stop()
         engine.observers.remove(self._observe)
         timeline = self._timeline()
@@ -95,6 +97,16 @@ class Watch:
             leaks=tuple(self._leaks_found()),
             captures=tuple(self._captures.found),
             timeline=timeline,
+            hotness=self._sampler.hotness(),
+        )
+
+    def so_far(self) -> Observations:
+        """What was seen until now; what graphs held, once that is known for the first calls."""
+        profiled = self._profile is not None and self._calls > _PROFILED
+        return Observations(
+            leaks=tuple(self._leaks_found()),
+            captures=tuple(self._captures.found),
+            timeline=self._profile.timeline if profiled and self._profile else None,
             hotness=self._sampler.hotness(),
         )
 
@@ -161,6 +173,8 @@ class Watch:
             self._next_census = 2 * self._calls
             self._recorder.look(location_of(walk.call.code, walk.call.lasti))
             self._take_census()
+        if self.after_call is not None:
+            self.after_call()
 
     def _take_census(self) -> None:
         """Note leaks and parameters; what a function holds can be seen only while it runs.

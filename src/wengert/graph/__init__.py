@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from wengert.graph.drawing._boxes import Box as Box
     from wengert.graph.drawing.picture import Drawing as Drawing
     from wengert.graph.drawing.picture import draw as draw
+    from wengert.graph.layers import Layer as Layer
+    from wengert.graph.layers import Summary as Summary
+    from wengert.graph.layers import summary as summary
     from wengert.graph.memory import Finding as Finding
     from wengert.graph.memory import Held as Held
     from wengert.graph.memory import Line as Line
@@ -67,6 +70,7 @@ else:
         "Holder": "_holders",
         "Holding": "timelines",
         "Keeper": "_why",
+        "Layer": "layers",
         "Leak": "_leaks",
         "Line": "memory",
         "LiveGraph": "_graphs",
@@ -81,6 +85,7 @@ else:
         "SavedValue": "_saved",
         "SavedValues": "_saved",
         "Share": "timelines",
+        "Summary": "layers",
         "Timeline": "timelines",
         "Why": "_why",
         "describe": "description",
@@ -89,6 +94,7 @@ else:
         "live": "_live",
         "profile": "timelines.profile",
         "saved": "_saved",
+        "summary": "layers",
         "why": "_why",
     }
     __all__ = sorted(_LAZY_NAMES)

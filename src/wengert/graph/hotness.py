@@ -179,13 +179,13 @@ class StackSampler:
         self._timer.stop()
 
     def hotness(self) -> Hotness:
-        """What was seen so far."""
+        """What was seen so far; the timer may look on meanwhile, hence the copies."""
         lines = [
             HotLine(f"{file}:{line}", linecache.getline(file, line).strip(), t.samples, t.seconds)
-            for (file, line), t in self._lines.items()
+            for (file, line), t in list(self._lines.items())
         ]
         tallies: dict[str, list[_Tally]] = {}
-        for own, tally in self._ops.items():
+        for own, tally in list(self._ops.items()):
             tallies.setdefault(_public_name(own), []).append(tally)
         ops = [
             HotOp(
@@ -200,7 +200,7 @@ class StackSampler:
             HotModule(
                 name, t.samples, t.seconds.get("forward", 0.0), t.seconds.get("backward", 0.0)
             )
-            for name, t in self._modules.items()
+            for name, t in list(self._modules.items())
         ]
         return Hotness(
             interval=self.interval,

@@ -25,6 +25,7 @@ def page(
     scripts: Sequence[str] = (),
     framed: Sequence[str] = (),
     data: Mapping[str, Any] = _NONE,
+    refresh: int | None = None,
 ) -> str:
     """A page around `body`, which is HTML: whoever writes it escapes what is not theirs.
 
@@ -35,6 +36,7 @@ def page(
         scripts: names of files in ``_assets``, put behind ``base.js``.
         framed: such names of pages in frames, whose scripts need this page's permission too.
         data: what scripts read with ``readData(id)``, by id.
+        refresh: seconds after which the browser reads the page again; None: it does not.
     """
     code = [asset(name) for name in ("base.js", *scripts)]
     allowed = [*code, *map(asset, framed)]
@@ -44,6 +46,7 @@ def page(
         "<head>",
         '<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{_policy(allowed)}">',
+        *([] if refresh is None else [f'<meta http-equiv="refresh" content="{refresh}">']),
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
         '<link rel="icon" href="data:,">',

@@ -28,6 +28,10 @@ class Parameter(Tensor):
 
     It shares the memory of `data` and is a leaf of the graph.
 
+    Args:
+        data: the tensor whose memory it shares.
+        requires_grad: whether it is trained.
+
     >>> import wengert
     >>> wengert.nn.Parameter(wengert.zeros(2))
     Parameter containing:
@@ -267,6 +271,11 @@ def _make(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
 class UninitializedParameter(_Uninitialized, Parameter):
     """A parameter without a shape; lazy modules give it one on their first call.
 
+    Args:
+        requires_grad: whether it is trained.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> p = wengert.nn.UninitializedParameter()
     >>> p.materialize((2, 3))
@@ -286,6 +295,12 @@ class UninitializedParameter(_Uninitialized, Parameter):
 
 class UninitializedBuffer(_Uninitialized, Buffer):
     """A buffer without a shape; lazy modules give it one on their first call.
+
+    Args:
+        requires_grad: whether it is trained.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        persistent: whether it is part of the module's `state_dict()`.
 
     >>> import wengert
     >>> buffer = wengert.nn.UninitializedBuffer()

@@ -12,6 +12,19 @@ class AdamW(Adam):
 
     Args are those of `Adam`.
 
+    Args:
+        params: tensors, pairs of name and tensor, or dictionaries of groups.
+        lr: the learning rate.
+        betas: the decay rates of the averages of gradients and of their squares.
+        eps: added to the denominator.
+        weight_decay: share of the weights, times `lr`, that each step takes away.
+        amsgrad: divide by the largest average of squares so far.
+        maximize: ascend instead.
+        foreach: accepted and without effect, as are `capturable` and `fused`.
+        capturable: see `foreach`.
+        differentiable: not offered.
+        fused: see `foreach`.
+
     >>> import wengert
     >>> w = wengert.ones(2, requires_grad=True)
     >>> optimizer = wengert.optim.AdamW([w], lr=0.1, weight_decay=1.0)

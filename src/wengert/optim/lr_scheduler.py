@@ -50,6 +50,12 @@ class _PerGroup(LRScheduler):
 class LambdaLR(_PerGroup):
     """The initial learning rate times a function of the epoch.
 
+    Args:
+        optimizer: the optimizer whose groups have the learning rates.
+        lr_lambda: from the epoch to a factor of the first learning rate; or a list, one for
+            each group.
+        last_epoch: the epoch that training goes on from; -1 to begin.
+
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
     >>> scheduler = wengert.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
@@ -69,6 +75,12 @@ class LambdaLR(_PerGroup):
 
 class MultiplicativeLR(_PerGroup):
     """The last learning rate times a function of the epoch.
+
+    Args:
+        optimizer: the optimizer whose groups have the learning rates.
+        lr_lambda: from the epoch to a factor of the last learning rate; or a list, one for each
+            group.
+        last_epoch: the epoch that training goes on from; -1 to begin.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
@@ -90,6 +102,12 @@ class MultiplicativeLR(_PerGroup):
 
 class StepLR(LRScheduler):
     """The learning rate times `gamma` every `step_size` epochs.
+
+    Args:
+        optimizer: the optimizer whose groups have the learning rates.
+        step_size: epochs between changes.
+        gamma: factor of each change.
+        last_epoch: the epoch that training goes on from; -1 to begin.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
@@ -115,6 +133,12 @@ class StepLR(LRScheduler):
 
 class MultiStepLR(LRScheduler):
     """The learning rate times `gamma` at each of the epochs in `milestones`.
+
+    Args:
+        optimizer: the optimizer whose groups have the learning rates.
+        milestones: increasing epochs after which the learning rate changes.
+        gamma: factor of each change.
+        last_epoch: the epoch that training goes on from; -1 to begin.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
@@ -145,6 +169,11 @@ class MultiStepLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """The learning rate times `gamma` every epoch.
 
+    Args:
+        optimizer: the optimizer whose groups have the learning rates.
+        gamma: factor of each epoch.
+        last_epoch: the epoch that training goes on from; -1 to begin.
+
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
     >>> scheduler = wengert.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
@@ -166,6 +195,12 @@ class ExponentialLR(LRScheduler):
 
 class ConstantLR(LRScheduler):
     """The learning rate times `factor` for the first `total_iters` epochs.
+
+    Args:
+        optimizer: the optimizer whose groups have the learning rates.
+        factor: of the learning rate until `total_iters`.
+        total_iters: epochs with the factor.
+        last_epoch: the epoch that training goes on from; -1 to begin.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
@@ -200,6 +235,13 @@ class ConstantLR(LRScheduler):
 
 class LinearLR(LRScheduler):
     """The learning rate times a factor that changes linearly from one value to another.
+
+    Args:
+        optimizer: the optimizer whose groups have the learning rates.
+        start_factor: factor of the first epoch.
+        end_factor: factor from `total_iters` on.
+        total_iters: epochs from one to the other.
+        last_epoch: the epoch that training goes on from; -1 to begin.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
@@ -247,6 +289,12 @@ class LinearLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """Decays the learning rate to 0 in `total_iters` epochs, polynomially.
 
+    Args:
+        optimizer: the optimizer whose groups have the learning rates.
+        total_iters: epochs until the learning rate is 0.
+        power: of the polynomial.
+        last_epoch: the epoch that training goes on from; -1 to begin.
+
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
     >>> wengert.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4).get_last_lr()
@@ -277,6 +325,12 @@ class PolynomialLR(LRScheduler):
 
 class CosineAnnealingLR(LRScheduler):
     """Anneals the learning rate to `eta_min` in `T_max` epochs along a cosine, then back up.
+
+    Args:
+        optimizer: the optimizer whose groups have the learning rates.
+        T_max: epochs until the smallest learning rate: half a period.
+        eta_min: smallest learning rate.
+        last_epoch: the epoch that training goes on from; -1 to begin.
 
     >>> import wengert
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)

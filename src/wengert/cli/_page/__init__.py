@@ -20,7 +20,9 @@ _ENDINGS = {
     "exited": ("warn", "exited with status {status}"),
     "failed": ("bad", "failed"),
     "interrupted": ("warn", "interrupted"),
+    "running": ("good", "running"),
 }
+_REFRESH = 5  # seconds between looks at the page of a script that runs
 
 
 def run_page(run: Run) -> str:
@@ -65,6 +67,7 @@ def run_page(run: Run) -> str:
         scripts=["report.js", *(chart.scripts if chart else ())],
         framed=html_format.SCRIPTS,
         data=chart.data if chart else {},
+        refresh=_REFRESH if run.ending.kind == "running" else None,
     )
 
 
@@ -108,10 +111,16 @@ def _head(run: Run, source_links: SourceLinks) -> str:
         f"<header><h1>{escape(os.path.basename(run.script))}</h1>"
         f'<p class="command"><code>{escape(command)}</code></p>'
         f'<p><span class="status {colour}">{escape(words)}</span>'
-        f' <span class="muted">{escape(run.began)}</span></p>'
+        f' <span class="muted">{escape(_when(run))}</span></p>'
         f"{_ending(run.ending, source_links)}{_sections.figures(*facts)}{none}"
         f'<p class="muted versions">{escape(names)}</p></header>'
     )
+
+
+def _when(run: Run) -> str:
+    if run.ending.kind != "running":
+        return run.began
+    return f"since {run.began}; this page is read again every {_REFRESH} seconds"
 
 
 def _ending(ending: Ending, source_links: SourceLinks) -> str:

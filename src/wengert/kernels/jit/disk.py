@@ -119,17 +119,43 @@ def write(key: str, content: bytes) -> None:
         _warn(where, f"the folder {where} cannot be written to ({error.strerror or error})")
 
 
+def capacity() -> int:
+    """The bytes up to which entries are kept."""
+    return _CAP
+
+
+def sizes() -> list[int]:
+    """The bytes of each entry."""
+    where = folder()
+    return [] if where is None else [size for _, size, _ in _entries(where)]
+
+
+def clear() -> int:
+    """Remove all entries; how many there were."""
+    where = folder()
+    entries = [] if where is None else _entries(where)
+    for _, _, path in entries:
+        Path(path).unlink(missing_ok=True)
+    return len(entries)
+
+
 def _prune(where: Path, room: int) -> None:
     """Remove the entries used longest ago until the others fit."""
-    entries = []
-    for entry in os.scandir(where):
-        with suppress(OSError):  # another process was faster
-            if entry.is_file(follow_symlinks=False):
-                status = entry.stat(follow_symlinks=False)
-                entries.append((status.st_mtime, status.st_size, entry.path))
+    entries = _entries(where)
     total = sum(size for _, size, _ in entries)
     for _, size, path in sorted(entries):
         if total <= room:
             break
         Path(path).unlink(missing_ok=True)
         total -= size
+
+
+def _entries(where: Path) -> list[tuple[float, int, str]]:
+    """When each entry was last used, its bytes, its path."""
+    entries = []
+    for entry in os.scandir(where):
+        with suppress(OSError):  # another process was faster
+            if entry.is_file(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                entries.append((status.st_mtime, status.st_size, entry.path))
+    return entries

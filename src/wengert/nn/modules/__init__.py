@@ -5,6 +5,7 @@
 from typing import TYPE_CHECKING
 
 from wengert.nn.modules import (
+    _margin_losses,
     activation,
     adaptive,
     attention,
@@ -31,6 +32,7 @@ from wengert.nn.modules import (
     upsampling,
 )
 from wengert.nn.modules import utils as utils
+from wengert.nn.modules._margin_losses import *
 from wengert.nn.modules.activation import *
 from wengert.nn.modules.adaptive import *
 from wengert.nn.modules.attention import *
@@ -74,6 +76,7 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += linear.__all__
     __all__ += linear_loss.__all__
     __all__ += loss.__all__
+    __all__ += _margin_losses.__all__
     __all__ += ["Module"]
     __all__ += normalization.__all__
     __all__ += padding.__all__

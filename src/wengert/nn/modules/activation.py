@@ -27,6 +27,9 @@ class _Inplace(Module):
 class ReLU(_Inplace):
     """``max(x, 0)``.
 
+    Args:
+        inplace: whether to write the result into the input.
+
     >>> import wengert
     >>> wengert.nn.ReLU()(wengert.tensor([-1.0, 2.0]))
     tensor([0., 2.])
@@ -38,6 +41,9 @@ class ReLU(_Inplace):
 
 class SELU(_Inplace):
     """The ELU whose scale keeps mean 0 and variance 1.
+
+    Args:
+        inplace: whether to write the result into the input.
 
     >>> import wengert
     >>> wengert.nn.SELU()(wengert.tensor([0.0, 1.0]))
@@ -51,6 +57,9 @@ class SELU(_Inplace):
 class SiLU(_Inplace):
     """``x * sigmoid(x)``, also known as swish.
 
+    Args:
+        inplace: whether to write the result into the input.
+
     >>> import wengert
     >>> wengert.nn.SiLU()(wengert.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7311])
@@ -63,6 +72,9 @@ class SiLU(_Inplace):
 class Mish(_Inplace):
     """``x * tanh(softplus(x))``.
 
+    Args:
+        inplace: whether to write the result into the input.
+
     >>> import wengert
     >>> wengert.nn.Mish()(wengert.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8651])
@@ -74,6 +86,9 @@ class Mish(_Inplace):
 
 class Hardswish(_Inplace):
     """``x * relu6(x + 3) / 6``.
+
+    Args:
+        inplace: whether to write the result into the input.
 
     >>> import wengert
     >>> wengert.nn.Hardswish()(wengert.tensor([-4.0, 4.0]))
@@ -89,6 +104,9 @@ class Hardswish(_Inplace):
 
 class Hardsigmoid(_Inplace):
     """``relu6(x + 3) / 6``.
+
+    Args:
+        inplace: whether to write the result into the input.
 
     >>> import wengert
     >>> wengert.nn.Hardsigmoid()(wengert.tensor([-4.0, 0.0]))
@@ -165,6 +183,13 @@ class Tanhshrink(Module):
 class Hardtanh(Module):
     """``x`` clamped to [`min_val`, `max_val`].
 
+    Args:
+        min_val: smallest result.
+        max_val: largest result.
+        inplace: whether to write the result into the input.
+        min_value: deprecated name of `min_val`.
+        max_value: deprecated name of `max_val`.
+
     >>> import wengert
     >>> wengert.nn.Hardtanh()(wengert.tensor([-2.0, 0.5]))
     tensor([-1.0000,  0.5000])
@@ -208,6 +233,9 @@ def _inplace(module: Any) -> str:
 class ReLU6(Hardtanh):
     """``min(max(x, 0), 6)``.
 
+    Args:
+        inplace: whether to write the result into the input.
+
     >>> import wengert
     >>> wengert.nn.ReLU6()(wengert.tensor([-1.0, 7.0]))
     tensor([0., 6.])
@@ -222,6 +250,11 @@ class ReLU6(Hardtanh):
 
 class Threshold(Module):
     """``x`` where it exceeds `threshold`, else `value`.
+
+    Args:
+        threshold: elements that are not larger are replaced.
+        value: what smaller elements become.
+        inplace: whether to write the result into the input.
 
     >>> import wengert
     >>> wengert.nn.Threshold(0.1, 20)(wengert.tensor([0.0, 1.0]))
@@ -241,6 +274,11 @@ class Threshold(Module):
 
 class RReLU(Module):
     """A leaky ReLU whose slope is drawn from [lower, upper) in training, else their mean.
+
+    Args:
+        lower: smallest slope below zero.
+        upper: largest slope below zero.
+        inplace: whether to write the result into the input.
 
     >>> import wengert
     >>> wengert.nn.RReLU(0.1, 0.3).eval()(wengert.tensor([-1.0, 1.0]))
@@ -262,6 +300,10 @@ class RReLU(Module):
 
 class LeakyReLU(Module):
     """``x`` where positive, else `negative_slope` times it.
+
+    Args:
+        negative_slope: slope below zero.
+        inplace: whether to write the result into the input.
 
     >>> import wengert
     >>> wengert.nn.LeakyReLU(0.1)(wengert.tensor([-1.0, 1.0]))
@@ -293,6 +335,10 @@ class _Alpha(Module):
 class ELU(_Alpha):
     """``x`` where positive, else ``alpha * (exp(x) - 1)``.
 
+    Args:
+        alpha: scale of the part below zero.
+        inplace: whether to write the result into the input.
+
     >>> import wengert
     >>> wengert.nn.ELU()(wengert.tensor([-1.0, 1.0]))
     tensor([-0.6321,  1.0000])
@@ -305,6 +351,10 @@ class ELU(_Alpha):
 class CELU(_Alpha):
     """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)``.
 
+    Args:
+        alpha: scale of the part below zero.
+        inplace: whether to write the result into the input.
+
     >>> import wengert
     >>> wengert.nn.CELU(2.0)(wengert.tensor([-1.0, 1.0]))
     tensor([-0.7869,  1.0000])
@@ -316,6 +366,10 @@ class CELU(_Alpha):
 
 class Softplus(Module):
     """``log(1 + exp(beta * x)) / beta``, and x itself above `threshold`.
+
+    Args:
+        beta: how sharp the bend is.
+        threshold: above it, times `beta`, the function is linear.
 
     >>> import wengert
     >>> wengert.nn.Softplus()(wengert.tensor([0.0, 30.0]))
@@ -347,6 +401,9 @@ class _Shrink(Module):
 class Hardshrink(_Shrink):
     """``x`` where its absolute value exceeds `lambd`, else 0.
 
+    Args:
+        lambd: half the width of the interval that becomes zero.
+
     >>> import wengert
     >>> wengert.nn.Hardshrink()(wengert.tensor([0.25, 1.0]))
     tensor([0., 1.])
@@ -359,6 +416,9 @@ class Hardshrink(_Shrink):
 class Softshrink(_Shrink):
     """``x`` moved towards 0 by `lambd`, stopping at 0.
 
+    Args:
+        lambd: half the width of the interval that becomes zero.
+
     >>> import wengert
     >>> wengert.nn.Softshrink()(wengert.tensor([0.25, 1.0]))
     tensor([0.0000, 0.5000])
@@ -370,6 +430,9 @@ class Softshrink(_Shrink):
 
 class GELU(Module):
     """``x`` times the standard normal CDF of ``x``.
+
+    Args:
+        approximate: `"none"`, or `"tanh"` for the approximation by a tanh.
 
     >>> import wengert
     >>> wengert.nn.GELU()(wengert.tensor([0.0, 1.0]))
@@ -390,6 +453,9 @@ class GELU(Module):
 class GLU(Module):
     """The first half along a dimension times the sigmoid of the second.
 
+    Args:
+        dim: the dimension that is split in halves.
+
     >>> import wengert
     >>> wengert.nn.GLU()(wengert.zeros(4, 6)).shape
     torch.Size([4, 3])
@@ -408,6 +474,12 @@ class GLU(Module):
 
 class PReLU(Module):
     """A leaky ReLU with a learnable slope, one for all channels or one per channel.
+
+    Args:
+        num_parameters: 1, or the number of channels (of dimension 1) with a slope each.
+        init: slope at first.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> wengert.nn.PReLU()(wengert.tensor([-1.0, 1.0])).detach()
@@ -448,6 +520,9 @@ class _AlongDim(Module):
 class Softmax(_AlongDim):
     """Exponentials along a dimension, scaled to sum to 1.
 
+    Args:
+        dim: the dimension along which the results sum to 1.
+
     >>> import wengert
     >>> wengert.nn.Softmax(dim=0)(wengert.tensor([0.0, 0.0]))
     tensor([0.5000, 0.5000])
@@ -460,6 +535,9 @@ class Softmax(_AlongDim):
 class LogSoftmax(_AlongDim):
     """The logarithm of the softmax along a dimension.
 
+    Args:
+        dim: the dimension along which the results sum to 1.
+
     >>> import wengert
     >>> wengert.nn.LogSoftmax(dim=0)(wengert.tensor([0.0, 0.0]))
     tensor([-0.6931, -0.6931])
@@ -471,6 +549,9 @@ class LogSoftmax(_AlongDim):
 
 class Softmin(_AlongDim):
     """The softmax of the negated input along a dimension.
+
+    Args:
+        dim: the dimension along which the results sum to 1.
 
     >>> import wengert
     >>> wengert.nn.Softmin(dim=0)(wengert.tensor([0.0, 0.0]))

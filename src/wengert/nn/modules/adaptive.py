@@ -27,6 +27,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     there and its own projection, ``div_value`` times narrower than the previous one, which is
     computed only for samples with a target in that cluster.
 
+    Args:
+        in_features: features of the input.
+        n_classes: number of classes.
+        cutoffs: increasing class indices at which a cluster of rarer classes begins.
+        div_value: factor by which the features of each cluster shrink.
+        head_bias: whether to learn a bias for the most frequent classes.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> layer = wengert.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[4, 10])
     >>> layer(wengert.zeros(3, 8), wengert.tensor([0, 7, 19])).output.shape

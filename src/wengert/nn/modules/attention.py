@@ -19,6 +19,20 @@ class MultiheadAttention(Module):
     Inputs are (length, batch, features), (batch, length, features) with `batch_first`, or
     (length, features). In boolean masks True hides.
 
+    Args:
+        embed_dim: features of queries and results, E.
+        num_heads: attention heads; they divide `embed_dim`.
+        dropout: probability that an attention weight is zero while training.
+        bias: whether projections learn a bias.
+        add_bias_kv: whether to learn an extra key and value.
+        add_zero_attn: whether to add a key and value of zeros.
+        kdim: features of keys; `embed_dim` unless given.
+        vdim: features of values; `embed_dim` unless given.
+        batch_first: whether batches are (batch, length, features) and not (length, batch,
+            features).
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> x = wengert.zeros(5, 2, 8)
     >>> out, weights = wengert.nn.MultiheadAttention(8, 4)(x, x, x)

@@ -129,6 +129,16 @@ def _count_batch(batches: Tensor) -> Any:
 class BatchNorm1d(_BatchNorm):
     """Batch normalisation of (N, C) or (N, C, L).
 
+    Args:
+        num_features: channels, C.
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
+
     >>> import wengert
     >>> wengert.nn.BatchNorm1d(3)(wengert.zeros(4, 3)).shape
     torch.Size([4, 3])
@@ -142,6 +152,16 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Batch normalisation of (N, C, H, W).
 
+    Args:
+        num_features: channels, C.
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
+
     >>> import wengert
     >>> wengert.nn.BatchNorm2d(3)(wengert.zeros(4, 3, 2, 2)).shape
     torch.Size([4, 3, 2, 2])
@@ -154,6 +174,16 @@ class BatchNorm2d(_BatchNorm):
 
 class BatchNorm3d(_BatchNorm):
     """Batch normalisation of (N, C, D, H, W).
+
+    Args:
+        num_features: channels, C.
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
 
     >>> import wengert
     >>> wengert.nn.BatchNorm3d(3)(wengert.zeros(4, 3, 2, 2, 2)).shape
@@ -171,15 +201,15 @@ class SyncBatchNorm(_BatchNorm):
     Without a group, or in a group of one, it is an ordinary batch normalisation.
 
     Args:
-        num_features: the number of channels.
-        eps: added to the variance.
-        momentum: the weight of a batch in the running statistics; None averages all batches.
-        affine: learn a scale and a shift.
-        track_running_stats: keep running statistics, for evaluation.
+        num_features: channels, C.
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
         process_group: the ranks; None means all.
-        device: of the parameters and statistics.
-        dtype: theirs.
-        bias: learn a shift.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
 
     >>> import wengert
     >>> wengert.nn.SyncBatchNorm(4)(wengert.zeros(2, 4, 3)).shape

@@ -64,6 +64,9 @@ class _Row(Module):
 class Sequential(_Row):
     """Modules called one after another, each on the output of the previous one.
 
+    Args:
+        *args: modules in order, or one ordered dict of modules by name.
+
     >>> import wengert
     >>> from wengert import nn
     >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU())
@@ -145,6 +148,9 @@ def _check_sequential(other: Any) -> None:
 class ModuleList(_Row):
     """A list of modules, registered as submodules.
 
+    Args:
+        modules: modules in order.
+
     >>> import wengert
     >>> from wengert import nn
     >>> layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(3))
@@ -207,6 +213,9 @@ class ModuleList(_Row):
 
 class ModuleDict(Module):
     """An ordered dictionary of modules, registered as submodules.
+
+    Args:
+        modules: modules by name: a dict, or pairs.
 
     >>> import wengert
     >>> from wengert import nn

@@ -174,6 +174,25 @@ class _Conv(_ConvNd):
 class Conv1d(_Conv):
     """Convolution of (N, C, L).
 
+    Takes (N, in_channels, L) or (in_channels, L) and returns (N, out_channels, ...): each size
+    becomes `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1)`.
+    `weight` is (out_channels, in_channels / groups, *kernel_size), `bias` (out_channels,).
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the result, one filter each.
+        kernel_size: extent of the filters.
+        stride: step between positions of the filters.
+        padding: zeros added at both ends of each dimension; `"same"` keeps the size (with
+            stride 1), `"valid"` adds none.
+        dilation: distance between the elements of a filter.
+        groups: parts that the channels are divided into, each convolved with filters of its
+            own; it divides both numbers of channels.
+        bias: whether to learn a bias.
+        padding_mode: `"zeros"`, `"reflect"`, `"replicate"` or `"circular"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> wengert.nn.Conv1d(16, 33, 3, stride=2)(wengert.zeros(20, 16, 50)).shape
     torch.Size([20, 33, 24])
@@ -188,6 +207,25 @@ class Conv1d(_Conv):
 class Conv2d(_Conv):
     """Convolution of (N, C, H, W).
 
+    Takes (N, in_channels, H, W) or (in_channels, H, W) and returns (N, out_channels, ...): each
+    size becomes `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1)`.
+    `weight` is (out_channels, in_channels / groups, *kernel_size), `bias` (out_channels,).
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the result, one filter each.
+        kernel_size: extent of the filters: a number, or one for each of 2 dimensions.
+        stride: step between positions of the filters.
+        padding: zeros added at both ends of each dimension; `"same"` keeps the size (with
+            stride 1), `"valid"` adds none.
+        dilation: distance between the elements of a filter.
+        groups: parts that the channels are divided into, each convolved with filters of its
+            own; it divides both numbers of channels.
+        bias: whether to learn a bias.
+        padding_mode: `"zeros"`, `"reflect"`, `"replicate"` or `"circular"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> wengert.nn.Conv2d(3, 8, 3, padding=1)(wengert.zeros(2, 3, 5, 5)).shape
     torch.Size([2, 8, 5, 5])
@@ -201,6 +239,26 @@ class Conv2d(_Conv):
 
 class Conv3d(_Conv):
     """Convolution of (N, C, D, H, W).
+
+    Takes (N, in_channels, D, H, W) or (in_channels, D, H, W) and returns (N, out_channels,
+    ...): each size becomes `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) /
+    stride + 1)`. `weight` is (out_channels, in_channels / groups, *kernel_size), `bias`
+    (out_channels,).
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the result, one filter each.
+        kernel_size: extent of the filters: a number, or one for each of 3 dimensions.
+        stride: step between positions of the filters.
+        padding: zeros added at both ends of each dimension; `"same"` keeps the size (with
+            stride 1), `"valid"` adds none.
+        dilation: distance between the elements of a filter.
+        groups: parts that the channels are divided into, each convolved with filters of its
+            own; it divides both numbers of channels.
+        bias: whether to learn a bias.
+        padding_mode: `"zeros"`, `"reflect"`, `"replicate"` or `"circular"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> wengert.nn.Conv3d(3, 8, 3)(wengert.zeros(2, 3, 5, 5, 5)).shape
@@ -287,6 +345,26 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """Transposed convolution of (N, C, L), the gradient of Conv1d with respect to its input.
 
+    Takes (N, in_channels, L) or (in_channels, L) and returns (N, out_channels, ...): each size
+    becomes `(size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding +
+    1`. `weight` is (in_channels, out_channels / groups, *kernel_size), `bias` (out_channels,).
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the result, one filter each.
+        kernel_size: extent of the filters.
+        stride: step between positions of the filters in the result.
+        padding: `dilation * (kernel_size - 1) - padding` zeros are added at both ends: a
+            convolution with the same arguments is undone in shape.
+        output_padding: added to the size at one end, where several sizes would fit.
+        groups: parts that the channels are divided into, each convolved with filters of its
+            own; it divides both numbers of channels.
+        bias: whether to learn a bias.
+        dilation: distance between the elements of a filter.
+        padding_mode: `"zeros"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> wengert.nn.ConvTranspose1d(16, 33, 3, stride=2)(wengert.zeros(20, 16, 50)).shape
     torch.Size([20, 33, 101])
@@ -300,6 +378,27 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 class ConvTranspose2d(_ConvTransposeNd):
     """Transposed convolution of (N, C, H, W), the gradient of Conv2d with respect to its input.
+
+    Takes (N, in_channels, H, W) or (in_channels, H, W) and returns (N, out_channels, ...): each
+    size becomes `(size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) +
+    output_padding + 1`. `weight` is (in_channels, out_channels / groups, *kernel_size), `bias`
+    (out_channels,).
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the result, one filter each.
+        kernel_size: extent of the filters: a number, or one for each of 2 dimensions.
+        stride: step between positions of the filters in the result.
+        padding: `dilation * (kernel_size - 1) - padding` zeros are added at both ends: a
+            convolution with the same arguments is undone in shape.
+        output_padding: added to the size at one end, where several sizes would fit.
+        groups: parts that the channels are divided into, each convolved with filters of its
+            own; it divides both numbers of channels.
+        bias: whether to learn a bias.
+        dilation: distance between the elements of a filter.
+        padding_mode: `"zeros"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> up = wengert.nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1)
@@ -315,6 +414,27 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 class ConvTranspose3d(_ConvTransposeNd):
     """Transposed convolution of (N, C, D, H, W).
+
+    Takes (N, in_channels, D, H, W) or (in_channels, D, H, W) and returns (N, out_channels,
+    ...): each size becomes `(size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) +
+    output_padding + 1`. `weight` is (in_channels, out_channels / groups, *kernel_size), `bias`
+    (out_channels,).
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the result, one filter each.
+        kernel_size: extent of the filters: a number, or one for each of 3 dimensions.
+        stride: step between positions of the filters in the result.
+        padding: `dilation * (kernel_size - 1) - padding` zeros are added at both ends: a
+            convolution with the same arguments is undone in shape.
+        output_padding: added to the size at one end, where several sizes would fit.
+        groups: parts that the channels are divided into, each convolved with filters of its
+            own; it divides both numbers of channels.
+        bias: whether to learn a bias.
+        dilation: distance between the elements of a filter.
+        padding_mode: `"zeros"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> wengert.nn.ConvTranspose3d(4, 2, 3)(wengert.zeros(1, 4, 3, 3, 3)).shape

@@ -10,6 +10,11 @@ from wengert.nn.module import Module
 class PairwiseDistance(Module):
     """The p-norm of the difference of two tensors along the last dimension.
 
+    Args:
+        p: degree of the norm.
+        eps: added to the difference.
+        keepdim: whether the last dimension stays, with size 1.
+
     >>> import wengert
     >>> wengert.nn.PairwiseDistance()(wengert.zeros(4, 3), wengert.ones(4, 3)).shape
     torch.Size([4])
@@ -25,6 +30,10 @@ class PairwiseDistance(Module):
 
 class CosineSimilarity(Module):
     """The cosine of the angle between two tensors along a dimension.
+
+    Args:
+        dim: the dimension of the vectors.
+        eps: smallest product of norms.
 
     >>> import wengert
     >>> wengert.nn.CosineSimilarity()(wengert.ones(4, 3), wengert.ones(4, 3)).shape

@@ -23,6 +23,10 @@ class _DropoutNd(Module):
 class Dropout(_DropoutNd):
     """In training, zeroes each element with probability `p` and scales the others by 1/(1-p).
 
+    Args:
+        p: probability that an element becomes zero; the others are divided by 1 - p.
+        inplace: whether to write the result into the input.
+
     >>> import wengert
     >>> wengert.nn.Dropout(0.2).eval()(wengert.ones(3))
     tensor([1., 1., 1.])
@@ -34,6 +38,10 @@ class Dropout(_DropoutNd):
 
 class Dropout1d(_DropoutNd):
     """Dropout of whole channels of (N, C, L) or (C, L).
+
+    Args:
+        p: probability that a channel becomes zero.
+        inplace: whether to write the result into the input.
 
     >>> import wengert
     >>> wengert.nn.Dropout1d(0.2)(wengert.ones(2, 3, 4)).shape
@@ -47,6 +55,10 @@ class Dropout1d(_DropoutNd):
 class Dropout2d(_DropoutNd):
     """Dropout of whole channels of (N, C, H, W).
 
+    Args:
+        p: probability that a channel becomes zero.
+        inplace: whether to write the result into the input.
+
     >>> import wengert
     >>> wengert.nn.Dropout2d(0.2)(wengert.ones(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
@@ -58,6 +70,10 @@ class Dropout2d(_DropoutNd):
 
 class Dropout3d(_DropoutNd):
     """Dropout of whole channels of (N, C, D, H, W).
+
+    Args:
+        p: probability that a channel becomes zero.
+        inplace: whether to write the result into the input.
 
     >>> import wengert
     >>> wengert.nn.Dropout3d(0.2)(wengert.ones(2, 3, 4, 4, 4)).shape
@@ -71,6 +87,10 @@ class Dropout3d(_DropoutNd):
 class AlphaDropout(_DropoutNd):
     """Dropout that preserves mean and variance, for use with SELU.
 
+    Args:
+        p: probability that an element is dropped.
+        inplace: whether to write the result into the input.
+
     >>> import wengert
     >>> wengert.nn.AlphaDropout(0.2)(wengert.ones(2, 3)).shape
     torch.Size([2, 3])
@@ -82,6 +102,10 @@ class AlphaDropout(_DropoutNd):
 
 class FeatureAlphaDropout(_DropoutNd):
     """Alpha dropout of whole channels.
+
+    Args:
+        p: probability that a channel is dropped.
+        inplace: whether to write the result into the input.
 
     >>> import wengert
     >>> wengert.nn.FeatureAlphaDropout(0.2)(wengert.ones(2, 3, 4)).shape

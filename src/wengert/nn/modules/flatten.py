@@ -11,6 +11,10 @@ from wengert.nn.module import Module
 class Flatten(Module):
     """Flattens the dimensions from `start_dim` to `end_dim` into one.
 
+    Args:
+        start_dim: first dimension that is joined.
+        end_dim: last dimension that is joined.
+
     >>> import wengert
     >>> wengert.nn.Flatten()(wengert.zeros(32, 1, 5, 5)).shape
     torch.Size([32, 25])
@@ -29,6 +33,10 @@ class Flatten(Module):
 
 class Unflatten(Module):
     """Splits one dimension into several.
+
+    Args:
+        dim: the dimension that is split, by number or name.
+        unflattened_size: the sizes that it becomes; one may be -1.
 
     >>> import wengert
     >>> wengert.nn.Unflatten(1, (2, 5))(wengert.zeros(3, 10)).shape

@@ -12,6 +12,12 @@ from wengert.nn.module import Module
 class Unfold(Module):
     """The sliding blocks of (N, C, H, W) as columns (N, C·kernel, L).
 
+    Args:
+        kernel_size: size of the blocks.
+        dilation: distance between the elements of a block.
+        padding: zeros added at both ends.
+        stride: step between blocks.
+
     >>> import wengert
     >>> wengert.nn.Unfold(2)(wengert.zeros(1, 3, 4, 4)).shape
     torch.Size([1, 12, 9])
@@ -36,6 +42,13 @@ class Unfold(Module):
 
 class Fold(Module):
     """Columns (N, C·kernel, L) summed into the image (N, C, H, W) whose blocks they are.
+
+    Args:
+        output_size: size of the images.
+        kernel_size: size of the blocks.
+        dilation: distance between the elements of a block.
+        padding: zeros that were added at both ends.
+        stride: step between blocks.
 
     >>> import wengert
     >>> wengert.nn.Fold((4, 4), 2)(wengert.zeros(1, 12, 9)).shape

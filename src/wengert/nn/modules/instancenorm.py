@@ -73,6 +73,16 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Instance normalisation of (N, C, L) or (C, L).
 
+    Args:
+        num_features: channels, C.
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
+
     >>> import wengert
     >>> wengert.nn.InstanceNorm1d(3)(wengert.zeros(4, 3, 5)).shape
     torch.Size([4, 3, 5])
@@ -84,6 +94,16 @@ class InstanceNorm1d(_InstanceNorm):
 class InstanceNorm2d(_InstanceNorm):
     """Instance normalisation of (N, C, H, W) or (C, H, W).
 
+    Args:
+        num_features: channels, C.
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
+
     >>> import wengert
     >>> wengert.nn.InstanceNorm2d(3)(wengert.zeros(4, 3, 2, 2)).shape
     torch.Size([4, 3, 2, 2])
@@ -94,6 +114,16 @@ class InstanceNorm2d(_InstanceNorm):
 
 class InstanceNorm3d(_InstanceNorm):
     """Instance normalisation of (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        num_features: channels, C.
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
 
     >>> import wengert
     >>> wengert.nn.InstanceNorm3d(3)(wengert.zeros(4, 3, 2, 2, 2)).shape

@@ -90,6 +90,12 @@ def _infer(module: Any, args: Any, kwargs: Any) -> None:
 class LazyLinear(LazyModuleMixin, Linear):
     """A `Linear` that takes `in_features` from its first input.
 
+    Args:
+        out_features: features of the result.
+        bias: whether to learn a bias.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> layer = wengert.nn.LazyLinear(3)
     >>> layer.weight
@@ -223,6 +229,20 @@ class _LazyTransposed(_LazyConv):
 class LazyConv1d(_LazyForward, Conv1d):
     """A `Conv1d` that takes `in_channels` from its first input.
 
+    Args:
+        out_channels: channels of the result, one filter each.
+        kernel_size: extent of the filters.
+        stride: step between positions of the filters.
+        padding: zeros added at both ends of each dimension; `"same"` keeps the size (with
+            stride 1), `"valid"` adds none.
+        dilation: distance between the elements of a filter.
+        groups: parts that the channels are divided into, each convolved with filters of its
+            own; it divides both numbers of channels.
+        bias: whether to learn a bias.
+        padding_mode: `"zeros"`, `"reflect"`, `"replicate"` or `"circular"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> wengert.nn.LazyConv1d(2, 3)(wengert.zeros(1, 4, 5)).shape
     torch.Size([1, 2, 3])
@@ -233,6 +253,20 @@ class LazyConv1d(_LazyForward, Conv1d):
 
 class LazyConv2d(_LazyForward, Conv2d):
     """A `Conv2d` that takes `in_channels` from its first input.
+
+    Args:
+        out_channels: channels of the result, one filter each.
+        kernel_size: extent of the filters: a number, or one for each of 2 dimensions.
+        stride: step between positions of the filters.
+        padding: zeros added at both ends of each dimension; `"same"` keeps the size (with
+            stride 1), `"valid"` adds none.
+        dilation: distance between the elements of a filter.
+        groups: parts that the channels are divided into, each convolved with filters of its
+            own; it divides both numbers of channels.
+        bias: whether to learn a bias.
+        padding_mode: `"zeros"`, `"reflect"`, `"replicate"` or `"circular"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> wengert.nn.LazyConv2d(2, 3)(wengert.zeros(1, 4, 5, 5)).shape
@@ -245,6 +279,20 @@ class LazyConv2d(_LazyForward, Conv2d):
 class LazyConv3d(_LazyForward, Conv3d):
     """A `Conv3d` that takes `in_channels` from its first input.
 
+    Args:
+        out_channels: channels of the result, one filter each.
+        kernel_size: extent of the filters: a number, or one for each of 3 dimensions.
+        stride: step between positions of the filters.
+        padding: zeros added at both ends of each dimension; `"same"` keeps the size (with
+            stride 1), `"valid"` adds none.
+        dilation: distance between the elements of a filter.
+        groups: parts that the channels are divided into, each convolved with filters of its
+            own; it divides both numbers of channels.
+        bias: whether to learn a bias.
+        padding_mode: `"zeros"`, `"reflect"`, `"replicate"` or `"circular"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> wengert.nn.LazyConv3d(2, 3)(wengert.zeros(1, 4, 5, 5, 5)).shape
     torch.Size([1, 2, 3, 3, 3])
@@ -255,6 +303,21 @@ class LazyConv3d(_LazyForward, Conv3d):
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
     """A `ConvTranspose1d` that takes `in_channels` from its first input.
+
+    Args:
+        out_channels: channels of the result, one filter each.
+        kernel_size: extent of the filters.
+        stride: step between positions of the filters in the result.
+        padding: `dilation * (kernel_size - 1) - padding` zeros are added at both ends: a
+            convolution with the same arguments is undone in shape.
+        output_padding: added to the size at one end, where several sizes would fit.
+        groups: parts that the channels are divided into, each convolved with filters of its
+            own; it divides both numbers of channels.
+        bias: whether to learn a bias.
+        dilation: distance between the elements of a filter.
+        padding_mode: `"zeros"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> wengert.nn.LazyConvTranspose1d(2, 3)(wengert.zeros(1, 4, 5)).shape
@@ -267,6 +330,21 @@ class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
     """A `ConvTranspose2d` that takes `in_channels` from its first input.
 
+    Args:
+        out_channels: channels of the result, one filter each.
+        kernel_size: extent of the filters: a number, or one for each of 2 dimensions.
+        stride: step between positions of the filters in the result.
+        padding: `dilation * (kernel_size - 1) - padding` zeros are added at both ends: a
+            convolution with the same arguments is undone in shape.
+        output_padding: added to the size at one end, where several sizes would fit.
+        groups: parts that the channels are divided into, each convolved with filters of its
+            own; it divides both numbers of channels.
+        bias: whether to learn a bias.
+        dilation: distance between the elements of a filter.
+        padding_mode: `"zeros"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> wengert.nn.LazyConvTranspose2d(2, 3)(wengert.zeros(1, 4, 5, 5)).shape
     torch.Size([1, 2, 7, 7])
@@ -277,6 +355,21 @@ class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
     """A `ConvTranspose3d` that takes `in_channels` from its first input.
+
+    Args:
+        out_channels: channels of the result, one filter each.
+        kernel_size: extent of the filters: a number, or one for each of 3 dimensions.
+        stride: step between positions of the filters in the result.
+        padding: `dilation * (kernel_size - 1) - padding` zeros are added at both ends: a
+            convolution with the same arguments is undone in shape.
+        output_padding: added to the size at one end, where several sizes would fit.
+        groups: parts that the channels are divided into, each convolved with filters of its
+            own; it divides both numbers of channels.
+        bias: whether to learn a bias.
+        dilation: distance between the elements of a filter.
+        padding_mode: `"zeros"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> wengert.nn.LazyConvTranspose3d(2, 3)(wengert.zeros(1, 4, 5, 5, 5)).shape
@@ -331,6 +424,15 @@ class _LazyNorm(LazyModuleMixin):
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     """A `BatchNorm1d` that takes `num_features` from its first input.
 
+    Args:
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
+
     >>> import wengert
     >>> wengert.nn.LazyBatchNorm1d()(wengert.zeros(2, 4)).shape
     torch.Size([2, 4])
@@ -341,6 +443,15 @@ class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
     """A `BatchNorm2d` that takes `num_features` from its first input.
+
+    Args:
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
 
     >>> import wengert
     >>> wengert.nn.LazyBatchNorm2d()(wengert.zeros(2, 4, 3, 3)).shape
@@ -353,6 +464,15 @@ class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
     """A `BatchNorm3d` that takes `num_features` from its first input.
 
+    Args:
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
+
     >>> import wengert
     >>> wengert.nn.LazyBatchNorm3d()(wengert.zeros(2, 4, 3, 3, 3)).shape
     torch.Size([2, 4, 3, 3, 3])
@@ -363,6 +483,15 @@ class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
 
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
     """An `InstanceNorm1d` that takes `num_features` from its first input.
+
+    Args:
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
 
     >>> import wengert
     >>> wengert.nn.LazyInstanceNorm1d()(wengert.zeros(2, 4, 3)).shape
@@ -375,6 +504,15 @@ class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
     """An `InstanceNorm2d` that takes `num_features` from its first input.
 
+    Args:
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
+
     >>> import wengert
     >>> wengert.nn.LazyInstanceNorm2d()(wengert.zeros(2, 4, 3, 3)).shape
     torch.Size([2, 4, 3, 3])
@@ -385,6 +523,15 @@ class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
     """An `InstanceNorm3d` that takes `num_features` from its first input.
+
+    Args:
+        eps: added to the denominator, against division by zero.
+        momentum: weight of the new batch in the running averages; None: equal weights.
+        affine: whether to learn a scale and an offset per channel.
+        track_running_stats: whether to keep averages for evaluation.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
 
     >>> import wengert
     >>> wengert.nn.LazyInstanceNorm3d()(wengert.zeros(2, 4, 3, 3, 3)).shape

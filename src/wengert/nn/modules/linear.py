@@ -31,6 +31,15 @@ class Identity(Module):
 class Linear(Module):
     """``input @ weight.T + bias``, of (*, in_features) to (*, out_features).
 
+    `weight` is (out_features, in_features), `bias` (out_features,).
+
+    Args:
+        in_features: features of the input.
+        out_features: features of the result.
+        bias: whether to learn a bias.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> wengert.nn.Linear(20, 30)(wengert.zeros(128, 20)).shape
     torch.Size([128, 30])
@@ -79,6 +88,13 @@ class Linear(Module):
 class NonDynamicallyQuantizableLinear(Linear):
     """The output `Linear` of `MultiheadAttention`, under PyTorch's name.
 
+    Args:
+        in_features: features of the input.
+        out_features: features of the result.
+        bias: whether to learn a bias.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> wengert.nn.MultiheadAttention(2, 1).out_proj
     NonDynamicallyQuantizableLinear(in_features=2, out_features=2, bias=True)
@@ -87,6 +103,14 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 class Bilinear(Module):
     """``input1 @ weight[k] @ input2 + bias[k]`` for every output feature k.
+
+    Args:
+        in1_features: features of the first input.
+        in2_features: features of the second input.
+        out_features: features of the result.
+        bias: whether to learn a bias.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> m = wengert.nn.Bilinear(20, 30, 40)

@@ -8,8 +8,8 @@ from typing import Any
 
 from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
+from wengert.nn.modules._loss_bases import _WeightedLoss
 from wengert.nn.modules.linear import Linear
-from wengert.nn.modules.loss import _WeightedLoss
 
 
 @dataclass
@@ -33,6 +33,20 @@ class LinearCrossEntropyOptions:
 
 class LinearCrossEntropyLoss(_WeightedLoss):
     """A linear layer and the cross entropy of its output, with `out_features` losses a sample.
+
+    Args:
+        in_features: features of the input.
+        num_classes: number of classes.
+        out_features: deprecated name of `num_classes`.
+        bias: whether to learn a bias.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
+        weight: factor of each class, of shape (C,).
+        ignore_index: targets of this value count for nothing.
+        label_smoothing: share of the target that is spread evenly over all classes, between 0
+            and 1.
+        options: how the scores are computed in chunks: a `LinearCrossEntropyOptions`.
 
     >>> import wengert
     >>> loss = wengert.nn.LinearCrossEntropyLoss(3, 5)

@@ -6,43 +6,17 @@ from typing import Any
 
 from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
-from wengert.nn.module import Module
-from wengert.nn.modules.distance import PairwiseDistance
-from wengert.ops.loss import older_reduction
-
-
-class _Loss(Module):
-    """A loss and how it is reduced."""
-
-    reduction: str
-
-    def __init__(
-        self, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-    ) -> None:
-        super().__init__()
-        if size_average is not None or reduce is not None:
-            reduction = older_reduction(size_average, reduce)
-        self.reduction = reduction
-
-
-class _WeightedLoss(_Loss):
-    """A loss with a weight for each class."""
-
-    weight: Tensor | None
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: Any = None,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+from wengert.nn.modules._loss_bases import _Loss, _WeightedLoss
+from wengert.nn.modules._margin_losses import *  # noqa: F403
 
 
 class L1Loss(_Loss):
     """The absolute difference.
+
+    Args:
+        size_average: deprecated: use `reduction`.
+        reduce: deprecated: use `reduction`.
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
 
     >>> import wengert
     >>> wengert.nn.L1Loss()(wengert.tensor([1.0, 3.0]), wengert.zeros(2))
@@ -56,6 +30,11 @@ class L1Loss(_Loss):
 class MSELoss(_Loss):
     """The squared difference.
 
+    Args:
+        size_average: deprecated: use `reduction`.
+        reduce: deprecated: use `reduction`.
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
+
     >>> import wengert
     >>> wengert.nn.MSELoss()(wengert.tensor([1.0, 3.0]), wengert.zeros(2))
     tensor(5.)
@@ -67,6 +46,13 @@ class MSELoss(_Loss):
 
 class NLLLoss(_WeightedLoss):
     """The negative log-likelihood of classes, given log-probabilities (N, C, ...).
+
+    Args:
+        weight: factor of each class, of shape (C,).
+        size_average: deprecated: use `reduction`.
+        ignore_index: targets of this value count for nothing.
+        reduce: deprecated: use `reduction`.
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
 
     >>> import wengert
     >>> log_probs = wengert.tensor([[-0.5, -1.0]])
@@ -96,13 +82,30 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The old name of `NLLLoss`."""
+    """The old name of `NLLLoss`.
+
+    Args:
+        weight: factor of each class, of shape (C,).
+        size_average: deprecated: use `reduction`.
+        ignore_index: targets of this value count for nothing.
+        reduce: deprecated: use `reduction`.
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
+    """
 
 
 class CrossEntropyLoss(_WeightedLoss):
     """The negative log-likelihood of classes, given logits (N, C, ...).
 
     The target holds class indices, or probabilities in the shape of the input.
+
+    Args:
+        weight: factor of each class, of shape (C,).
+        size_average: deprecated: use `reduction`.
+        ignore_index: targets of this value count for nothing.
+        reduce: deprecated: use `reduction`.
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
+        label_smoothing: share of the target that is spread evenly over all classes, between 0
+            and 1.
 
     >>> import wengert
     >>> wengert.nn.CrossEntropyLoss()(wengert.zeros(1, 2), wengert.tensor([1]))
@@ -135,6 +138,12 @@ class CrossEntropyLoss(_WeightedLoss):
 class BCELoss(_WeightedLoss):
     """The binary cross entropy of probabilities.
 
+    Args:
+        weight: factor of each element, of a shape that broadcasts with the target.
+        size_average: deprecated: use `reduction`.
+        reduce: deprecated: use `reduction`.
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
+
     >>> import wengert
     >>> wengert.nn.BCELoss()(wengert.tensor([0.5]), wengert.tensor([1.0]))
     tensor(0.6931)
@@ -146,6 +155,13 @@ class BCELoss(_WeightedLoss):
 
 class BCEWithLogitsLoss(_Loss):
     """The binary cross entropy of logits.
+
+    Args:
+        weight: factor of each element, of a shape that broadcasts with the target.
+        size_average: deprecated: use `reduction`.
+        reduce: deprecated: use `reduction`.
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
+        pos_weight: factor of the positive examples, of a shape that broadcasts with the target.
 
     >>> import wengert
     >>> wengert.nn.BCEWithLogitsLoss()(wengert.tensor([0.0]), wengert.tensor([1.0]))
@@ -176,6 +192,12 @@ class BCEWithLogitsLoss(_Loss):
 class SmoothL1Loss(_Loss):
     """Half the squared difference over `beta` where it is small, linear elsewhere.
 
+    Args:
+        size_average: deprecated: use `reduction`.
+        reduce: deprecated: use `reduction`.
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
+        beta: where the loss turns from quadratic to linear; 0: nowhere, it is linear.
+
     >>> import wengert
     >>> wengert.nn.SmoothL1Loss()(wengert.tensor([3.0]), wengert.zeros(1))
     tensor(2.5000)
@@ -198,6 +220,10 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """Half the squared difference below `delta`, linear above.
 
+    Args:
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
+        delta: where the loss turns from quadratic to linear.
+
     >>> import wengert
     >>> wengert.nn.HuberLoss()(wengert.tensor([3.0]), wengert.zeros(1))
     tensor(2.5000)
@@ -215,6 +241,13 @@ class HuberLoss(_Loss):
 
 class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence of log-probabilities from a target.
+
+    Args:
+        size_average: deprecated: use `reduction`.
+        reduce: deprecated: use `reduction`.
+        reduction: `"mean"`, `"batchmean"` (the sum over the batch size: the divergence),
+            `"sum"` or `"none"`.
+        log_target: whether the target is in log space, too.
 
     >>> import wengert
     >>> input = wengert.tensor([[0.5, 0.5]]).log()
@@ -238,6 +271,14 @@ class KLDivLoss(_Loss):
 
 class PoissonNLLLoss(_Loss):
     """The negative log-likelihood of counts under a Poisson distribution.
+
+    Args:
+        log_input: whether the input is the logarithm of the rate.
+        full: whether to add the constant term.
+        size_average: deprecated: use `reduction`.
+        eps: a small number, against division by zero or the logarithm of zero.
+        reduce: deprecated: use `reduction`.
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
 
     >>> import wengert
     >>> wengert.nn.PoissonNLLLoss()(wengert.zeros(1), wengert.ones(1))
@@ -270,6 +311,11 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """The negative log-likelihood under a normal distribution of given variance.
 
+    Args:
+        full: whether to add the constant term.
+        eps: a small number, against division by zero or the logarithm of zero.
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
+
     >>> import wengert
     >>> one = wengert.ones(1)
     >>> wengert.nn.GaussianNLLLoss()(wengert.zeros(1), one, one)
@@ -286,246 +332,14 @@ class GaussianNLLLoss(_Loss):
         )
 
 
-class _MarginLoss(_Loss):
-    """A loss with a margin."""
-
-    def __init__(
-        self,
-        margin: float,
-        size_average: Any = None,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-
-class HingeEmbeddingLoss(_MarginLoss):
-    """``x`` where the target is 1, ``max(0, margin - x)`` where it is -1.
-
-    >>> import wengert
-    >>> wengert.nn.HingeEmbeddingLoss()(wengert.tensor([0.25]), wengert.tensor([-1.0]))
-    tensor(0.7500)
-    """
-
-    def __init__(
-        self,
-        margin: float = 1.0,
-        size_average: Any = None,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(margin, size_average, reduce, reduction)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
-
-
-class CosineEmbeddingLoss(_MarginLoss):
-    """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1.
-
-    >>> import wengert
-    >>> x = wengert.ones(1, 2)
-    >>> wengert.nn.CosineEmbeddingLoss()(x, x, -wengert.ones(1))
-    tensor(1.)
-    """
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: Any = None,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(margin, size_average, reduce, reduction)
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
-
-
-class MarginRankingLoss(_MarginLoss):
-    """``max(0, -target * (input1 - input2) + margin)``.
-
-    >>> import wengert
-    >>> one = wengert.ones(1)
-    >>> wengert.nn.MarginRankingLoss(margin=0.5)(one, one, one)
-    tensor(0.5000)
-    """
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: Any = None,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(margin, size_average, reduce, reduction)
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.margin_ranking_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
-
-
-class SoftMarginLoss(_Loss):
-    """``log(1 + exp(-target * input))``.
-
-    >>> import wengert
-    >>> wengert.nn.SoftMarginLoss()(wengert.zeros(1), wengert.ones(1))
-    tensor(0.6931)
-    """
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
-
-
-class MultiMarginLoss(_WeightedLoss):
-    """The margins by which other classes come too close to the target.
-
-    >>> import wengert
-    >>> x = wengert.tensor([[0.5, 0.25]])
-    >>> wengert.nn.MultiMarginLoss()(x, wengert.tensor([0]))
-    tensor(0.3750)
-    """
-
-    def __init__(
-        self,
-        p: int = 1,
-        margin: float = 1.0,
-        weight: Tensor | None = None,
-        size_average: Any = None,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        if p not in (1, 2):
-            raise ValueError(f"only p == 1 and p == 2 supported, got p={p}")
-        if weight is not None and weight._array.ndim != 1:
-            raise ValueError(
-                "MultiMarginLoss: expected weight to be None or 1D tensor, got"
-                f" {weight._array.ndim}D instead"
-            )
-        self.p, self.margin = p, margin
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(
-            input,
-            target,
-            p=self.p,
-            margin=self.margin,
-            weight=self.weight,
-            reduction=self.reduction,
-        )
-
-
-class MultiLabelMarginLoss(_Loss):
-    """The margins by which non-target classes come too close to targets.
-
-    >>> import wengert
-    >>> x = wengert.tensor([[0.5, 0.25]])
-    >>> wengert.nn.MultiLabelMarginLoss()(x, wengert.tensor([[0, -1]]))
-    tensor(0.3750)
-    """
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
-
-
-class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean over classes of the binary cross entropy of logits.
-
-    >>> import wengert
-    >>> wengert.nn.MultiLabelSoftMarginLoss()(wengert.zeros(1, 2), wengert.ones(1, 2))
-    tensor(0.6931)
-    """
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(
-            input, target, weight=self.weight, reduction=self.reduction
-        )
-
-
-class TripletMarginLoss(_Loss):
-    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
-
-    >>> import wengert
-    >>> x = wengert.zeros(1, 2)
-    >>> wengert.nn.TripletMarginLoss()(x, x, x)
-    tensor(1.)
-    """
-
-    def __init__(
-        self,
-        margin: float = 1.0,
-        p: float = 2.0,
-        eps: float = 1e-6,
-        swap: bool = False,
-        size_average: Any = None,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        _check_margin(self, margin)
-        self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
-
-
-def _check_margin(module: Module, margin: float) -> None:
-    if margin <= 0:
-        raise ValueError(
-            f"{type(module).__name__}: expected margin to be greater than 0, got {margin} instead"
-        )
-
-
-class TripletMarginWithDistanceLoss(_Loss):
-    """The triplet margin loss with a custom distance function.
-
-    >>> import wengert
-    >>> x = wengert.zeros(1, 2)
-    >>> wengert.nn.TripletMarginWithDistanceLoss(margin=0.5)(x, x, x)
-    tensor(0.5000)
-    """
-
-    def __init__(
-        self,
-        *,
-        distance_function: Any = None,
-        margin: float = 1.0,
-        swap: bool = False,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(reduction=reduction)
-        _check_margin(self, margin)
-        self.distance_function = distance_function or PairwiseDistance()
-        self.margin, self.swap = margin, swap
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
-
-
 class CTCLoss(_Loss):
     """The connectionist temporal classification loss of log-probabilities (T, N, C).
+
+    Args:
+        blank: index of the blank label.
+        reduction: `"mean"`, `"sum"`, or `"none"` for a loss of each element.
+        zero_infinity: whether infinite losses, and their gradients, are zero: of inputs shorter
+            than their targets.
 
     >>> import wengert
     >>> log_probs = wengert.zeros(2, 1, 3).log_softmax(2)
@@ -557,23 +371,14 @@ __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
     "CTCLoss",
-    "CosineEmbeddingLoss",
     "CrossEntropyLoss",
     "GaussianNLLLoss",
-    "HingeEmbeddingLoss",
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
     "MSELoss",
-    "MarginRankingLoss",
-    "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
     "NLLLoss",
     "NLLLoss2d",
     "PoissonNLLLoss",
     "SmoothL1Loss",
-    "SoftMarginLoss",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
 ]

@@ -38,6 +38,15 @@ class _Affine(Module):
 class LayerNorm(_Affine):
     """Zero mean and unit variance over the last dimensions, then a scale and a shift.
 
+    Args:
+        normalized_shape: the last dimensions, over which each sample is normalized: a number,
+            or a shape.
+        eps: added to the denominator, against division by zero.
+        elementwise_affine: whether to learn a scale (and offset) per element.
+        bias: whether to learn the offset, where `elementwise_affine`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> wengert.nn.LayerNorm(10)(wengert.zeros(20, 5, 10)).shape
     torch.Size([20, 5, 10])
@@ -77,6 +86,14 @@ def _shape(normalized_shape: Any) -> tuple[int, ...]:
 
 class RMSNorm(Module):
     """Division by the root mean square over the last dimensions, then a scale.
+
+    Args:
+        normalized_shape: the last dimensions, over which each sample is normalized: a number,
+            or a shape.
+        eps: added to the mean of squares; the epsilon of the dtype unless given.
+        elementwise_affine: whether to learn a scale (and offset) per element.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> wengert.nn.RMSNorm([2, 3])(wengert.ones(2, 2, 3)).shape
@@ -120,6 +137,15 @@ class RMSNorm(Module):
 class GroupNorm(_Affine):
     """Zero mean and unit variance over groups of channels, then a scale and a shift.
 
+    Args:
+        num_groups: groups that the channels are divided into, normalized one by one.
+        num_channels: channels, a multiple of `num_groups`.
+        eps: added to the denominator, against division by zero.
+        affine: whether to learn a scale and an offset per channel.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+        bias: whether to learn the offset, where `affine`.
+
     >>> import wengert
     >>> wengert.nn.GroupNorm(3, 6)(wengert.zeros(20, 6, 10, 10)).shape
     torch.Size([20, 6, 10, 10])
@@ -161,6 +187,12 @@ class GroupNorm(_Affine):
 class LocalResponseNorm(Module):
     """Division by a power of the mean square over neighbouring channels.
 
+    Args:
+        size: channels that are summed over.
+        alpha: factor of the sum of squares.
+        beta: exponent.
+        k: added to the sum.
+
     >>> import wengert
     >>> wengert.nn.LocalResponseNorm(2)(wengert.ones(2, 5, 4, 4)).shape
     torch.Size([2, 5, 4, 4])
@@ -181,6 +213,12 @@ class CrossMapLRN2d(Module):
     """An older local response norm of (N, C, H, W), over ``2 * ((size + 1) // 2) - 1`` channels.
 
     As in PyTorch, the first channel is never dropped from the running sum.
+
+    Args:
+        size: channels that are summed over.
+        alpha: factor of the sum of squares.
+        beta: exponent.
+        k: added to the sum.
 
     >>> import wengert
     >>> wengert.nn.CrossMapLRN2d(2)(wengert.ones(2, 5, 4, 4)).shape

@@ -73,6 +73,10 @@ class _CircularPadNd(_Pad):
 class ConstantPad1d(_ConstantPadNd):
     """Pads (*, L) with a constant.
 
+    Args:
+        padding: elements added at every side: one number, or (left, right).
+        value: what is added.
+
     >>> import wengert
     >>> wengert.nn.ConstantPad1d(1, 7.0)(wengert.zeros(1, 2, 4)).shape
     torch.Size([1, 2, 6])
@@ -83,6 +87,10 @@ class ConstantPad1d(_ConstantPadNd):
 
 class ConstantPad2d(_ConstantPadNd):
     """Pads (*, H, W) with a constant.
+
+    Args:
+        padding: elements added at every side: one number, or (left, right, top, bottom).
+        value: what is added.
 
     >>> import wengert
     >>> wengert.nn.ConstantPad2d(1, 7.0)(wengert.zeros(1, 2, 4, 4)).shape
@@ -95,6 +103,11 @@ class ConstantPad2d(_ConstantPadNd):
 class ConstantPad3d(_ConstantPadNd):
     """Pads (*, D, H, W) with a constant.
 
+    Args:
+        padding: elements added at every side: one number, or (left, right, top, bottom, front,
+            back).
+        value: what is added.
+
     >>> import wengert
     >>> wengert.nn.ConstantPad3d(1, 7.0)(wengert.zeros(1, 2, 4, 4, 4)).shape
     torch.Size([1, 2, 6, 6, 6])
@@ -105,6 +118,9 @@ class ConstantPad3d(_ConstantPadNd):
 
 class ZeroPad1d(_ZeroPad):
     """Pads (*, L) with zeros.
+
+    Args:
+        padding: elements added at every side: one number, or (left, right).
 
     >>> import wengert
     >>> wengert.nn.ZeroPad1d(1)(wengert.zeros(1, 2, 4)).shape
@@ -117,6 +133,9 @@ class ZeroPad1d(_ZeroPad):
 class ZeroPad2d(_ZeroPad):
     """Pads (*, H, W) with zeros.
 
+    Args:
+        padding: elements added at every side: one number, or (left, right, top, bottom).
+
     >>> import wengert
     >>> wengert.nn.ZeroPad2d(1)(wengert.zeros(1, 2, 4, 4)).shape
     torch.Size([1, 2, 6, 6])
@@ -127,6 +146,10 @@ class ZeroPad2d(_ZeroPad):
 
 class ZeroPad3d(_ZeroPad):
     """Pads (*, D, H, W) with zeros.
+
+    Args:
+        padding: elements added at every side: one number, or (left, right, top, bottom, front,
+            back).
 
     >>> import wengert
     >>> wengert.nn.ZeroPad3d(1)(wengert.zeros(1, 2, 4, 4, 4)).shape
@@ -139,6 +162,9 @@ class ZeroPad3d(_ZeroPad):
 class ReflectionPad1d(_ReflectionPadNd):
     """Pads (*, L) by reflection, without repeating the border.
 
+    Args:
+        padding: elements added at every side: one number, or (left, right).
+
     >>> import wengert
     >>> wengert.nn.ReflectionPad1d(1)(wengert.zeros(1, 2, 4)).shape
     torch.Size([1, 2, 6])
@@ -149,6 +175,9 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 class ReflectionPad2d(_ReflectionPadNd):
     """Pads (*, H, W) by reflection, without repeating the border.
+
+    Args:
+        padding: elements added at every side: one number, or (left, right, top, bottom).
 
     >>> import wengert
     >>> wengert.nn.ReflectionPad2d(1)(wengert.zeros(1, 2, 4, 4)).shape
@@ -161,6 +190,10 @@ class ReflectionPad2d(_ReflectionPadNd):
 class ReflectionPad3d(_ReflectionPadNd):
     """Pads (*, D, H, W) by reflection, without repeating the border.
 
+    Args:
+        padding: elements added at every side: one number, or (left, right, top, bottom, front,
+            back).
+
     >>> import wengert
     >>> wengert.nn.ReflectionPad3d(1)(wengert.zeros(1, 2, 4, 4, 4)).shape
     torch.Size([1, 2, 6, 6, 6])
@@ -171,6 +204,9 @@ class ReflectionPad3d(_ReflectionPadNd):
 
 class ReplicationPad1d(_ReplicationPadNd):
     """Pads (*, L) with the values at the borders.
+
+    Args:
+        padding: elements added at every side: one number, or (left, right).
 
     >>> import wengert
     >>> wengert.nn.ReplicationPad1d(1)(wengert.zeros(1, 2, 4)).shape
@@ -183,6 +219,9 @@ class ReplicationPad1d(_ReplicationPadNd):
 class ReplicationPad2d(_ReplicationPadNd):
     """Pads (*, H, W) with the values at the borders.
 
+    Args:
+        padding: elements added at every side: one number, or (left, right, top, bottom).
+
     >>> import wengert
     >>> wengert.nn.ReplicationPad2d(1)(wengert.zeros(1, 2, 4, 4)).shape
     torch.Size([1, 2, 6, 6])
@@ -193,6 +232,10 @@ class ReplicationPad2d(_ReplicationPadNd):
 
 class ReplicationPad3d(_ReplicationPadNd):
     """Pads (*, D, H, W) with the values at the borders.
+
+    Args:
+        padding: elements added at every side: one number, or (left, right, top, bottom, front,
+            back).
 
     >>> import wengert
     >>> wengert.nn.ReplicationPad3d(1)(wengert.zeros(1, 2, 4, 4, 4)).shape
@@ -205,6 +248,9 @@ class ReplicationPad3d(_ReplicationPadNd):
 class CircularPad1d(_CircularPadNd):
     """Pads (*, L) by wrapping around.
 
+    Args:
+        padding: elements added at every side: one number, or (left, right).
+
     >>> import wengert
     >>> wengert.nn.CircularPad1d(1)(wengert.zeros(1, 2, 4)).shape
     torch.Size([1, 2, 6])
@@ -216,6 +262,9 @@ class CircularPad1d(_CircularPadNd):
 class CircularPad2d(_CircularPadNd):
     """Pads (*, H, W) by wrapping around.
 
+    Args:
+        padding: elements added at every side: one number, or (left, right, top, bottom).
+
     >>> import wengert
     >>> wengert.nn.CircularPad2d(1)(wengert.zeros(1, 2, 4, 4)).shape
     torch.Size([1, 2, 6, 6])
@@ -226,6 +275,10 @@ class CircularPad2d(_CircularPadNd):
 
 class CircularPad3d(_CircularPadNd):
     """Pads (*, D, H, W) by wrapping around.
+
+    Args:
+        padding: elements added at every side: one number, or (left, right, top, bottom, front,
+            back).
 
     >>> import wengert
     >>> wengert.nn.CircularPad3d(1)(wengert.zeros(1, 2, 4, 4, 4)).shape

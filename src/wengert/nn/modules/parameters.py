@@ -33,6 +33,9 @@ def _describe(value: Any, kind: str) -> str:
 class ParameterList(Module):
     """A list whose tensors are parameters; it may hold other values as well.
 
+    Args:
+        values: parameters in order.
+
     >>> import wengert
     >>> from wengert import nn
     >>> weights = nn.ParameterList([wengert.zeros(2), wengert.zeros(3)])
@@ -100,6 +103,9 @@ class ParameterList(Module):
 
 class ParameterDict(Module):
     """A dictionary whose tensors are parameters; it may hold other values as well.
+
+    Args:
+        parameters: parameters by name: a dict, or pairs.
 
     >>> import wengert
     >>> from wengert import nn

@@ -10,6 +10,9 @@ from wengert.nn.module import Module
 class PixelShuffle(Module):
     """(*, C·r², H, W) to (*, C, H·r, W·r).
 
+    Args:
+        upscale_factor: factor of height and width; the channels are a multiple of its square.
+
     >>> import wengert
     >>> wengert.nn.PixelShuffle(3)(wengert.zeros(1, 9, 4, 4)).shape
     torch.Size([1, 1, 12, 12])
@@ -29,6 +32,9 @@ class PixelShuffle(Module):
 class PixelUnshuffle(Module):
     """(*, C, H·r, W·r) to (*, C·r², H, W), the inverse of PixelShuffle.
 
+    Args:
+        downscale_factor: divisor of height and width.
+
     >>> import wengert
     >>> wengert.nn.PixelUnshuffle(3)(wengert.zeros(1, 1, 12, 12)).shape
     torch.Size([1, 9, 4, 4])
@@ -47,6 +53,9 @@ class PixelUnshuffle(Module):
 
 class ChannelShuffle(Module):
     """Channels interleaved across groups: the first of each group, then the second of each, ...
+
+    Args:
+        groups: groups of channels whose members are interleaved.
 
     >>> import wengert
     >>> wengert.nn.ChannelShuffle(2)(wengert.zeros(1, 4, 2, 2)).shape

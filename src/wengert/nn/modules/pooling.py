@@ -50,6 +50,16 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """The maximum over windows of (N, C, L).
 
+    Sizes become `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1)`.
+
+    Args:
+        kernel_size: extent of the windows: a number.
+        stride: step between windows; `kernel_size` unless given.
+        padding: added at both ends of each dimension, at most half of `kernel_size`.
+        dilation: distance between the elements of a window.
+        return_indices: whether to return the positions of the maxima, too.
+        ceil_mode: whether a last window that is not full counts.
+
     >>> import wengert
     >>> wengert.nn.MaxPool1d(3, stride=2)(wengert.zeros(2, 4, 9)).shape
     torch.Size([2, 4, 4])
@@ -61,6 +71,16 @@ class MaxPool1d(_MaxPoolNd):
 
 class MaxPool2d(_MaxPoolNd):
     """The maximum over windows of (N, C, H, W).
+
+    Sizes become `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1)`.
+
+    Args:
+        kernel_size: extent of the windows: a number, or one for each dimension.
+        stride: step between windows; `kernel_size` unless given.
+        padding: added at both ends of each dimension, at most half of `kernel_size`.
+        dilation: distance between the elements of a window.
+        return_indices: whether to return the positions of the maxima, too.
+        ceil_mode: whether a last window that is not full counts.
 
     >>> import wengert
     >>> wengert.nn.MaxPool2d(2)(wengert.zeros(2, 4, 8, 8)).shape
@@ -74,6 +94,16 @@ class MaxPool2d(_MaxPoolNd):
 class MaxPool3d(_MaxPoolNd):
     """The maximum over windows of (N, C, D, H, W).
 
+    Sizes become `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1)`.
+
+    Args:
+        kernel_size: extent of the windows: a number, or one for each dimension.
+        stride: step between windows; `kernel_size` unless given.
+        padding: added at both ends of each dimension, at most half of `kernel_size`.
+        dilation: distance between the elements of a window.
+        return_indices: whether to return the positions of the maxima, too.
+        ceil_mode: whether a last window that is not full counts.
+
     >>> import wengert
     >>> wengert.nn.MaxPool3d(2)(wengert.zeros(2, 4, 4, 4, 4)).shape
     torch.Size([2, 4, 2, 2, 2])
@@ -85,6 +115,15 @@ class MaxPool3d(_MaxPoolNd):
 
 class AvgPool1d(Module):
     """The mean over windows of (N, C, L).
+
+    Sizes become `floor((size + 2 * padding - kernel_size) / stride + 1)`.
+
+    Args:
+        kernel_size: extent of the windows: a number.
+        stride: step between windows; `kernel_size` unless given.
+        padding: added at both ends of each dimension, at most half of `kernel_size`.
+        ceil_mode: whether a last window that is not full counts.
+        count_include_pad: whether added zeros count in the mean.
 
     >>> import wengert
     >>> wengert.nn.AvgPool1d(3, stride=2)(wengert.zeros(2, 4, 9)).shape
@@ -135,14 +174,9 @@ class _AvgPoolNd(Module):
 
     def _pool(self, function: Callable[..., Tensor], input: Tensor) -> Tensor:
         return function(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
+            self.count_include_pad, self.divisor_override,
+        )  # fmt: skip
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -150,6 +184,16 @@ class _AvgPoolNd(Module):
 
 class AvgPool2d(_AvgPoolNd):
     """The mean over windows of (N, C, H, W).
+
+    Sizes become `floor((size + 2 * padding - kernel_size) / stride + 1)`.
+
+    Args:
+        kernel_size: extent of the windows: a number, or one for each dimension.
+        stride: step between windows; `kernel_size` unless given.
+        padding: added at both ends of each dimension, at most half of `kernel_size`.
+        ceil_mode: whether a last window that is not full counts.
+        count_include_pad: whether added zeros count in the mean.
+        divisor_override: divide by this instead of the size of the window.
 
     >>> import wengert
     >>> wengert.nn.AvgPool2d(2)(wengert.zeros(2, 4, 8, 8)).shape
@@ -162,6 +206,16 @@ class AvgPool2d(_AvgPoolNd):
 
 class AvgPool3d(_AvgPoolNd):
     """The mean over windows of (N, C, D, H, W).
+
+    Sizes become `floor((size + 2 * padding - kernel_size) / stride + 1)`.
+
+    Args:
+        kernel_size: extent of the windows: a number, or one for each dimension.
+        stride: step between windows; `kernel_size` unless given.
+        padding: added at both ends of each dimension, at most half of `kernel_size`.
+        ceil_mode: whether a last window that is not full counts.
+        count_include_pad: whether added zeros count in the mean.
+        divisor_override: divide by this instead of the size of the window.
 
     >>> import wengert
     >>> wengert.nn.AvgPool3d(2)(wengert.zeros(2, 4, 4, 4, 4)).shape
@@ -197,6 +251,9 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The mean over windows of (N, C, L) that give the requested output size.
 
+    Args:
+        output_size: size of the result.
+
     >>> import wengert
     >>> wengert.nn.AdaptiveAvgPool1d(3)(wengert.zeros(2, 4, 8)).shape
     torch.Size([2, 4, 3])
@@ -208,6 +265,9 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The mean over windows of (N, C, H, W) that give the requested output size.
+
+    Args:
+        output_size: sizes of the result; None keeps that of the input.
 
     >>> import wengert
     >>> wengert.nn.AdaptiveAvgPool2d(3)(wengert.zeros(2, 4, 8, 8)).shape
@@ -221,6 +281,9 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The mean over windows of (N, C, D, H, W) that give the requested output size.
 
+    Args:
+        output_size: sizes of the result; None keeps that of the input.
+
     >>> import wengert
     >>> wengert.nn.AdaptiveAvgPool3d(3)(wengert.zeros(2, 4, 8, 8, 8)).shape
     torch.Size([2, 4, 3, 3, 3])
@@ -232,6 +295,10 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The maximum over windows of (N, C, L) that give the requested output size.
+
+    Args:
+        output_size: size of the result.
+        return_indices: whether to return the positions of the maxima, too.
 
     >>> import wengert
     >>> wengert.nn.AdaptiveMaxPool1d(3)(wengert.zeros(2, 4, 8)).shape
@@ -245,6 +312,10 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The maximum over windows of (N, C, H, W) that give the requested output size.
 
+    Args:
+        output_size: sizes of the result; None keeps that of the input.
+        return_indices: whether to return the positions of the maxima, too.
+
     >>> import wengert
     >>> wengert.nn.AdaptiveMaxPool2d(3)(wengert.zeros(2, 4, 8, 8)).shape
     torch.Size([2, 4, 3, 3])
@@ -256,6 +327,10 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The maximum over windows of (N, C, D, H, W) that give the requested output size.
+
+    Args:
+        output_size: sizes of the result; None keeps that of the input.
+        return_indices: whether to return the positions of the maxima, too.
 
     >>> import wengert
     >>> wengert.nn.AdaptiveMaxPool3d(3)(wengert.zeros(2, 4, 8, 8, 8)).shape
@@ -289,6 +364,11 @@ class _MaxUnpoolNd(Module):
 class MaxUnpool1d(_MaxUnpoolNd):
     """Puts the maxima of (N, C, L) back where they were; zeros elsewhere.
 
+    Args:
+        kernel_size: extent of the windows: a number.
+        stride: step between the windows of the pooling; `kernel_size` unless given.
+        padding: what the pooling added at both ends.
+
     >>> import wengert
     >>> x, where = wengert.nn.MaxPool1d(2, return_indices=True)(wengert.tensor([[1., 3., 2., 0.]]))
     >>> wengert.nn.MaxUnpool1d(2)(x, where)
@@ -304,6 +384,11 @@ class MaxUnpool1d(_MaxUnpoolNd):
 class MaxUnpool2d(_MaxUnpoolNd):
     """Puts the maxima of (N, C, H, W) back where they were; zeros elsewhere.
 
+    Args:
+        kernel_size: extent of the windows: a number, or one for each dimension.
+        stride: step between the windows of the pooling; `kernel_size` unless given.
+        padding: what the pooling added at both ends.
+
     >>> import wengert
     >>> pooled = wengert.nn.MaxPool2d(2, return_indices=True)(wengert.zeros(2, 4, 8, 8))
     >>> wengert.nn.MaxUnpool2d(2)(*pooled).shape
@@ -318,6 +403,11 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 class MaxUnpool3d(_MaxUnpoolNd):
     """Puts the maxima of (N, C, D, H, W) back where they were; zeros elsewhere.
+
+    Args:
+        kernel_size: extent of the windows: a number, or one for each dimension.
+        stride: step between the windows of the pooling; `kernel_size` unless given.
+        padding: what the pooling added at both ends.
 
     >>> import wengert
     >>> pooled = wengert.nn.MaxPool3d(2, return_indices=True)(wengert.zeros(2, 4, 4, 4, 4))
@@ -354,6 +444,12 @@ class _LPPoolNd(Module):
 class LPPool1d(_LPPoolNd):
     """The norm of each window of (N, C, L).
 
+    Args:
+        norm_type: the power `p`: the windows give `sum(x ** p) ** (1 / p)`.
+        kernel_size: extent of the windows: a number.
+        stride: step between windows; `kernel_size` unless given.
+        ceil_mode: whether a last window that is not full counts.
+
     >>> import wengert
     >>> wengert.nn.LPPool1d(2, 2)(wengert.tensor([[3., 4.]]))
     tensor([[5.]])
@@ -366,6 +462,12 @@ class LPPool1d(_LPPoolNd):
 class LPPool2d(_LPPoolNd):
     """The norm of each window of (N, C, H, W).
 
+    Args:
+        norm_type: the power `p`: the windows give `sum(x ** p) ** (1 / p)`.
+        kernel_size: extent of the windows: a number, or one for each dimension.
+        stride: step between windows; `kernel_size` unless given.
+        ceil_mode: whether a last window that is not full counts.
+
     >>> import wengert
     >>> wengert.nn.LPPool2d(2, (1, 2))(wengert.tensor([[[3., 4.]]]))
     tensor([[[5.]]])
@@ -377,6 +479,12 @@ class LPPool2d(_LPPoolNd):
 
 class LPPool3d(_LPPoolNd):
     """The norm of each window of (N, C, D, H, W).
+
+    Args:
+        norm_type: the power `p`: the windows give `sum(x ** p) ** (1 / p)`.
+        kernel_size: extent of the windows: a number, or one for each dimension.
+        stride: step between windows; `kernel_size` unless given.
+        ceil_mode: whether a last window that is not full counts.
 
     >>> import wengert
     >>> wengert.nn.LPPool3d(2, 2)(wengert.zeros(2, 4, 4, 4, 4)).shape
@@ -429,6 +537,12 @@ class _FractionalMaxPool(Module):
 class FractionalMaxPool2d(_FractionalMaxPool):
     """Maxima over windows of (N, C, H, W) at random positions that cover the input.
 
+    Args:
+        kernel_size: extent of the windows: a number, or one for each dimension.
+        output_size: sizes of the result.
+        output_ratio: size relative to the input, between 0 and 1; instead of `output_size`.
+        return_indices: whether to return the positions of the maxima, too.
+
     >>> import wengert
     >>> wengert.nn.FractionalMaxPool2d(2, output_ratio=0.75)(wengert.zeros(2, 4, 8, 8)).shape
     torch.Size([2, 4, 6, 6])
@@ -442,6 +556,12 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 class FractionalMaxPool3d(_FractionalMaxPool):
     """Maxima over windows of (N, C, D, H, W) at random positions that cover the input.
+
+    Args:
+        kernel_size: extent of the windows: a number, or one for each dimension.
+        output_size: sizes of the result.
+        output_ratio: size relative to the input, between 0 and 1; instead of `output_size`.
+        return_indices: whether to return the positions of the maxima, too.
 
     >>> import wengert
     >>> wengert.nn.FractionalMaxPool3d(2, output_size=2)(wengert.zeros(2, 4, 4, 4, 4)).shape

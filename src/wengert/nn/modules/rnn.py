@@ -23,6 +23,21 @@ from wengert.ops.recurrent import GATES, over_time, stacked
 class RNNBase(Module):
     """Base class of recurrent layers: parameters, checks, padded and packed sequences.
 
+    Args:
+        mode: `"LSTM"`, `"GRU"`, `"RNN_TANH"` or `"RNN_RELU"`.
+        input_size: features of each element of a sequence.
+        hidden_size: features of the state.
+        num_layers: layers on top of each other; each takes the results of the one below.
+        bias: whether to learn a bias.
+        batch_first: whether batches are (batch, length, features) and not (length, batch,
+            features).
+        dropout: probability of zeros between layers while training.
+        bidirectional: whether each layer reads its input in both directions; their results are
+            joined.
+        proj_size: features that each state is projected to; 0: none. For LSTM alone.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> wengert.nn.RNNBase("GRU", 3, 5).weight_ih_l0.shape
     torch.Size([15, 3])
@@ -223,6 +238,21 @@ class RNN(RNNBase):
     zeros by default. Returns the last layer's states, and the final state of every layer and
     direction.
 
+    Args:
+        input_size: features of each element of a sequence.
+        hidden_size: features of the state.
+        num_layers: layers on top of each other; each takes the results of the one below.
+        nonlinearity: `"tanh"` or `"relu"`.
+        bias: whether to learn a bias.
+        batch_first: whether batches are (batch, length, features) and not (length, batch,
+            features).
+        dropout: probability of zeros between layers while training.
+        bidirectional: whether each layer reads its input in both directions; their results are
+            joined.
+        proj_size: 0: only LSTM projects its states.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> rnn = wengert.nn.RNN(10, 20, num_layers=2)
     >>> output, h = rnn(wengert.zeros(5, 3, 10))
@@ -264,6 +294,20 @@ class LSTM(RNNBase):
     With `proj_size` each state is projected to that width. The first state and cell are (h, c);
     returns the last layer's states, and the final (h, c) of every layer and direction.
 
+    Args:
+        input_size: features of each element of a sequence.
+        hidden_size: features of the state.
+        num_layers: layers on top of each other; each takes the results of the one below.
+        bias: whether to learn a bias.
+        batch_first: whether batches are (batch, length, features) and not (length, batch,
+            features).
+        dropout: probability of zeros between layers while training.
+        bidirectional: whether each layer reads its input in both directions; their results are
+            joined.
+        proj_size: features that each state is projected to; 0: none. For LSTM alone.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> lstm = wengert.nn.LSTM(10, 20, bidirectional=True, batch_first=True)
     >>> output, (h, c) = lstm(wengert.zeros(3, 5, 10))
@@ -297,6 +341,20 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Gated recurrent units, in `num_layers` layers; takes and returns what `RNN` does.
 
+    Args:
+        input_size: features of each element of a sequence.
+        hidden_size: features of the state.
+        num_layers: layers on top of each other; each takes the results of the one below.
+        bias: whether to learn a bias.
+        batch_first: whether batches are (batch, length, features) and not (length, batch,
+            features).
+        dropout: probability of zeros between layers while training.
+        bidirectional: whether each layer reads its input in both directions; their results are
+            joined.
+        proj_size: 0: only LSTM projects its states.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> gru = wengert.nn.GRU(10, 20)
     >>> output, h = gru(wengert.zeros(5, 3, 10))
@@ -328,6 +386,14 @@ class GRU(RNNBase):
 
 class RNNCellBase(Module):
     """Base class of the cells: the weights of input and state, one block of rows per gate.
+
+    Args:
+        input_size: features of each element of a sequence.
+        hidden_size: features of the state.
+        bias: whether to learn a bias.
+        num_chunks: matrices per state: 4 in an LSTM, 3 in a GRU, 1 otherwise.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> wengert.nn.RNNCellBase(3, 5, bias=True, num_chunks=4).weight_ih.shape
@@ -396,6 +462,14 @@ class RNNCellBase(Module):
 class RNNCell(RNNCellBase):
     """``tanh(W_ih @ x + b_ih + W_hh @ h + b_hh)``; (N, input_size) to (N, hidden_size).
 
+    Args:
+        input_size: features of each element of a sequence.
+        hidden_size: features of the state.
+        bias: whether to learn a bias.
+        nonlinearity: `"tanh"` or `"relu"`.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> wengert.nn.RNNCell(10, 20)(wengert.zeros(3, 10), wengert.zeros(3, 20)).shape
     torch.Size([3, 20])
@@ -426,6 +500,13 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of a long short-term memory: the new state and the new cell.
 
+    Args:
+        input_size: features of each element of a sequence.
+        hidden_size: features of the state.
+        bias: whether to learn a bias.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> h, c = wengert.nn.LSTMCell(10, 20)(wengert.zeros(3, 10))
     >>> h.shape, c.shape
@@ -452,6 +533,13 @@ class LSTMCell(RNNCellBase):
 
 class GRUCell(RNNCellBase):
     """One step of a gated recurrent unit.
+
+    Args:
+        input_size: features of each element of a sequence.
+        hidden_size: features of the state.
+        bias: whether to learn a bias.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> wengert.nn.GRUCell(10, 20)(wengert.zeros(3, 10)).shape

@@ -58,6 +58,19 @@ class Embedding(_Table):
 
     The row of `padding_idx` begins as zeros and gets no gradient.
 
+    Args:
+        num_embeddings: rows of the table; indices are below.
+        embedding_dim: features of each row.
+        padding_idx: a row without gradient, zero at first.
+        max_norm: rows with a larger norm are scaled down to it, in place, when they are looked
+            up.
+        norm_type: degree of that norm.
+        scale_grad_by_freq: whether to divide gradients by how often the row occurs in the
+            batch.
+        sparse: whether the gradient of the table is a sparse tensor.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> table = wengert.nn.Embedding(10, 3, padding_idx=0)
     >>> table(wengert.tensor([[0, 2, 0]])).shape
@@ -138,6 +151,21 @@ def _check_table(embeddings: Any) -> None:
 
 class EmbeddingBag(_Table):
     """Sums, means or maxima of bags of rows, without materialising the rows.
+
+    Args:
+        num_embeddings: rows of the table; indices are below.
+        embedding_dim: features of each row.
+        max_norm: rows with a larger norm are scaled down to it, in place, when they are looked
+            up.
+        norm_type: degree of that norm.
+        scale_grad_by_freq: whether to divide gradients by how often the row occurs in the
+            batch.
+        mode: how a bag becomes one row: `"mean"`, `"sum"` or `"max"`.
+        sparse: whether the gradient of the table is a sparse tensor.
+        include_last_offset: whether the last offset is the end of the last bag.
+        padding_idx: a row without gradient, zero at first.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> bags = wengert.nn.EmbeddingBag(10, 3, mode="sum")

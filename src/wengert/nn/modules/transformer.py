@@ -70,6 +70,20 @@ class _SelfAttention(Module):
 class TransformerEncoderLayer(_SelfAttention):
     """Self-attention followed by a feed-forward net, each with a residual connection.
 
+    Args:
+        d_model: features of each element, E.
+        nhead: attention heads; they divide `d_model`.
+        dim_feedforward: features between the two linear layers.
+        dropout: probability of zeros while training.
+        activation: `"relu"`, `"gelu"`, or a function.
+        layer_norm_eps: `eps` of the layer norms.
+        batch_first: whether batches are (batch, length, features) and not (length, batch,
+            features).
+        norm_first: whether norms come before attention and linear layers, and not after.
+        bias: whether linear layers and norms learn a bias.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
+
     >>> import wengert
     >>> layer = wengert.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)
     >>> layer(wengert.zeros(5, 3, 8)).shape
@@ -128,6 +142,20 @@ class TransformerDecoderLayer(_SelfAttention):
     """Self-attention, attention to a memory, and a feed-forward net.
 
     Each of the three has a residual connection.
+
+    Args:
+        d_model: features of each element, E.
+        nhead: attention heads; they divide `d_model`.
+        dim_feedforward: features between the two linear layers.
+        dropout: probability of zeros while training.
+        activation: `"relu"`, `"gelu"`, or a function.
+        layer_norm_eps: `eps` of the layer norms.
+        batch_first: whether batches are (batch, length, features) and not (length, batch,
+            features).
+        norm_first: whether norms come before attention and linear layers, and not after.
+        bias: whether linear layers and norms learn a bias.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> layer = wengert.nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
@@ -208,6 +236,13 @@ class TransformerEncoder(Module):
 
     `enable_nested_tensor` and `mask_check` are stored, without effect.
 
+    Args:
+        encoder_layer: the layer that is copied.
+        num_layers: number of copies.
+        norm: a norm after the last layer.
+        enable_nested_tensor: without effect: padding is computed like all else.
+        mask_check: without effect.
+
     >>> import wengert
     >>> layer = wengert.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)
     >>> wengert.nn.TransformerEncoder(layer, 2)(wengert.zeros(5, 3, 8)).shape
@@ -247,6 +282,11 @@ class TransformerEncoder(Module):
 
 class TransformerDecoder(Module):
     """A stack of copies of a decoder layer, and an optional norm.
+
+    Args:
+        decoder_layer: the layer that is copied.
+        num_layers: number of copies.
+        norm: a norm after the last layer.
 
     >>> import wengert
     >>> layer = wengert.nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
@@ -291,6 +331,24 @@ class TransformerDecoder(Module):
 
 class Transformer(Module):
     """An encoder of a source, and a decoder that attends to its output.
+
+    Args:
+        d_model: features of each element, E.
+        nhead: attention heads; they divide `d_model`.
+        num_encoder_layers: layers of the encoder.
+        num_decoder_layers: layers of the decoder.
+        dim_feedforward: features between the two linear layers.
+        dropout: probability of zeros while training.
+        activation: `"relu"`, `"gelu"`, or a function.
+        custom_encoder: a module instead of the encoder.
+        custom_decoder: a module instead of the decoder.
+        layer_norm_eps: `eps` of the layer norms.
+        batch_first: whether batches are (batch, length, features) and not (length, batch,
+            features).
+        norm_first: whether norms come before attention and linear layers, and not after.
+        bias: whether linear layers and norms learn a bias.
+        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
+        dtype: type of the parameters; the default dtype unless given.
 
     >>> import wengert
     >>> net = wengert.nn.Transformer(8, 2, 1, 1, dim_feedforward=16)

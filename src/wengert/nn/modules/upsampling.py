@@ -12,6 +12,13 @@ from wengert.nn.module import Module
 class Upsample(Module):
     """Resizes (N, C, ...) to a size or by a factor, as `nn.functional.interpolate`.
 
+    Args:
+        size: size of the result, for each spatial dimension.
+        scale_factor: factor of the size, instead.
+        mode: `"nearest"`, `"linear"`, `"bilinear"`, `"bicubic"` or `"trilinear"`.
+        align_corners: whether the outermost elements stay where they are; not for `"nearest"`.
+        recompute_scale_factor: whether to compute with the factor of the rounded sizes.
+
     >>> import wengert
     >>> wengert.nn.Upsample(scale_factor=2)(wengert.ones(1, 1, 2, 2)).shape
     torch.Size([1, 1, 4, 4])
@@ -52,6 +59,10 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """Resizes (N, C, H, W) by repeating pixels.
 
+    Args:
+        size: height and width of the result.
+        scale_factor: factor of both, instead.
+
     >>> import wengert
     >>> wengert.nn.UpsamplingNearest2d(scale_factor=2)(wengert.ones(1, 1, 2, 2)).shape
     torch.Size([1, 1, 4, 4])
@@ -63,6 +74,10 @@ class UpsamplingNearest2d(Upsample):
 
 class UpsamplingBilinear2d(Upsample):
     """Resizes (N, C, H, W) bilinearly, with aligned corners.
+
+    Args:
+        size: height and width of the result.
+        scale_factor: factor of both, instead.
 
     >>> import wengert
     >>> wengert.nn.UpsamplingBilinear2d(scale_factor=2)(wengert.ones(1, 1, 2, 2)).shape

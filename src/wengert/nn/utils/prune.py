@@ -138,6 +138,9 @@ def _check_scores(scores: Any, like: Tensor) -> None:
 class PruningContainer(BasePruningMethod):
     """A sequence of methods that prune one tensor, each what the previous ones left.
 
+    Args:
+        *args: pruning methods, applied in order.
+
     >>> import wengert
     >>> from wengert.nn.utils import prune
     >>> layer = wengert.nn.Linear(4, 1)
@@ -249,6 +252,9 @@ def _check_amount(amount: Any) -> None:
 class RandomUnstructured(_ByAmount):
     """Prunes random elements.
 
+    Args:
+        amount: how many elements: a number, or a share between 0 and 1.
+
     >>> import wengert
     >>> from wengert.nn.utils import prune
     >>> layer = prune.random_unstructured(wengert.nn.Linear(4, 1), "weight", amount=3)
@@ -270,6 +276,9 @@ class RandomUnstructured(_ByAmount):
 
 class L1Unstructured(_ByAmount):
     """Prunes the elements that are smallest in absolute value.
+
+    Args:
+        amount: how many elements: a number, or a share between 0 and 1.
 
     >>> import wengert
     >>> from wengert.nn.utils import prune
@@ -319,6 +328,10 @@ class _Structured(_ByAmount):
 class RandomStructured(_Structured):
     """Prunes random slices along `dim`.
 
+    Args:
+        amount: how many slices: a number, or a share between 0 and 1.
+        dim: the dimension of the slices.
+
     >>> import wengert
     >>> from wengert.nn.utils import prune
     >>> layer = wengert.nn.Linear(4, 3)
@@ -339,6 +352,11 @@ class RandomStructured(_Structured):
 
 class LnStructured(_Structured):
     """Prunes the slices along `dim` whose norm of order `n` is smallest.
+
+    Args:
+        amount: how many slices: a number, or a share between 0 and 1.
+        n: degree of the norm.
+        dim: the dimension of the slices.
 
     >>> import wengert
     >>> from wengert.nn.utils import prune
@@ -365,6 +383,9 @@ class LnStructured(_Structured):
 
 class CustomFromMask(BasePruningMethod):
     """Prunes where a given mask is zero.
+
+    Args:
+        mask: 1 where elements stay, 0 where they are zero; of the parameter's shape.
 
     >>> import wengert
     >>> from wengert.nn.utils import prune

@@ -30,6 +30,12 @@ class PackedSequence(_Fields):
         sorted_indices: the original positions of the sequences, which are sorted longest first.
         unsorted_indices: the inverse permutation.
 
+    Args:
+        data: all elements, those of the same time step side by side.
+        batch_sizes: how many sequences reach each time step.
+        sorted_indices: the order from the longest sequence to the shortest.
+        unsorted_indices: the way back to the original order.
+
     >>> import wengert
     >>> from wengert.nn.utils.rnn import pack_sequence
     >>> pack_sequence([wengert.tensor([1, 2, 3]), wengert.tensor([4])]).data

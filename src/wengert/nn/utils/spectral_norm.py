@@ -16,6 +16,12 @@ M = TypeVar("M", bound=Module)
 class SpectralNorm:
     """The hook that divides a weight before each forward.
 
+    Args:
+        name: of the parameter.
+        n_power_iterations: iterations of each forward.
+        dim: the dimension of the outputs in the parameter.
+        eps: added to the denominator, against division by zero.
+
     >>> import wengert
     >>> layer = wengert.nn.utils.spectral_norm(wengert.nn.Linear(2, 3))
     >>> next(iter(layer._forward_pre_hooks.values())).n_power_iterations

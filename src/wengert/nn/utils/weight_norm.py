@@ -15,6 +15,10 @@ M = TypeVar("M", bound=Module)
 class WeightNorm:
     """The hook that assembles a weight before each forward.
 
+    Args:
+        name: of the parameter.
+        dim: the dimension that keeps a length each; None: one for all.
+
     >>> import warnings, wengert
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
