@@ -1,0 +1,3 @@
+"""``theano.tensor.signal``: pooling."""
+
+from wengert.symbolic.tensor.signal import pool as pool
