@@ -48,14 +48,14 @@ _HOMES = {
     "theano.tensor.nlinalg": "expressions.nlinalg",
     "theano.tensor.slinalg": "expressions.nlinalg",
     "theano.tensor.raw_random": "sampling",
-    "theano.tensor.nnet.nnet": "tensor.nnet.activations",
-    "theano.tensor.nnet.sigm": "tensor.nnet.activations",
+    "theano.tensor.nnet.nnet": "expressions.activations",
+    "theano.tensor.nnet.sigm": "expressions.activations",
     "theano.tensor.nnet.conv": "tensor.nnet.abstract_conv",
     "theano.tensor.signal.downsample": "tensor.signal.pool",
     "theano.sandbox.linalg": "expressions.nlinalg",
     "theano.sandbox.linalg.ops": "expressions.nlinalg",
     "theano.tensor.randomstreams": "tensor.shared_randomstreams",
-    "theano.sandbox.softsign": "tensor.nnet.activations",
+    "theano.sandbox.softsign": "expressions.activations",
 }
 
 

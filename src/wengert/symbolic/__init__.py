@@ -18,6 +18,11 @@ from wengert.symbolic import tensor as tensor
 from wengert.symbolic.differentiation import Lop as Lop
 from wengert.symbolic.differentiation import Rop as Rop
 from wengert.symbolic.differentiation import grad as grad
+from wengert.symbolic.expressions.products import dot as dot
+from wengert.symbolic.expressions.type import TensorConstant as TensorConstant
+from wengert.symbolic.expressions.type import TensorType as TensorType
+from wengert.symbolic.expressions.type import TensorVariable as TensorVariable
+from wengert.symbolic.expressions.wrapped import Wrapped as Wrapped
 from wengert.symbolic.functions import Function as Function
 from wengert.symbolic.functions import In as In
 from wengert.symbolic.functions import Out as Out
@@ -41,9 +46,4 @@ from wengert.symbolic.scanning import scan as scan
 from wengert.symbolic.settings import config as config
 from wengert.symbolic.sharing import SharedVariable as SharedVariable
 from wengert.symbolic.sharing import shared as shared
-from wengert.symbolic.expressions.products import dot as dot
-from wengert.symbolic.expressions.type import TensorConstant as TensorConstant
-from wengert.symbolic.expressions.type import TensorType as TensorType
-from wengert.symbolic.expressions.type import TensorVariable as TensorVariable
-from wengert.symbolic.expressions.wrapped import Wrapped as Wrapped
 from wengert.symbolic.updates import OrderedUpdates as OrderedUpdates

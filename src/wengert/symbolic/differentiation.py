@@ -6,10 +6,14 @@ of its inputs. Elementwise operations run the rules that the library's own opera
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE
+from wengert.symbolic.expressions.arithmetic import cast, tensor_copy
+from wengert.symbolic.expressions.creation import ones_like
+from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
+from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.graph import (
     Apply,
     DisconnectedType,
@@ -19,10 +23,6 @@ from wengert.symbolic.graph import (
 )
 from wengert.symbolic.graph import disconnected as disconnected_type
 from wengert.symbolic.settings import config
-from wengert.symbolic.expressions.arithmetic import cast, tensor_copy
-from wengert.symbolic.expressions.creation import ones_like
-from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
-from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 
 
 class DisconnectedInputError(ValueError):
@@ -40,13 +40,13 @@ class GradientError(Exception):
 def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Variable:
     """What an operation gives for an input in which it has no derivative."""
     why = f"<{op}> has an undefined gradient in input {x_pos}, {x}. {comment}"
-    return NullType(why.strip())()  # type: ignore[no-any-return]
+    return NullType(why.strip())()
 
 
 def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Variable:
     """What an operation gives for an input whose derivative nobody has written."""
     why = f"<{op}> does not implement its gradient in input {x_pos}, {x}. {comment}"
-    return NullType(why.strip())()  # type: ignore[no-any-return]
+    return NullType(why.strip())()
 
 
 def listed(value: Any) -> list[Any]:
@@ -106,18 +106,22 @@ def grad(
         g = gradients.get(x)
         if g is None:
             _report_disconnected(x, disconnected_inputs)
-            g = {"zero": float_zeros, "None": lambda _: None}.get(
-                return_disconnected, lambda _: disconnected_type()
-            )(x)
+            g = _absent(x, return_disconnected)
         elif isinstance(g.type, NullType) and null_gradients == "raise":
             raise NullTypeGradError(
                 f"tensor.grad encountered a NaN. {g.type.why_null}"  # as programs know it
             )
-        if add_names and g is not None and cost is not None and g.name is None:
-            if cost.name is not None and x.name is not None:
-                g.name = f"(d{cost.name}/d{x.name})"
+        if add_names and g is not None and g.name is None and x.name and getattr(cost, "name", 0):
+            g.name = f"(d{cost.name}/d{x.name})"
         results.append(g)
     return returned_as(wrt, results)
+
+
+def _absent(x: Any, form: str) -> Any:
+    """The gradient of a variable that a cost does not depend on."""
+    if form == "zero":
+        return float_zeros(x)
+    return None if form == "None" else disconnected_type()
 
 
 def _check_arguments(cost: Any, wrt: list[Any], known_grads: Any) -> None:
@@ -185,31 +189,65 @@ def _reaching(nodes: Sequence[Apply], wrt: Iterable[Any], blocked: set[Any]) -> 
     return reaching
 
 
+class Shortcut(NamedTuple):
+    """Another expression for a node's result, through whose gradients the walk goes.
+
+    The plain gradient of ``log(softmax(x))`` divides by probabilities, which may be 0.
+
+    Attributes:
+        variable: the expression.
+        source: what it depends on.
+        skipped: the variables between the source and the node.
+    """
+
+    variable: Any
+    source: Any
+    skipped: list[Any]
+
+
+# What looks for shortcuts: `programs.stability` adds to it.
+SHORTCUTS: list[Callable[[Apply], Shortcut | None]] = []
+
+
+def _shortcut(node: Apply, fixed: set[Any]) -> Shortcut | None:
+    for look in SHORTCUTS:
+        shortcut = look(node)
+        if shortcut is not None and fixed.isdisjoint(shortcut.skipped):
+            return shortcut
+    return None
+
+
 def _walk(seeds: dict[Any, Any], wrt: Sequence[Any], blocked: set[Any]) -> dict[Any, Any]:
     """The gradients of variables, from those of some expressions."""
     order = toposort(list(seeds))
     targets = set(wrt)
     reaching = _reaching(order, targets, blocked)
     sums: dict[Any, Any] = {v: g for v, g in seeds.items() if v not in blocked}
+    fixed = targets | blocked | seeds.keys()
     for node in reversed(order):
         if node not in reaching:
             continue
         outgoing = [sums.get(out) for out in node.outputs]
         if all(g is None for g in outgoing):
             continue
-        for x, g in zip(node.inputs, _input_gradients(node, outgoing), strict=True):
+        shortcut = _shortcut(node, fixed)
+        if shortcut is not None:
+            inner = _walk({shortcut.variable: outgoing[0]}, [shortcut.source], blocked)
+            pairs: Any = inner.items()
+        else:
+            pairs = zip(node.inputs, _input_gradients(node, outgoing), strict=True)
+        for x, g in pairs:
             if g is None or x in blocked or x in seeds:
                 continue
-            if x.owner not in reaching and x not in targets:
-                continue
-            earlier = sums.get(x)
-            if earlier is not None and isinstance(earlier.type, NullType):
-                continue
-            if isinstance(g.type, NullType) or earlier is None:
-                sums[x] = g
-            else:
-                sums[x] = earlier + g
+            if x.owner in reaching or x in targets:
+                sums[x] = _summed(sums.get(x), g)
     return {x: sums[x] for x in targets if x in sums}
+
+
+def _summed(earlier: Any, g: Any) -> Any:
+    if earlier is None or isinstance(g.type, NullType):
+        return g
+    return earlier if isinstance(earlier.type, NullType) else earlier + g
 
 
 def _input_gradients(node: Apply, outgoing: list[Any]) -> list[Any]:

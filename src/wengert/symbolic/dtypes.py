@@ -25,10 +25,8 @@ def upcast(*dtypes: str) -> str:
     With ``cast_policy="numpy+floatX"`` and floatX float32, integers alone never make float64.
     """
     result = np.result_type(*[np.dtype(d) for d in dtypes]).name
-    if config.cast_policy == "numpy+floatX" and config.floatX == "float32":
-        if result == "float64" and "float64" not in dtypes:
-            return "float32"
-    return result
+    narrow = config.cast_policy == "numpy+floatX" and config.floatX == "float32"
+    return "float32" if narrow and result == "float64" and "float64" not in dtypes else result
 
 
 def to_float(dtype: str) -> str:

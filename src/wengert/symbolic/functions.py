@@ -12,14 +12,14 @@ import numpy as np
 
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import caller, getframe
+from wengert.symbolic.expressions.elemwise import rebroadcast
+from wengert.symbolic.expressions.type import TensorType, TensorVariable
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced
 from wengert.symbolic.modes import Mode, mode_of
 from wengert.symbolic.programs.assembly import Program
 from wengert.symbolic.programs.optimizing import optimized
 from wengert.symbolic.settings import config
 from wengert.symbolic.sharing import SharedVariable
-from wengert.symbolic.expressions.elemwise import rebroadcast
-from wengert.symbolic.expressions.type import TensorType, TensorVariable
 
 
 class UnusedInputError(Exception):
@@ -393,14 +393,13 @@ def _pairs(updates: Any, what: str) -> list[tuple[Any, Any]]:
     if updates is None:
         return []
     if isinstance(updates, dict):
-        if len(updates) > 1 and type(updates) is set:
-            raise TypeError(f"{what} may not be a set")
         return list(updates.items())
-    pairs = [tuple(pair) for pair in updates]
-    for pair in pairs:
-        if len(pair) != 2:
+    pairs: list[tuple[Any, Any]] = []
+    for pair in updates:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise TypeError(f"{what} must be pairs of a variable and a value, got {pair!r}")
-    return pairs  # type: ignore[return-value]
+        pairs.append((pair[0], pair[1]))
+    return pairs
 
 
 def _updates(updates: Any) -> list[tuple[Any, Any]]:

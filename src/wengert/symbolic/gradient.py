@@ -19,16 +19,16 @@ from wengert.symbolic.differentiation import grad as grad
 from wengert.symbolic.differentiation import grad_not_implemented as grad_not_implemented
 from wengert.symbolic.differentiation import grad_undefined as grad_undefined
 from wengert.symbolic.differentiation import listed, returned_as
+from wengert.symbolic.expressions.arithmetic import clip, mul
+from wengert.symbolic.expressions.creation import arange, zeros_like
+from wengert.symbolic.expressions.reductions import sum as sum_over
+from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.functions import function
 from wengert.symbolic.graph import Apply, Operation, Variable
 from wengert.symbolic.graph import DisconnectedType as DisconnectedType
 from wengert.symbolic.graph import NullType as NullType
 from wengert.symbolic.graph import disconnected as disconnected_type
 from wengert.symbolic.scanning import scan
-from wengert.symbolic.expressions.arithmetic import clip, mul
-from wengert.symbolic.expressions.creation import arange, zeros_like
-from wengert.symbolic.expressions.reductions import sum as sum_over
-from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 
 
 def jacobian(expression: Any, wrt: Any, consider_constant: Any = None,
@@ -235,7 +235,7 @@ def verify_grad(fun: Any, pt: Any, n_tests: int = 2, rng: Any = None, eps: float
     if rng is None:
         raise TypeError("rng should be a valid instance of numpy.random.RandomState.")
     variables = [TensorType(p.dtype, [False] * p.ndim)(f"input {k}") for k, p in enumerate(points)]
-    out = fun(*variables)
+    out: Any = fun(*variables)
     out = out if isinstance(out, Variable) else out[0]
     projection = rng.rand(*function(variables, out, mode=mode)(*points).shape) + 0.5
     cost = sum_over(mul(out, np.asarray(projection, out.dtype)))

@@ -52,7 +52,7 @@ class Type:
                 f"Cannot convert Type {other.type} (of Variable {other}) into Type {self}."
                 f" You can try to manually convert {other} into a {self}."
             )
-        return other  # type: ignore[no-any-return]
+        return other
 
     def make_variable(self, name: str | None = None) -> Variable:
         """A fresh variable."""
@@ -315,7 +315,7 @@ class Op:
             return True
         if type(self) is not type(other) or not hasattr(self, "__props__"):
             return False
-        return self._props() == other._props()  # type: ignore[attr-defined]
+        return self._props() == other._props()
 
     def __hash__(self) -> int:
         if hasattr(self, "__props__"):
@@ -362,13 +362,13 @@ class HiddenError(NotImplementedError):
 
 def disconnected() -> Variable:
     """The gradient of an input that the result does not depend on."""
-    return DisconnectedType()()  # type: ignore[no-any-return]
+    return DisconnectedType()()
 
 
 def undefined(op: Any, position: int, x: Any, comment: str = "") -> Variable:
     """The gradient of an input for which there is none: an error if it is needed."""
     why = f"<{op}> has no gradient with respect to input {position}, {x}. {comment}"
-    return NullType(why.strip())()  # type: ignore[no-any-return]
+    return NullType(why.strip())()
 
 
 def marked(variable: Any) -> Any:
@@ -397,7 +397,7 @@ def test_value_of(variable: Any) -> Any:
     return variable.type.filter(value)
 
 
-test_value_of.__test__ = False  # type: ignore[attr-defined]
+test_value_of.__test__ = False
 
 
 def compute_test_values(node: Apply) -> None:
@@ -457,9 +457,11 @@ def toposort(variables: Iterable[Any], blockers: Iterable[Any] = ()) -> list[App
                 order.append(node)
             continue
         state[node] = False
-        for v in reversed(node.inputs):
-            if v.owner is not None and v not in blocked and v.owner not in state:
-                stack.append(v.owner)
+        stack += [
+            v.owner
+            for v in reversed(node.inputs)
+            if v.owner is not None and v not in blocked and v.owner not in state
+        ]
     return order
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.symbolic.graph import Apply, Operation, Variable, disconnected
 from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
+from wengert.symbolic.graph import Apply, Operation, Variable, disconnected
 
 
 class IfElse(Operation):
@@ -47,10 +47,8 @@ class IfElse(Operation):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Each output with its two values."""
-        rows = [[False] * self.count]
-        for k in range(2 * self.count):
-            rows.append([j == k % self.count for j in range(self.count)])
-        return rows
+        places = range(self.count)
+        return [[False] * self.count, *([j == k for j in places] for k in (*places, *places))]
 
     def __str__(self) -> str:
         return "if{}"
@@ -92,10 +90,10 @@ def _alike(a: Any, b: Any) -> tuple[Any, Any]:
     a, b = (v if isinstance(v, Variable) else as_tensor_variable(v) for v in (a, b))
     if a.type == b.type:
         return a, b
-    if isinstance(a.type, TensorType) and isinstance(b.type, TensorType):
-        if a.dtype == b.dtype and a.ndim == b.ndim:
-            pattern = [x and y for x, y in zip(a.broadcastable, b.broadcastable, strict=True)]
-            return rebroadcast(a, pattern), rebroadcast(b, pattern)
+    tensors = isinstance(a.type, TensorType) and isinstance(b.type, TensorType)
+    if tensors and (a.dtype, a.ndim) == (b.dtype, b.ndim):
+        pattern = [x and y for x, y in zip(a.broadcastable, b.broadcastable, strict=True)]
+        return rebroadcast(a, pattern), rebroadcast(b, pattern)
     raise TypeError(
         "The two branches should have identical types, but they are"
         f" {a.type} and {b.type} respectively. This error could be raised if for example you"

@@ -17,17 +17,19 @@ import numpy as np
 
 from wengert.symbolic.differentiation import grad
 from wengert.symbolic.dtypes import CONTINUOUS
+from wengert.symbolic.expressions.arithmetic import cast, eq, minimum, switch, tensor_copy
+from wengert.symbolic.expressions.creation import zeros, zeros_like
+from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
+from wengert.symbolic.expressions.indexing import Subtensor, index
+from wengert.symbolic.expressions.structure import concatenate, shape_padleft
+from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.graph import Apply, DisconnectedType, Generic, Kernel, Operation, disconnected
 from wengert.symbolic.graph import replaced as replaced_in
 from wengert.symbolic.modes import Mode
 from wengert.symbolic.programs.assembly import Program
+from wengert.symbolic.programs.algebra import number_of
 from wengert.symbolic.programs.optimizing import optimized
-from wengert.symbolic.expressions.arithmetic import cast, minimum, tensor_copy
-from wengert.symbolic.expressions.creation import zeros
-from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
-from wengert.symbolic.expressions.indexing import index
-from wengert.symbolic.expressions.structure import concatenate, shape_padleft
-from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
+from wengert.symbolic.programs.rewriting import rule
 
 
 class Step:
@@ -164,25 +166,30 @@ class LoopKernel:
             elements = [s[t] if type(s) is list else np.asarray(s[t]) for s in sequences]
             out = function(*elements, *carries, *constants)
             carries = list(out[: step.carries])
-            for k, needed in enumerate(self.stacked):
-                if needed:
-                    value = out[k]
-                    if not self.tensors[k]:
-                        stacks[k].append(value)
-                        continue
-                    if stacks[k] is None:
-                        stacks[k] = np.empty((total, *value.shape), self.dtypes[k])
-                    elif stacks[k].shape[1:] != value.shape:
-                        raise ValueError(
-                            f"Scan: output {k} has shape {value.shape} at step {t}, and"
-                            f" {stacks[k].shape[1:]} before"
-                        )
-                    stacks[k][t] = value
+            self._stack(stacks, out, t, total)
             if step.stops and bool(out[-1]):
                 done = t + 1
                 break
         stacks = [self._finished(k, s, done, total) for k, s in enumerate(stacks)]
         return (np.asarray(done, np.int64), *carries, *stacks)
+
+    def _stack(self, stacks: list[Any], out: Any, t: int, total: int) -> None:
+        """Keep what a step has computed."""
+        for k, needed in enumerate(self.stacked):
+            if not needed:
+                continue
+            value = out[k]
+            if not self.tensors[k]:
+                stacks[k].append(value)
+                continue
+            if stacks[k] is None:
+                stacks[k] = np.empty((total, *value.shape), self.dtypes[k])
+            elif stacks[k].shape[1:] != value.shape:
+                raise ValueError(
+                    f"Scan: output {k} has shape {value.shape} at step {t}, and"
+                    f" {stacks[k].shape[1:]} before"
+                )
+            stacks[k][t] = value
 
     def _finished(self, k: int, stack: Any, done: int, total: int) -> Any:
         if stack is None:
@@ -196,7 +203,7 @@ class Objects(Generic):
 
 
 class Earlier(Operation):
-    """The values that a carry that is no array had before each step, those before the last first."""
+    """The values that a carry that is no array had before each step, the last first."""
 
     def make_node(self, initial: Any, stack: Any, count: Any) -> Apply:
         """A list."""
@@ -223,6 +230,21 @@ class LastCarry(Operation):
         if not count:
             raise IndexError("the last element of a scan of no steps")
         return carry
+
+
+@rule(Subtensor)
+def last_of_loop(node: Apply) -> Sequence[Any] | None:
+    """The last of the stacked values of a carry is the carry: nothing has to be stacked for it."""
+    x = node.inputs[0]
+    if x.owner is None or not isinstance(x.owner.op, Loop) or node.op.key.entries != ("i",):
+        return None
+    if number_of(node.inputs[1]) != -1.0:
+        return None
+    carries = x.owner.op.step.carries
+    k = x.index - 1 - carries
+    if not 0 <= k < carries:
+        return None
+    return [LastCarry()(x.owner.outputs[0], x.owner.outputs[1 + k])]
 
 
 def element_type(sequence: Any) -> Any:
@@ -320,9 +342,15 @@ class LoopGradient:
         for k, s in enumerate(self.sequences):
             results.append(self._placed(of_sequences.get(k), s, steps))
         for k, c in enumerate(self.carries):
-            results.append(_result(of_initial.get(k), c))
+            results.append(_result(self._whole(of_initial.get(k), steps), c))
         results += [_result(of_fixed.get(k), c) for k, c in enumerate(self.constants)]
         return results
+
+    def _whole(self, g: Any, steps: Any) -> Any:
+        """The gradient of an initial carry: zero if the walk back ended before it."""
+        if g is None or self.op.truncate_gradient == -1:
+            return g
+        return switch(eq(steps, self.count), g, zeros_like(g))
 
     def _placed(self, g: Any, sequence: Any, steps: Any) -> Any:
         """The gradient of a sequence: steps in order, zeros where none ran."""

@@ -69,7 +69,7 @@ class DebugMode(Mode):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__("py", None)
 
-    def watch(self, node: Apply, values: Any) -> None:  # type: ignore[override]
+    def watch(self, node: Apply, values: Any) -> None:
         """Raise TypeError for a value that is not of its variable's type."""
         for out, value in zip(node.outputs, values if node.nout > 1 else (values,), strict=True):
             out.type.filter(value, strict=True)
@@ -88,7 +88,7 @@ class NanGuardMode(Mode):
         self.inf = guard.inf_is_error if inf_is_error is None else inf_is_error
         self.big = guard.big_is_error if big_is_error is None else big_is_error
 
-    def watch(self, node: Apply, values: Any) -> None:  # type: ignore[override]
+    def watch(self, node: Apply, values: Any) -> None:
         """Look at the values of a node."""
         for value in values if node.nout > 1 else (values,):
             if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc":
@@ -112,7 +112,7 @@ class MonitorMode(Mode):
         super().__init__("py", "fast_compile")
         self.pre_func, self.post_func = pre_func, post_func
 
-    def watch(self, node: Apply, values: Any) -> None:  # type: ignore[override]
+    def watch(self, node: Apply, values: Any) -> None:
         """Call the functions, with what programs expect of a thunk."""
         outputs = [[v] for v in (values if node.nout > 1 else (values,))]
         thunk = type("Thunk", (), {"inputs": [], "outputs": outputs})()

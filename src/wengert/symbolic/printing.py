@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from wengert.symbolic.expressions.elemwise import DimShuffle, Elemwise
+from wengert.symbolic.expressions.type import TensorConstant, as_tensor_variable
 from wengert.symbolic.functions import Function
 from wengert.symbolic.graph import Apply, Constant, Operation, Variable, toposort
 from wengert.symbolic.looping import Loop
-from wengert.symbolic.expressions.elemwise import DimShuffle, Elemwise
-from wengert.symbolic.expressions.type import TensorConstant, as_tensor_variable
 
 
 def _letters(number: int) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.differentiation import grad
+from wengert.symbolic.expressions.arithmetic import tensor_copy
 from wengert.symbolic.graph import Apply, Kernel, Op, Operation, Type, replaced
 from wengert.symbolic.modes import Mode
 from wengert.symbolic.programs.assembly import Program
 from wengert.symbolic.programs.optimizing import optimized
-from wengert.symbolic.expressions.arithmetic import tensor_copy
 
 
 class OpFromGraph(Operation):

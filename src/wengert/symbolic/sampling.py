@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import DISCRETE, upcast
+from wengert.symbolic.expressions.shapes import as_shape
+from wengert.symbolic.expressions.structure import get_vector_length
+from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
 from wengert.symbolic.gradient import grad_undefined
 from wengert.symbolic.graph import Apply, Operation, disconnected
 from wengert.symbolic.settings import config
 from wengert.symbolic.sharing import random_state_type
-from wengert.symbolic.expressions.structure import as_shape, get_vector_length
-from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
 
 Draw = Callable[..., Any]
 
@@ -88,8 +89,8 @@ def _poisson(r: Any, lam: Any, size: Any) -> Any:
 
 def _permutation(r: Any, n: Any, size: Any) -> Any:
     length = int(n)
-    out = np.empty((*size, length), np.int64)
-    for place in np.ndindex(*size):
+    out = np.empty((*(size or ()), length), np.int64)
+    for place in np.ndindex(*(size or ())):
         out[place] = r.permutation(length)
     return out
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from wengert.symbolic.expressions.arithmetic import cast, minimum
+from wengert.symbolic.expressions.elemwise import rebroadcast
+from wengert.symbolic.expressions.indexing import index
+from wengert.symbolic.expressions.shapes import number_in
+from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.functions import fitted_update, shared_in
 from wengert.symbolic.graph import Constant, Variable, toposort
 from wengert.symbolic.graph import replaced as replaced_in
 from wengert.symbolic.looping import Loop, Step, element_type
 from wengert.symbolic.sharing import SharedVariable
-from wengert.symbolic.expressions.arithmetic import cast, minimum
-from wengert.symbolic.expressions.elemwise import rebroadcast
-from wengert.symbolic.expressions.indexing import index
-from wengert.symbolic.expressions.structure import number_in
-from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.updates import OrderedUpdates
 
 
@@ -27,7 +27,8 @@ class until:  # noqa: N801
     >>> from wengert.symbolic import tensor as T
     >>> from wengert.symbolic.scanning import until
     >>> n = T.iscalar()
-    >>> values, _ = scan(lambda p: (p * 2, until(p * 2 > n)), outputs_info=T.constant(1, dtype="int64"), n_steps=100)
+    >>> one = T.constant(1, dtype="int64")
+    >>> values, _ = scan(lambda p: (p * 2, until(p * 2 > n)), outputs_info=one, n_steps=100)
     >>> function([n], values)(20)
     array([ 2,  4,  8, 16, 32])
     """
@@ -157,8 +158,9 @@ def scan(
     >>> from wengert.symbolic import function, scan
     >>> from wengert.symbolic import tensor as T
     >>> a, k = T.dvector("a"), T.iscalar("k")
-    >>> powers, updates = scan(lambda p, a: p * a, outputs_info=T.ones_like(a), non_sequences=a, n_steps=k)
-    >>> function([a, k], powers[-1], updates=updates)([2, 3], 3)
+    >>> ones = T.ones_like(a)
+    >>> p, updates = scan(lambda p, a: p * a, outputs_info=ones, non_sequences=a, n_steps=k)
+    >>> function([a, k], p[-1], updates=updates)([2, 3], 3)
     array([ 8., 27.])
     """
     steps = n_steps

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.graph import Generic, Variable, marked
 from wengert.symbolic.expressions.type import TensorType, TensorVariable
+from wengert.symbolic.graph import Generic, Variable, marked
 
 
 class RandomStateType(Generic):

@@ -1,5 +1,10 @@
 """``theano.compile``: functions, modes and shared variables by the names of that package."""
 
+from wengert.symbolic import functions as function_module
+from wengert.symbolic import modes as debugmode
+from wengert.symbolic import modes as mode
+from wengert.symbolic import modes as nanguardmode
+from wengert.symbolic import sharing as sharedvalue
 from wengert.symbolic.functions import Function as Function
 from wengert.symbolic.functions import In as In
 from wengert.symbolic.functions import Maker as FunctionMaker

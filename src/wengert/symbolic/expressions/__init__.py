@@ -1,1 +1,1 @@
-"""How expressions of arrays are built: types, operations by family, and the methods of variables."""
+"""How expressions of arrays are built: types, operations by family, methods of variables."""

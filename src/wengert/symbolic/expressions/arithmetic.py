@@ -6,10 +6,10 @@ from functools import reduce
 from typing import Any
 
 from wengert.symbolic.dtypes import ALL, DISCRETE, as_name
-from wengert.symbolic.graph import marked
 from wengert.symbolic.expressions import scalars
 from wengert.symbolic.expressions.elemwise import SCALARS, Elemwise
 from wengert.symbolic.expressions.type import as_tensor_variable
+from wengert.symbolic.graph import marked
 
 
 def elementwise(name: str, text: str) -> Any:

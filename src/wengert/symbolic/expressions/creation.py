@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import DISCRETE, INTEGERS, as_name, upcast
-from wengert.symbolic.graph import Apply, Operation, disconnected, marked
-from wengert.symbolic.settings import config
 from wengert.symbolic.expressions.arithmetic import cast, fill, mul
 from wengert.symbolic.expressions.elemwise import float_zeros
-from wengert.symbolic.expressions.structure import alloc, shape_i
+from wengert.symbolic.expressions.shapes import shape_i
+from wengert.symbolic.expressions.structure import alloc
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
+from wengert.symbolic.graph import Apply, Operation, disconnected, marked
+from wengert.symbolic.settings import config
 
 _PATTERNS: dict[str, tuple[bool, ...]] = {
     "scalar": (), "vector": (False,), "matrix": (False, False), "row": (True, False),

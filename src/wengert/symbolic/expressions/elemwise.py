@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE, accumulator, as_name, sum_dtype
-from wengert.symbolic.graph import Apply, Kernel, Operation, disconnected
-from wengert.symbolic.settings import config
 from wengert.symbolic.expressions.type import (
     TensorConstant,
     TensorType,
     as_tensor_variable,
     stacking,
 )
+from wengert.symbolic.graph import Apply, Kernel, Operation, disconnected
+from wengert.symbolic.settings import config
 
 
 class Scalar:
@@ -212,7 +212,9 @@ class DimShuffle(Operation):
 
     def __init__(self, input_broadcastable: Sequence[bool], new_order: Sequence[Any]) -> None:
         self.input_broadcastable = tuple(input_broadcastable)
-        self.new_order = tuple([d if isinstance(d, str) else int(d) for d in new_order])
+        self.new_order: tuple[Any, ...] = tuple(
+            [d if isinstance(d, str) else int(d) for d in new_order]
+        )
         ndim = len(self.input_broadcastable)
         for d in self.new_order:
             if d == "x":
@@ -264,7 +266,7 @@ class DimShuffle(Operation):
         (x,), (g,) = inputs, output_gradients
         if x.dtype in DISCRETE:
             return [float_zeros(x)]
-        order = ["x"] * x.ndim
+        order: list[Any] = ["x"] * x.ndim
         for k, d in enumerate(self.new_order):
             if d != "x":
                 order[d] = k
@@ -337,7 +339,7 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 class Reduction(Operation):
     """A result for each place along the axes that are not reduced."""
 
-    __props__ = ("axis", "dtype", "acc_dtype")
+    __props__: tuple[str, ...] = ("axis", "dtype", "acc_dtype")
 
     def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
         if axis is not None:
@@ -418,8 +420,7 @@ def expanded(g: Any, axes: Sequence[int]) -> Any:
         return g
     order: list[Any] = []
     remaining = iter(range(g.ndim))
-    for d in range(g.ndim + len(axes)):
-        order.append("x" if d in axes else next(remaining))
+    order += ["x" if d in axes else next(remaining) for d in range(g.ndim + len(axes))]
     return DimShuffle(g.broadcastable, order)(g)
 
 

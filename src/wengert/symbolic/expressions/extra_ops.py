@@ -8,25 +8,25 @@ import numpy as np
 
 from wengert import ops
 from wengert.symbolic.dtypes import DISCRETE, sum_dtype
-from wengert.symbolic.graph import Apply, Operation, disconnected
 from wengert.symbolic.expressions.arithmetic import cast, eq, mul, switch
 from wengert.symbolic.expressions.creation import arange, zeros, zeros_like
 from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.indexing import inc_subtensor, index, nonzero, set_subtensor
 from wengert.symbolic.expressions.products import dot
 from wengert.symbolic.expressions.reductions import sum as sum_over
+from wengert.symbolic.expressions.shapes import number_in
 from wengert.symbolic.expressions.sorting import TakeAlong, argsort
 from wengert.symbolic.expressions.structure import (
     alloc,
     concatenate,
     flatten,
-    number_in,
     reshape,
     shape_padright,
 )
 from wengert.symbolic.expressions.structure import squeeze as squeeze
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.expressions.wrapped import Bound, Wrapped
+from wengert.symbolic.graph import Apply, Operation, disconnected
 
 
 class Repeat(Operation):
@@ -286,7 +286,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
     weights = as_tensor_variable(weights)
     size = x.max() + 1
     if minlength is not None:
-        size = (minlength > size) * (minlength - size) + size  # type: ignore[operator]
+        size = (minlength > size) * (minlength - size) + size
     return inc_subtensor(zeros([size], weights.dtype)[x], weights)
 
 

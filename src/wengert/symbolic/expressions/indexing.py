@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE, upcast
-from wengert.symbolic.graph import Apply, Kernel, Operation, Variable, disconnected
 from wengert.symbolic.expressions.arithmetic import cast, clip, mod, neq, switch
 from wengert.symbolic.expressions.elemwise import (
     DimShuffle,
@@ -18,8 +17,15 @@ from wengert.symbolic.expressions.elemwise import (
     rebroadcast,
     sum_to,
 )
-from wengert.symbolic.expressions.structure import Reshape, Shape, number_in, shape, shape_i, stack
-from wengert.symbolic.expressions.type import TensorConstant, TensorType, as_tensor_variable, constant
+from wengert.symbolic.expressions.shapes import Reshape, Shape, number_in, shape, shape_i
+from wengert.symbolic.expressions.structure import stack
+from wengert.symbolic.expressions.type import (
+    TensorConstant,
+    TensorType,
+    as_tensor_variable,
+    constant,
+)
+from wengert.symbolic.graph import Apply, Kernel, Operation, Variable, disconnected
 
 
 class AdvancedIndexingError(TypeError):
@@ -278,35 +284,39 @@ def _number(value: Any) -> Any:
     return v
 
 
+def _slice_entry(item: slice, entries: list[Any], values: list[Any]) -> None:
+    bounds = [item.start, item.stop, item.step]
+    for bound in bounds:
+        if bound is not None:
+            values.append(_number(bound))
+            if values[-1].ndim:
+                raise TypeError(f"The bounds of a slice must be scalars, got {bound}")
+    entries.append(tuple(b is not None for b in bounds))
+
+
+def _array_entry(item: Any, entries: list[Any], values: list[Any]) -> None:
+    array = as_tensor_variable(item)
+    if array.dtype == "bool":
+        for v in nonzero(array):
+            entries.append("a")
+            values.append(v)
+        return
+    if array.dtype not in DISCRETE:
+        if not isinstance(array, TensorConstant) or array.data.size:
+            raise TypeError("index must be integers or a boolean mask")
+        array = cast(array, "int64")
+    entries.append("a")
+    values.append(array)
+
+
 def _entry(item: Any, entries: list[Any], values: list[Any]) -> None:
     """Add one item of an index to the form and its values."""
     if item is None:
         entries.append("x")
     elif isinstance(item, slice):
-        bounds = [item.start, item.stop, item.step]
-        for k, bound in enumerate(bounds):
-            if isinstance(bound, Variable) and not hasattr(bound.type, "dtype"):
-                bounds[k] = bound.data  # type: ignore[attr-defined]
-        for bound in bounds:
-            if bound is not None:
-                values.append(_number(bound))
-                if values[-1].ndim:
-                    raise TypeError(f"The bounds of a slice must be scalars, got {bound}")
-        entries.append(tuple(b is not None for b in bounds))
-    elif isinstance(item, list | tuple | np.ndarray) or getattr(item, "ndim", 0):
-        array = as_tensor_variable(item)
-        if array.dtype == "bool":
-            for v in nonzero(array):
-                entries.append("a")
-                values.append(v)
-            return
-        if array.dtype not in DISCRETE:
-            if isinstance(array, TensorConstant) and not array.data.size:
-                array = cast(array, "int64")
-            else:
-                raise TypeError("index must be integers or a boolean mask")
-        entries.append("a")
-        values.append(array)
+        _slice_entry(item, entries, values)
+    elif isinstance(item, list | tuple | np.ndarray) or getattr(item, "ndim", False):
+        _array_entry(item, entries, values)
     else:
         entries.append("i")
         values.append(_number(item))
@@ -363,7 +373,7 @@ def index(x: Any, args: Any) -> Any:
     return Subtensor(key)(x, *values)
 
 
-def _written(x: Any, y: Any, set_instead_of_inc: bool, tolerate_aliasing: bool = False) -> Any:
+def _written(x: Any, y: Any, set_instead_of_inc: bool) -> Any:
     """The array of which `x` is a part, with that part changed."""
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     if y.ndim > x.ndim:
@@ -375,31 +385,42 @@ def _written(x: Any, y: Any, set_instead_of_inc: bool, tolerate_aliasing: bool =
         if x.broadcastable[-d - 1] and not y.broadcastable[-d - 1]:
             y = rebroadcast(y, [b or k == y.ndim - d - 1 for k, b in enumerate(y.broadcastable)])
     node = x.owner
-    if node is None:
-        raise TypeError("x must be the result of a subtensor operation")
-    if isinstance(node.op, Subtensor):
+    if node is not None and isinstance(node.op, Subtensor):
         source, *values = node.inputs
         return IncSubtensor(node.op.key, set_instead_of_inc)(source, y, *values)
-    if isinstance(node.op, Rebroadcast):
-        inner = node.inputs[0]
-        return _written(inner, rebroadcast(pad_left(y, x.ndim - y.ndim), y.broadcastable),
-                        set_instead_of_inc)  # fmt: skip
-    if isinstance(node.op, DimShuffle):
-        inner = node.inputs[0]
-        y = pad_left(y, x.ndim - y.ndim)
-        order: list[Any] = ["x"] * inner.ndim
-        for k, d in enumerate(node.op.new_order):
-            if d != "x":
-                order[d] = k
-        dropped = [k for k, d in enumerate(node.op.new_order) if d == "x"]
-        y = rebroadcast(y, [b or k in dropped for k, b in enumerate(y.broadcastable)])
-        return _written(inner, DimShuffle(y.broadcastable, order)(y), set_instead_of_inc)
-    if isinstance(node.op, Reshape):
-        inner = node.inputs[0]
-        whole = y if y.ndim == x.ndim and not any(y.broadcastable) else y + float_zeros(x)
-        return _written(inner, Reshape(inner.ndim, inner.broadcastable)(whole, shape(inner)),
-                        set_instead_of_inc)  # fmt: skip
-    raise TypeError("x must be the result of a subtensor operation")
+    turn = None if node is None else _TURNED.get(type(node.op))
+    if turn is None:
+        raise TypeError("x must be the result of a subtensor operation")
+    return _written(node.inputs[0], turn(node, x, y), set_instead_of_inc)
+
+
+def _before_rebroadcast(node: Apply, x: Any, y: Any) -> Any:
+    return rebroadcast(pad_left(y, x.ndim - y.ndim), y.broadcastable)
+
+
+def _before_shuffle(node: Apply, x: Any, y: Any) -> Any:
+    y = pad_left(y, x.ndim - y.ndim)
+    order: list[Any] = ["x"] * node.inputs[0].ndim
+    for k, d in enumerate(node.op.new_order):
+        if d != "x":
+            order[d] = k
+    dropped = [k for k, d in enumerate(node.op.new_order) if d == "x"]
+    y = rebroadcast(y, [b or k in dropped for k, b in enumerate(y.broadcastable)])
+    return DimShuffle(y.broadcastable, order)(y)
+
+
+def _before_reshape(node: Apply, x: Any, y: Any) -> Any:
+    inner = node.inputs[0]
+    whole = y if y.ndim == x.ndim and not any(y.broadcastable) else y + float_zeros(x)
+    return Reshape(inner.ndim, inner.broadcastable)(whole, shape(inner))
+
+
+# What is written to a view, as it is written to what the view shows.
+_TURNED: dict[Any, Any] = {
+    Rebroadcast: _before_rebroadcast,
+    DimShuffle: _before_shuffle,
+    Reshape: _before_reshape,
+}
 
 
 def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False
@@ -424,7 +445,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
         indices = clip(indices, 0, a.shape[axis] - 1)
     elif mode == "wrap":
         indices = mod(indices, a.shape[axis])
-    return index(a, (*[slice(None)] * axis, indices if indices.ndim else indices))
+    return index(a, (*[slice(None)] * axis, indices))
 
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:

@@ -11,6 +11,7 @@ from wengert.symbolic.expressions import (
     extra_ops,
     indexing,
     products,
+    shapes,
     sorting,
     structure,
 )
@@ -151,7 +152,7 @@ def _methods() -> dict[str, Any]:
         "transfer": lambda self, target: self,
         "transpose": _transpose,
         "zeros_like": _method(creation.zeros_like),
-        "get_scalar_constant_value": _method(structure.get_scalar_constant_value),
+        "get_scalar_constant_value": _method(shapes.get_scalar_constant_value),
     }
 
 
@@ -174,7 +175,7 @@ def _size(self: Any) -> Any:
     if self.ndim == 1:
         return self.shape[0]
     if not self.ndim:
-        return structure.as_shape([1])[0]
+        return shapes.as_shape([1])[0]
     return over.prod(self.shape)
 
 
@@ -185,7 +186,7 @@ def _bind() -> None:
     # A class whose instances have these by inheritance keeps Python's own hash and equality.
     for name, getter in {
         "T": structure.transpose,
-        "shape": structure.shape,
+        "shape": shapes.shape,
         "size": _size,
         "real": arithmetic.real,
         "imag": arithmetic.imag,

@@ -8,12 +8,12 @@ import numpy as np
 
 from wengert import ops
 from wengert.symbolic.dtypes import upcast
-from wengert.symbolic.graph import Apply, Kernel, Operation
 from wengert.symbolic.expressions.arithmetic import cast, conj, mul
 from wengert.symbolic.expressions.elemwise import DimShuffle, rebroadcast
 from wengert.symbolic.expressions.reductions import sum as sum_over
 from wengert.symbolic.expressions.structure import reshape
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
+from wengert.symbolic.graph import Apply, Kernel, Operation
 
 
 def _transposed(x: Any) -> Any:
@@ -87,7 +87,7 @@ def _require_aligned(x: np.ndarray, y: np.ndarray) -> None:
 
 def _product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     _require_aligned(x, y)
-    return ops.mm(x, y)  # type: ignore[arg-type, return-value]
+    return ops.mm(x, y)  # type: ignore[return-value]
 
 
 def _checked_dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:

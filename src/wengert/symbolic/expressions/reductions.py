@@ -9,7 +9,6 @@ import numpy as np
 
 from wengert import ops
 from wengert.symbolic.dtypes import DISCRETE, FLOATS, accumulator, as_name
-from wengert.symbolic.graph import Apply, Kernel, disconnected
 from wengert.symbolic.expressions.arithmetic import (
     cast,
     eq,
@@ -39,11 +38,13 @@ from wengert.symbolic.expressions.elemwise import (
 )
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
 from wengert.symbolic.expressions.wrapped import Wrapped
+from wengert.symbolic.graph import Apply, Kernel, disconnected
 
 
 def _sum(x: np.ndarray, axes: Any, dtype: np.dtype[Any]) -> Any:
     if x.dtype == dtype and dtype.kind == "f" and dtype.itemsize > 2:
-        return ops.sum(x) if axes is None else ops.sum(x, axes)
+        total: Any = ops.sum
+        return total(x) if axes is None else total(x, axes)
     return np.sum(x, axis=axes, dtype=dtype)
 
 
@@ -69,7 +70,7 @@ REDUCERS.update(
 class Extreme(Reduction):
     """The largest elements along axes (or the smallest)."""
 
-    __props__ = ("axis", "dtype", "acc_dtype", "which")
+    __props__: tuple[str, ...] = ("axis", "dtype", "acc_dtype", "which")
 
     def __init__(
         self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None, which: str = "max"
@@ -136,7 +137,7 @@ class Argmax(Reduction):
 class AllAny(Reduction):
     """Whether all, or any, elements along axes are true."""
 
-    __props__ = ("axis", "dtype", "acc_dtype", "which")
+    __props__: tuple[str, ...] = ("axis", "dtype", "acc_dtype", "which")
 
     def __init__(
         self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None, which: str = "all"

@@ -15,10 +15,10 @@ import numpy as np
 from wengert import ops
 from wengert.ops.op import REGISTRY, Op
 from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE, quotient, to_float, upcast
-from wengert.symbolic.settings import config
 from wengert.symbolic.expressions.elemwise import PARAMETRIC, SCALARS, Elemwise, Scalar, fill
 from wengert.symbolic.expressions.tracing import CALLS, UFUNCS, pulled
 from wengert.symbolic.expressions.type import TensorConstant, TensorType
+from wengert.symbolic.settings import config
 
 Gradient = Callable[..., Sequence[Any]]
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import DISCRETE
-from wengert.symbolic.graph import Apply, Operation, disconnected
 from wengert.symbolic.expressions.arithmetic import neg
 from wengert.symbolic.expressions.creation import arange
 from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.indexing import inc_subtensor, index
 from wengert.symbolic.expressions.structure import flatten
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
+from wengert.symbolic.graph import Apply, Operation, disconnected
 
 
 class ArgSort(Operation):

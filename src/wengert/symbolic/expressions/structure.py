@@ -1,4 +1,4 @@
-"""Shapes: read, changed, joined and split."""
+"""Variables reshaped, joined, split and repeated."""
 
 from __future__ import annotations
 
@@ -7,352 +7,56 @@ from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.dtypes import DISCRETE, upcast
-from wengert.symbolic.graph import Apply, Operation, Variable, disconnected
-from wengert.symbolic.expressions.arithmetic import cast
+from wengert.symbolic.dtypes import upcast
 from wengert.symbolic.expressions.elemwise import (
     DimShuffle,
-    Elemwise,
-    Rebroadcast,
-    float_zeros,
     normal_axes,
     pad_left,
     rebroadcast,
-    sum_to,
+)
+from wengert.symbolic.expressions.shapes import (
+    Join,
+    MakeVector,
+    Reshape,
+    Shape,
+    SpecifyShape,
+    Split,
+    alloc_op,
+    as_shape,
+    number_in,
+    shape_i,
 )
 from wengert.symbolic.expressions.type import (
     TensorConstant,
-    TensorType,
     as_tensor_variable,
-    constant,
     stacking,
 )
-
-
-class NotScalarConstantError(Exception):
-    """An expression is not one number that is known without computing."""
-
-
-class Shape(Operation):
-    """The lengths of a variable's dimensions, int64."""
-
-    def make_node(self, x: Any) -> Apply:
-        """A vector."""
-        x = as_tensor_variable(x)
-        return Apply(self, [x], [TensorType("int64", (False,))()])
-
-    def compute(self, x: np.ndarray) -> np.ndarray:
-        """The shape."""
-        return np.asarray(x.shape, np.int64)
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Shapes do not vary with values."""
-        return [[False]]
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """None."""
-        return [disconnected()]
-
-
-class Length(Operation):
-    """The length of one dimension."""
-
-    __props__ = ("axis",)
-
-    def __init__(self, axis: int) -> None:
-        self.axis = axis
-
-    def make_node(self, x: Any) -> Apply:
-        """A scalar."""
-        x = as_tensor_variable(x)
-        return Apply(self, [x], [TensorType("int64", ())()])
-
-    def compute(self, x: np.ndarray) -> np.ndarray:
-        """The length."""
-        return np.asarray(x.shape[self.axis], np.int64)
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Shapes do not vary with values."""
-        return [[False]]
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """None."""
-        return [disconnected()]
-
-    def __str__(self) -> str:
-        return f"Shape_i{{{self.axis}}}"
-
-
-class MakeVector(Operation):
-    """A vector of scalars."""
-
-    __props__ = ("dtype",)
-
-    def __init__(self, dtype: str = "int64") -> None:
-        self.dtype = dtype
-
-    def make_node(self, *inputs: Any) -> Apply:
-        """Inputs are converted."""
-        scalars = [cast(as_tensor_variable(x), self.dtype) for x in inputs]
-        for x in scalars:
-            if x.ndim:
-                raise TypeError(f"MakeVector: {x} is no scalar")
-        return Apply(self, scalars, [TensorType(self.dtype, (len(scalars) == 1,))()])
-
-    def compute(self, *values: Any) -> np.ndarray:
-        """The vector."""
-        return np.array(values, self.dtype)
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """Elements of the gradient."""
-        if self.dtype in DISCRETE:
-            return [float_zeros(x) for x in inputs]
-        return [output_gradients[0][k] for k in range(len(inputs))]
-
-
-class Reshape(Operation):
-    """The same elements in another shape."""
-
-    __props__ = ("ndim", "pattern")
-
-    def __init__(self, ndim: int, pattern: tuple[bool, ...]) -> None:
-        self.ndim, self.pattern = ndim, pattern
-
-    def make_node(self, x: Any, shape: Any) -> Apply:
-        """`shape` is a vector of integers."""
-        x, lengths = as_tensor_variable(x), as_tensor_variable(shape)
-        return Apply(self, [x, lengths], [TensorType(x.dtype, self.pattern)()])
-
-    def compute(self, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
-        """A view where that is possible."""
-        if len(shape) != self.ndim:
-            raise ValueError(
-                f"shape argument to Reshape.perform has incorrect length {len(shape)}, should be"
-                f" {self.ndim}"
-            )
-        return x.reshape(tuple(shape))
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """The shape has no gradient."""
-        return [[True], [False]]
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """The gradient in the shape of the input."""
-        x = inputs[0]
-        op = Reshape(x.ndim, x.broadcastable)
-        return [op(output_gradients[0], shape(x)), disconnected()]
-
-    def __str__(self) -> str:
-        return f"Reshape{{{self.ndim}}}"
-
-
-class Join(Operation):
-    """Variables one after another along an axis."""
-
-    __props__ = ("axis",)
-
-    def __init__(self, axis: int) -> None:
-        self.axis = axis
-
-    def make_node(self, *inputs: Any) -> Apply:
-        """Inputs have the same number of dimensions, and the result a common dtype."""
-        variables = [as_tensor_variable(x) for x in inputs]
-        ndims = {x.ndim for x in variables}
-        if len(ndims) != 1:
-            raise TypeError("Join() can only join tensors with the same number of dimensions.")
-        dtype = upcast(*[x.dtype for x in variables])
-        variables = [cast(x, dtype) for x in variables]
-        pattern = [any(flags) for flags in zip(*(x.broadcastable for x in variables), strict=True)]
-        pattern[self.axis] = len(variables) == 1 and variables[0].broadcastable[self.axis]
-        return Apply(self, variables, [TensorType(dtype, pattern)()])
-
-    def compute(self, *values: np.ndarray) -> np.ndarray:
-        """NumPy's concatenation."""
-        return np.concatenate(values, self.axis)
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """Parts of the gradient."""
-        (g,) = output_gradients
-        if outputs[0].dtype in DISCRETE:
-            return [float_zeros(x) for x in inputs]
-        sizes = MakeVector()(*[shape_i(x, self.axis) for x in inputs])
-        pieces = Split(self.axis, len(inputs))(g, sizes, return_list=True)
-        return [rebroadcast(p, x.broadcastable) for p, x in zip(pieces, inputs, strict=True)]
-
-
-class Split(Operation):
-    """Several variables from one, cut along an axis."""
-
-    __props__ = ("axis", "count")
-
-    def __init__(self, axis: int, count: int) -> None:
-        self.axis, self.count = axis, count
-
-    def make_node(self, x: Any, sizes: Any) -> Apply:
-        """`sizes` is a vector of lengths."""
-        x, sizes = as_tensor_variable(x), as_tensor_variable(sizes)
-        pattern = [b and d != self.axis for d, b in enumerate(x.broadcastable)]
-        outputs = [TensorType(x.dtype, pattern)() for _ in range(self.count)]
-        return Apply(self, [x, sizes], outputs)
-
-    def compute(self, x: np.ndarray, sizes: np.ndarray) -> Any:
-        """Views."""
-        if len(sizes) != self.count:
-            raise ValueError("In Split.perform(), len(splits) != len_splits.")
-        if sizes.sum() != x.shape[self.axis]:
-            raise ValueError(f"The splits sum to {sizes.sum()}, expected {x.shape[self.axis]}")
-        pieces = tuple(np.split(x, np.cumsum(sizes)[:-1], self.axis))
-        return pieces if self.count > 1 else pieces[0]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """The sizes have no gradient."""
-        return [[True] * self.count, [False] * self.count]
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """The gradients, joined; zeros for pieces that were not used."""
-        pieces = [
-            g if isinstance(g.type, TensorType) else float_zeros(out)
-            for g, out in zip(output_gradients, outputs, strict=True)
-        ]
-        joined = rebroadcast(Join(self.axis)(*pieces), inputs[0].broadcastable)
-        return [joined, disconnected()]
-
-
-class SpecifyShape(Operation):
-    """The same array, whose shape is checked."""
-
-    def make_node(self, x: Any, shape: Any) -> Apply:
-        """`shape` is a vector."""
-        x, lengths = as_tensor_variable(x), as_tensor_variable(shape)
-        return Apply(self, [x, lengths], [x.type()])
-
-    def compute(self, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
-        """The array, or AssertionError."""
-        if x.shape != tuple(shape):
-            raise AssertionError(f"SpecifyShape: got shape {x.shape}, expected {tuple(shape)}")
-        return x
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """The shape has no gradient."""
-        return [[True], [False]]
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """The gradient."""
-        return [output_gradients[0], disconnected()]
-
-
-class Alloc(Operation):
-    """A value, repeated to a shape."""
-
-    def make_node(self, value: Any, *lengths: Any) -> Apply:
-        """Lengths are scalars; those that are the constant 1 give broadcastable dimensions."""
-        value = as_tensor_variable(value)
-        scalars = [as_tensor_variable(n) for n in lengths]
-        for n in scalars:
-            if n.ndim or n.dtype not in DISCRETE:
-                raise TypeError(f"Shape arguments to Alloc must be integers, but got {n}: {n.type}")
-        if value.ndim > len(scalars):
-            raise TypeError(
-                "The Alloc value to use has more dimensions than the specified dimensions",
-                value.ndim,
-                len(scalars),
-            )
-        pattern = [number_in(n) == 1 for n in scalars]
-        return Apply(self, [value, *scalars], [TensorType(value.dtype, pattern)()])
-
-    def compute(self, value: np.ndarray, *lengths: Any) -> np.ndarray:
-        """A fresh array."""
-        out = np.empty([int(n) for n in lengths], value.dtype)
-        out[...] = value
-        return out
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Lengths have no gradient."""
-        return [[True], *[[False]] * (node.nin - 1)]
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """Summed over what was repeated."""
-        value, (g,) = inputs[0], output_gradients
-        none = [disconnected() for _ in inputs[1:]]
-        if value.dtype in DISCRETE:
-            return [float_zeros(value), *none]
-        extra = g.ndim - value.ndim
-        g = sum_to(g, [True] * extra + list(value.broadcastable))
-        order = list(range(extra, g.ndim))
-        return [DimShuffle(g.broadcastable, order)(g) if extra else g, *none]
-
-
-shape_op, alloc_op = Shape(), Alloc()
-
-
-def shape(x: Any) -> Any:
-    """The lengths of all dimensions, a vector of int64."""
-    return shape_op(x)
-
-
-def shape_i(x: Any, axis: int) -> Any:
-    """The length of one dimension."""
-    x = as_tensor_variable(x)
-    if x.broadcastable[axis]:
-        return constant(1, dtype="int64")
-    return Length(axis % x.ndim)(x)
-
-
-def number_in(variable: Any) -> int | None:
-    """The value of a scalar that is known without computing, or None."""
-    try:
-        return int(get_scalar_constant_value(variable))
-    except NotScalarConstantError:
-        return None
-
-
-def get_scalar_constant_value(v: Any) -> Any:
-    """The number in an expression that consists of constants; NotScalarConstantError otherwise."""
-    if isinstance(v, int | float | np.generic):
-        return np.asarray(v)
-    if isinstance(v, np.ndarray):
-        if v.size == 1:
-            return v.reshape(())
-        raise NotScalarConstantError(v)
-    if isinstance(v, TensorConstant):
-        if v.data.size and (v.data == v.data.flat[0]).all():
-            return v.data.flat[0]
-        raise NotScalarConstantError(v)
-    node = getattr(v, "owner", None)
-    if node is None:
-        raise NotScalarConstantError(v)
-    if isinstance(node.op, DimShuffle | Rebroadcast | Alloc | SpecifyShape):
-        return get_scalar_constant_value(node.inputs[0])
-    if isinstance(node.op, Length) and node.inputs[0].broadcastable[node.op.axis]:
-        return np.asarray(1)
-    if isinstance(node.op, Elemwise) and not v.ndim:
-        if node.op.scalar_op.name == "second":
-            return get_scalar_constant_value(node.inputs[1])
-        values = [get_scalar_constant_value(x) for x in node.inputs]
-        return node.op.kernel(node)(*[
-            np.asarray(value, x.dtype) for value, x in zip(values, node.inputs, strict=True)
-        ])  # fmt: skip
-    raise NotScalarConstantError(v)
+from wengert.symbolic.graph import Variable
+
+
+def _lengths_in(newshape: Any) -> list[Any] | None:
+    """The lengths of a shape, one by one, where it is known how many there are."""
+    if isinstance(newshape, list | tuple):
+        return list(newshape)
+    if isinstance(newshape, int | np.integer) or not getattr(newshape, "ndim", True):
+        return [newshape]
+    if isinstance(newshape, TensorConstant):
+        return list(newshape.data)
+    if isinstance(newshape, np.ndarray):
+        return list(newshape)
+    node = newshape.owner
+    if node is not None and isinstance(node.op, MakeVector):
+        return list(node.inputs)
+    if node is not None and isinstance(node.op, Shape):
+        source = node.inputs[0]
+        return [shape_i(source, d) for d in range(source.ndim)]
+    return None
 
 
 def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Any:
     """The same elements in another shape; `ndim` is needed for a shape of unknown length."""
     x = as_tensor_variable(x)
-    scalars: list[Any] | None = None
-    if isinstance(newshape, list | tuple):
-        scalars = list(newshape)
-    elif isinstance(newshape, TensorConstant) and newshape.ndim == 1:
-        scalars = list(newshape.data)
-    elif isinstance(newshape, np.ndarray) and newshape.ndim == 1:
-        scalars = list(newshape)
-    elif isinstance(newshape, Variable) and newshape.owner is not None:
-        if isinstance(newshape.owner.op, MakeVector):
-            scalars = newshape.owner.inputs
-        elif isinstance(newshape.owner.op, Shape):
-            scalars = [shape_i(newshape.owner.inputs[0], d)
-                       for d in range(newshape.owner.inputs[0].ndim)]  # fmt: skip
-    elif isinstance(newshape, int | np.integer) or not getattr(newshape, "ndim", 1):
-        scalars = [newshape]
+    scalars = _lengths_in(newshape)
     if scalars is not None:
         if ndim is not None and len(scalars) != ndim:
             raise ValueError(f"newshape has {len(scalars)} elements, and ndim is {ndim}")
@@ -370,16 +74,6 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Any:
             " problem."
         )
     return Reshape(ndim, (False,) * ndim)(x, as_tensor_variable(newshape))
-
-
-def as_shape(lengths: Any) -> Any:
-    """Lengths, some of which may be variables, as a vector."""
-    if not isinstance(lengths, list | tuple):
-        return as_tensor_variable(lengths)
-    if any(isinstance(n, Variable) and not isinstance(n, TensorConstant) for n in lengths):
-        return MakeVector()(*lengths)
-    numbers = [int(n.data) if isinstance(n, TensorConstant) else int(n) for n in lengths]
-    return constant(np.asarray(numbers, np.int64))
 
 
 def flatten(x: Any, ndim: int | None = None, outdim: int | None = None) -> Any:
@@ -573,27 +267,15 @@ stacking.stack = staticmethod(stack)  # type: ignore[method-assign]
 
 
 __all__ = [
-    "Alloc",
-    "Join",
-    "Length",
-    "MakeVector",
-    "NotScalarConstantError",
-    "Reshape",
-    "Shape",
-    "SpecifyShape",
-    "Split",
     "addbroadcast",
     "alloc",
     "concatenate",
     "dimshuffle",
     "flatten",
-    "get_scalar_constant_value",
     "get_vector_length",
     "join",
     "patternbroadcast",
     "reshape",
-    "shape",
-    "shape_i",
     "shape_padaxis",
     "shape_padleft",
     "shape_padright",

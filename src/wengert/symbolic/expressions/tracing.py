@@ -15,8 +15,8 @@ import numpy as np
 from wengert.kernels.jit import TracedArray
 from wengert.ops.op import Op
 from wengert.symbolic.dtypes import CONTINUOUS
-from wengert.symbolic.graph import Variable
 from wengert.symbolic.expressions.type import TensorConstant, TensorType
+from wengert.symbolic.graph import Variable
 
 Build = Callable[..., Any]
 

@@ -116,7 +116,7 @@ class TensorType(Type):
         if not isinstance(other, Variable):
             other = TensorConstant(self, self.filter(other))
         if other.type == self:
-            return other  # type: ignore[no-any-return]
+            return other
         if (
             allow_convert
             and isinstance(other.type, TensorType)
@@ -125,7 +125,7 @@ class TensorType(Type):
             and all(b or not own for b, own in zip(other.broadcastable, self.broadcastable,
                                                    strict=True))
         ):  # fmt: skip
-            return other.type.relaxed(other, self.broadcastable)  # type: ignore[no-any-return]
+            return other.type.relaxed(other, self.broadcastable)
         raise TypeError(
             f"Cannot convert Type {other.type} (of Variable {other}) into Type {self}. You can try"
             f" to manually convert {other} into a {self}."
@@ -164,10 +164,7 @@ class TensorType(Type):
         pattern = self.broadcastable
         named = _NAMES.get(pattern)
         if named is None:
-            if any(pattern):
-                named = str(pattern)
-            else:
-                named = f"{len(pattern)}D" if pattern else "scalar"
+            named = str(pattern) if any(pattern) else f"{len(pattern)}D"
         return f"TensorType({self.dtype}, {named})"
 
 
@@ -286,9 +283,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
     if isinstance(x, Variable):
         if not isinstance(x.type, TensorType):
             raise TypeError(f"Variable type field must be a TensorType: {x} has {x.type}")
-        if ndim is None or x.ndim == ndim:
-            return x
-        return _with_ndim(x, ndim)
+        return x if ndim in (None, x.type.ndim) else _with_ndim(x, ndim)
     if isinstance(x, list | tuple) and any(_has_variable(v) for v in x):
         return _Stacking.stack(list(x))
     if isinstance(x, bool | np.bool_):

@@ -14,9 +14,9 @@ import numpy as np
 from wengert.autograd import enable_grad, grad, no_grad
 from wengert.core.tensor import Tensor, wrap
 from wengert.symbolic.dtypes import CONTINUOUS
-from wengert.symbolic.graph import Apply, Operation, disconnected
 from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
+from wengert.symbolic.graph import Apply, Operation, disconnected
 
 
 class Pullback:

@@ -13,10 +13,10 @@ from typing import Any
 
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import internal
+from wengert.symbolic.expressions.indexing import in_place
 from wengert.symbolic.graph import Apply, Constant, toposort
 from wengert.symbolic.programs.branches import branches_of, is_lazy
 from wengert.symbolic.settings import config
-from wengert.symbolic.expressions.indexing import in_place
 
 _numbers = count()
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.symbolic.modes import Mode
+from wengert.symbolic.programs import algebra as algebra
+from wengert.symbolic.programs import stability as stability
 from wengert.symbolic.programs.rewriting import Rewriter
 
 

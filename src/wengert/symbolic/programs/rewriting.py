@@ -8,14 +8,14 @@ node's place is brought into normal form in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.graph import Apply, Constant, Variable, toposort
 from wengert.symbolic.expressions.elemwise import Elemwise, rebroadcast
 from wengert.symbolic.expressions.type import TensorConstant, TensorType
+from wengert.symbolic.graph import Apply, Constant, Variable, toposort
 
 # A rule gives the variables that stand for a node's outputs, or None.
 Rule = Callable[[Apply], Sequence[Any] | None]
@@ -39,8 +39,7 @@ def rule(*keys: Any) -> Callable[[Rule], Rule]:
 class Rewriter:
     """The walk, and the nodes that are in normal form."""
 
-    def __init__(self, excluded: Iterable[Rule] = ()) -> None:
-        self.excluded = set(excluded)
+    def __init__(self) -> None:
         self.normal: dict[Any, Any] = {}
         self.built: dict[Any, list[Any]] = {}
         self.constants: dict[Any, Any] = {}
@@ -82,8 +81,6 @@ class Rewriter:
             *RULES.get(key, ()),
             *RULES.get(Elemwise, ()) * (key is not type(node.op)),
         ):
-            if apply_rule in self.excluded:
-                continue
             results = apply_rule(node)
             if results is not None:
                 fitted = [
@@ -126,7 +123,7 @@ def is_pure(op: Any) -> bool:
 def as_type(variable: Any, wanted: Any) -> Variable:
     """A variable of a type that it has but for its broadcastable dimensions and its dtype."""
     if variable.type == wanted or not isinstance(wanted, TensorType):
-        return variable  # type: ignore[no-any-return]
+        return variable
     if variable.type.dtype != wanted.dtype:
         variable = variable.astype(wanted.dtype)
-    return rebroadcast(variable, wanted.broadcastable)  # type: ignore[no-any-return]
+    return rebroadcast(variable, wanted.broadcastable)

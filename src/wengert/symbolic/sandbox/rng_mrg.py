@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import upcast
+from wengert.symbolic.expressions.arithmetic import cast, cos, log, lt, mul, sin, sqrt
+from wengert.symbolic.expressions.indexing import index
+from wengert.symbolic.expressions.reductions import prod
+from wengert.symbolic.expressions.shapes import as_shape
+from wengert.symbolic.expressions.structure import concatenate, get_vector_length, reshape
+from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
 from wengert.symbolic.gradient import undefined_grad
 from wengert.symbolic.graph import Apply, Operation, Variable, disconnected
 from wengert.symbolic.settings import config
 from wengert.symbolic.sharing import shared
-from wengert.symbolic.expressions.arithmetic import cast, cos, log, lt, mul, sin, sqrt
-from wengert.symbolic.expressions.indexing import index
-from wengert.symbolic.expressions.reductions import prod
-from wengert.symbolic.expressions.structure import as_shape, concatenate, get_vector_length, reshape
-from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
 
 # The two recurrences: x(n) = a12 x(n-2) + a13 x(n-3) mod M1 and y(n) = a21 y(n-1) + a23 y(n-3)
 # mod M2; a number is their difference.
@@ -241,7 +242,8 @@ class MRG_RandomStreams:  # noqa: N801
         return sample * (high - low) + low
 
     def binomial(self, size: Any = None, n: Any = 1, p: Any = 0.5, ndim: int | None = None,
-                 dtype: Any = "int64", nstreams: int | None = None, **options: Any) -> Any:  # fmt: skip
+                 dtype: Any = "int64", nstreams: int | None = None, **options: Any
+                 ) -> Any:  # fmt: skip
         """Whether a trial succeeds."""
         if not (isinstance(n, int) and n == 1):
             raise NotImplementedError("MRG_RandomStreams.binomial with n > 1")
@@ -249,7 +251,8 @@ class MRG_RandomStreams:  # noqa: N801
         return cast(lt(x, undefined_grad(as_tensor_variable(p))), dtype)
 
     def multinomial(self, size: Any = None, n: Any = 1, pvals: Any = None, ndim: int | None = None,
-                    dtype: Any = "int64", nstreams: int | None = None, **options: Any) -> Any:  # fmt: skip
+                    dtype: Any = "int64", nstreams: int | None = None, **options: Any
+                 ) -> Any:  # fmt: skip
         """How often each outcome comes, a row for each row of probabilities."""
         if pvals is None:
             raise TypeError("You have to specify pvals")

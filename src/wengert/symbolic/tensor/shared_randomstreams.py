@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.symbolic.expressions.extra_ops import permute_row_elements
+from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.sampling import Distributions, Draw, drawn
 from wengert.symbolic.sharing import RandomStateSharedVariable as RandomStateSharedVariable
 from wengert.symbolic.sharing import shared
-from wengert.symbolic.expressions.extra_ops import permute_row_elements
-from wengert.symbolic.expressions.type import as_tensor_variable
 
 
 class RandomStreams(Distributions):

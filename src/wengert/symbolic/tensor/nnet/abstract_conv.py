@@ -11,11 +11,11 @@ import numpy as np
 from wengert import kernels
 from wengert.kernels.geometry import Geometry
 from wengert.symbolic.dtypes import upcast
-from wengert.symbolic.graph import Apply, Operation, disconnected
 from wengert.symbolic.expressions.arithmetic import cast
 from wengert.symbolic.expressions.elemwise import rebroadcast
-from wengert.symbolic.expressions.structure import MakeVector, as_shape, shape_i
+from wengert.symbolic.expressions.shapes import MakeVector, as_shape, shape_i
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
+from wengert.symbolic.graph import Apply, Operation, disconnected
 
 Border = str | tuple[Any, ...]
 

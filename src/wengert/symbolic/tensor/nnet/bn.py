@@ -47,7 +47,8 @@ def _fitted(inputs: Any, axes: tuple[int, ...], *parameters: Any) -> list[Any]:
 
 def batch_normalization_train(inputs: Any, gamma: Any, beta: Any, axes: Any = "per-activation",
                               epsilon: Any = 1e-4, running_average_factor: Any = 0.1,
-                              running_mean: Any = None, running_var: Any = None) -> Any:  # fmt: skip
+                              running_mean: Any = None, running_var: Any = None
+                              ) -> Any:  # fmt: skip
     """Inputs scaled by their own mean and variance over axes.
 
     Returns outputs, mean and inverse standard deviation; with running statistics their new values

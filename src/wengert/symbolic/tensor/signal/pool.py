@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.graph import Apply, Operation, disconnected
 from wengert.symbolic.expressions.arithmetic import true_div
 from wengert.symbolic.expressions.creation import ones_like
 from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
-from wengert.symbolic.expressions.structure import shape
+from wengert.symbolic.expressions.shapes import shape
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
+from wengert.symbolic.graph import Apply, Operation, disconnected
 
 
 class Windows:
@@ -74,7 +74,8 @@ class Windows:
     def cropped(self, padded: np.ndarray, lengths: tuple[int, ...]) -> np.ndarray:
         """The part of a padded array that is the array."""
         places = [slice(p, p + n) for p, n in zip(self.pad, lengths, strict=True)]
-        return np.ascontiguousarray(padded[(Ellipsis, *places)])
+        index: Any = (Ellipsis, *places)
+        return np.ascontiguousarray(padded[index])
 
 
 class _Pool(Operation):

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import CONTINUOUS, to_float
-from wengert.symbolic.graph import Apply, Operation
 from wengert.symbolic.expressions.arithmetic import (
     abs_,
     add,
@@ -30,8 +29,14 @@ from wengert.symbolic.expressions.products import dot
 from wengert.symbolic.expressions.reductions import argmax
 from wengert.symbolic.expressions.reductions import max as max_over
 from wengert.symbolic.expressions.reductions import sum as sum_over
-from wengert.symbolic.expressions.structure import concatenate, flatten, shape_padleft, shape_padright
+from wengert.symbolic.expressions.structure import (
+    concatenate,
+    flatten,
+    shape_padleft,
+    shape_padright,
+)
 from wengert.symbolic.expressions.type import as_tensor_variable, constant
+from wengert.symbolic.graph import Apply, Operation
 
 sigmoid = elementwise("sigmoid", "``1 / (1 + exp(-x))``.")
 softplus = elementwise("softplus", "``log(1 + exp(x))``, without overflow.")
