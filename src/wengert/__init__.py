@@ -97,6 +97,7 @@ _LAZY = frozenset(
         "serialization",
         "signal",
         "special",
+        "symbolic",
         "testing",
         "types",
         "utils",

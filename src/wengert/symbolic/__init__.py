@@ -14,6 +14,7 @@ from wengert.symbolic import graph as gof
 from wengert.symbolic import ifelse as ifelse
 from wengert.symbolic import printing as printing
 from wengert.symbolic import sandbox as sandbox
+from wengert.symbolic import scanning as scan_module
 from wengert.symbolic import tensor as tensor
 from wengert.symbolic.differentiation import Lop as Lop
 from wengert.symbolic.differentiation import Rop as Rop

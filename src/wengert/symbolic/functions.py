@@ -513,14 +513,7 @@ def function(
         name = quoted_location(code, lasti).split("  ")[0]
     specified = [_as_input(i, allow_input_downcast) for i in inputs]
     own = [i.variable for i in specified]
-    if len(set(own)) < len(own):
-        again = next(v for k, v in enumerate(own) if v in own[:k])
-        raise UnusedInputError(
-            f"Variable {again} is used twice in inputs to theano.function, at indices"
-            f" {own.index(again)} and {len(own) - 1 - own[::-1].index(again)}.  This would result"
-            " in values provided for it being ignored. Please do not duplicate variables in the"
-            " inputs list."
-        )
+    _require_different(own)
     outs, form = _outputs(outputs)
     changed, replacements = _updates(updates), _givens(givens)
     targets = [out.variable for out in outs]
@@ -535,6 +528,19 @@ def function(
     outs = [Out(v, o.borrow) for v, o in zip(final, outs, strict=False)]
     changed = [(s, v) for (s, _), v in zip(changed, final[len(outs) :], strict=False)]
     return Function(specified, outs, form, changed, mode_of(mode), name, config.profile or profile)
+
+
+def _require_different(own: list[Any]) -> None:
+    """Raise UnusedInputError for an input that comes twice."""
+    if len(set(own)) == len(own):
+        return
+    again = next(v for k, v in enumerate(own) if v in own[:k])
+    raise UnusedInputError(
+        f"Variable {again} is used twice in inputs to theano.function, at indices"
+        f" {own.index(again)} and {len(own) - 1 - own[::-1].index(again)}.  This would result in"
+        " values provided for it being ignored. Please do not duplicate variables in the inputs"
+        " list."
+    )
 
 
 def _report_unused(inputs: Sequence[In], results: Sequence[Any], how: str) -> None:

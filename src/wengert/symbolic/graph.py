@@ -384,7 +384,7 @@ def traced(node: Apply) -> Apply:
     return node
 
 
-def test_value_of(variable: Any) -> Any:
+def value_for_test(variable: Any) -> Any:
     """The value that a variable has for `config.compute_test_value`."""
     if isinstance(variable, Constant):
         return variable.data
@@ -397,13 +397,10 @@ def test_value_of(variable: Any) -> Any:
     return variable.type.filter(value)
 
 
-test_value_of.__test__ = False
-
-
 def compute_test_values(node: Apply) -> None:
     """Run a node on the test values of its inputs, as `config.compute_test_value` asks."""
     try:
-        values = [test_value_of(x) for x in node.inputs]
+        values = [value_for_test(x) for x in node.inputs]
     except TestValueError as error:
         setting = config.compute_test_value
         if setting == "ignore":

@@ -26,8 +26,8 @@ from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.graph import Apply, DisconnectedType, Generic, Kernel, Operation, disconnected
 from wengert.symbolic.graph import replaced as replaced_in
 from wengert.symbolic.modes import Mode
-from wengert.symbolic.programs.assembly import Program
 from wengert.symbolic.programs.algebra import number_of
+from wengert.symbolic.programs.assembly import Program
 from wengert.symbolic.programs.optimizing import optimized
 from wengert.symbolic.programs.rewriting import rule
 
@@ -265,79 +265,76 @@ class LoopGradient:
         self.of_last = cotangents[:c]
         self.of_stacks = cotangents[c : 2 * c]
         self.of_results = cotangents[2 * c :]
+        elements, carried, fixed = op.groups(op.step.inputs)
+        self.floats = [k for k, x in enumerate(carried) if _is_float(x)]
+        self.live = [k for k, x in enumerate(elements) if _is_float(x)]
+        self.wrt_fixed = [k for k, x in enumerate(fixed) if _is_float(x)]
 
-    def results(self) -> list[Any]:
-        """For sequences, initial carries and constants."""
+    def _body(self) -> Step:
+        """The step of the walk back.
+
+        Its elements are the sequences' and the carries before the step, and the gradients of what
+        the step has stacked; its carries are the gradients of the carries, and the sums of those
+        of the constants.
+        """
         step = self.step
-        steps = self.count
-        if self.op.truncate_gradient != -1:
-            steps = minimum(steps, self.op.truncate_gradient)
         elements, carried, fixed = self.op.groups(step.inputs)
-        previous = [
-            _reversed(concatenate([shape_padleft(first), stack], 0), self.count)
-            if _is_tensor(first)
-            else Earlier()(first, stack, self.count)
-            for first, stack in zip(self.carries, self.stacks, strict=True)
-        ]
-        floats = [k for k, x in enumerate(carried) if _is_float(x)]
-        live = [k for k, x in enumerate(elements) if _is_float(x)]
-        wrt_fixed = [k for k, x in enumerate(fixed) if _is_float(x)]
-        # The step of the walk back: its elements are the sequences' and the previous carries,
-        # and the gradients of what this step has stacked.
         inner = [x.clone() for x in (*elements, *carried)]
-        of_carry = [step.new_carries()[k].type.clone(dtype=carried[k].dtype)() for k in floats]
-        of_stack = [carried[k].type() for k in floats]
-        of_result = [_float_type(y)() for y in step.other_results()]
-        sums = [fixed[k].type() for k in wrt_fixed]
         copies = [x.clone() for x in fixed]
+        of_carry = [carried[k].type() for k in self.floats]
+        of_stack = [carried[k].type() for k in self.floats]
+        of_result = [_float_type(y)() for y in step.other_results()]
+        sums = [fixed[k].type() for k in self.wrt_fixed]
         table = dict(zip(step.inputs, [*inner, *copies], strict=True))
         # What is returned may be read inside as well, where its seed is not meant to stand.
         outs = [tensor_copy(y) if _is_tensor(y) else y for y in replaced_in(step.outputs, table)]
-        new = outs[: step.carries]
-        seeds: dict[Any, Any] = {}
-        for j, k in enumerate(floats):
-            _seed(seeds, new[k], of_carry[j] + of_stack[j])
-        for y, g in zip(outs[step.carries : step.carries + step.results], of_result, strict=True):
-            if _is_float(y):
-                _seed(seeds, y, g)
-        wrt = [inner[len(elements) + k] for k in floats]
-        wrt += [inner[k] for k in live] + [copies[k] for k in wrt_fixed]
+        seeds = {outs[k]: of_carry[j] + of_stack[j] for j, k in enumerate(self.floats)}
+        others = outs[step.carries : step.carries + step.results]
+        seeds |= {y: g for y, g in zip(others, of_result, strict=True) if _is_float(y)}
+        wrt = [inner[len(elements) + k] for k in self.floats]
+        wrt += [inner[k] for k in self.live] + [copies[k] for k in self.wrt_fixed]
         pulled = _pulled(seeds, wrt)
-        n = len(floats)
-        back_carries = [rebroadcast(g, v.broadcastable) for g, v in zip(
-            pulled[:n], of_carry, strict=True)]  # fmt: skip
-        back_sums = [
-            rebroadcast(s + g, s.broadcastable)
-            for s, g in zip(sums, pulled[n + len(live) :], strict=True)
-        ]
-        body = Step(
+        n, m = len(self.floats), len(self.floats) + len(self.live)
+        back = [rebroadcast(g, v.broadcastable) for g, v in zip(pulled[:n], of_carry, strict=True)]
+        back += [rebroadcast(s + g, s.broadcastable) for s, g in zip(sums, pulled[m:], strict=True)]
+        return Step(
             [*inner, *of_stack, *of_result, *of_carry, *sums, *copies],
-            [*back_carries, *back_sums, *pulled[n : n + len(live)]],
+            [*back, *pulled[n:m]],
             sequences=len(inner) + len(of_stack) + len(of_result),
             carries=n + len(sums),
         )
+
+    def results(self) -> list[Any]:
+        """For sequences, initial carries and constants."""
+        ran = steps = self.count
+        if self.op.truncate_gradient != -1:
+            steps = minimum(ran, self.op.truncate_gradient)
+        previous = [
+            _reversed(concatenate([shape_padleft(first), stack], 0), ran)
+            if _is_tensor(first)
+            else Earlier()(first, stack, ran)
+            for first, stack in zip(self.carries, self.stacks, strict=True)
+        ]
+        body = self._body()
         back = Loop(body, name=f"grad_of_{self.op.name}", mode=self.op.mode)
-        ran = self.count
         backwards = [
             *(_reversed(s, ran) for s in self.sequences),
             *previous,
-            *(_reversed(_or_zeros(self.of_stacks[k], self.stacks[k]), ran) for k in floats),
+            *(_reversed(_or_zeros(self.of_stacks[k], self.stacks[k]), ran) for k in self.floats),
             *(_reversed(g, ran) for g in self.of_results),
         ]
-        initial = [_or_zeros(self.of_last[k], self.carries[k]) for k in floats]
-        start = [float_zeros(self.constants[k]) for k in wrt_fixed]
+        initial = [_or_zeros(self.of_last[k], self.carries[k]) for k in self.floats]
+        start = [float_zeros(self.constants[k]) for k in self.wrt_fixed]
         final = back(steps, *backwards, *initial, *start, *self.constants, return_list=True)
-        return self._arranged(final, body, floats, live, wrt_fixed, steps)
+        return self._arranged(final, body, steps)
 
-    def _arranged(
-        self, final: Any, body: Step, floats: Any, live: Any, wrt_fixed: Any, steps: Any
-    ) -> list[Any]:
+    def _arranged(self, final: Any, body: Step, steps: Any) -> list[Any]:
         """Gradients in the order of the inputs, zeros for what has none."""
         last = final[1 : 1 + body.carries]
         stacks = final[1 + 2 * body.carries :]
-        of_sequences = {k: g for k, g in zip(live, stacks, strict=True)}
-        of_initial = dict(zip(floats, last, strict=False))
-        of_fixed = dict(zip(wrt_fixed, last[len(floats) :], strict=True))
+        of_sequences = {k: g for k, g in zip(self.live, stacks, strict=True)}
+        of_initial = dict(zip(self.floats, last, strict=False))
+        of_fixed = dict(zip(self.wrt_fixed, last[len(self.floats) :], strict=True))
         results = []
         for k, s in enumerate(self.sequences):
             results.append(self._placed(of_sequences.get(k), s, steps))
@@ -377,10 +374,6 @@ def _is_float(x: Any) -> bool:
 
 def _float_type(y: Any) -> Any:
     return y.type if y.dtype in CONTINUOUS else y.type.clone(dtype="float64")
-
-
-def _seed(seeds: dict[Any, Any], variable: Any, g: Any) -> None:
-    seeds[variable] = seeds[variable] + g if variable in seeds else g
 
 
 def _pulled(seeds: dict[Any, Any], wrt: list[Any]) -> list[Any]:

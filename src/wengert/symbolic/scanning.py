@@ -183,20 +183,24 @@ def scan(
             f" (i.e. it behaves like a map): the step gives {len(results)} outputs, and"
             f" outputs_info has {len(outputs)} entries"
         )
-    if steps is None:
-        if not lengths:
-            raise ValueError(
-                "No information about the number of steps provided. Either provide a value for"
-                " n_steps argument of scan or provide an input sequence"
-            )
-        steps = lengths[0]
-        for length in lengths[1:]:
-            steps = minimum(steps, length)
+    steps = _shortest(lengths) if steps is None else steps
     loop = _Loop(elements, outputs, results, updates, condition)
     stacked, changes = loop.built(xs, steps, truncate_gradient, name, mode)
     if not stacked:
         return None, changes
     return (stacked if return_list or len(stacked) > 1 else stacked[0]), changes
+
+
+def _shortest(lengths: list[Any]) -> Any:
+    if not lengths:
+        raise ValueError(
+            "No information about the number of steps provided. Either provide a value for n_steps"
+            " argument of scan or provide an input sequence"
+        )
+    steps = lengths[0]
+    for length in lengths[1:]:
+        steps = minimum(steps, length)
+    return steps
 
 
 class _Loop:

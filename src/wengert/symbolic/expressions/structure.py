@@ -115,11 +115,11 @@ def concatenate(tensor_list: Any, axis: Any = 0) -> Any:
     return join(axis, *tensor_list)
 
 
-def stack(*tensors: Any, **options: Any) -> Any:
+def stack(*args: Any, **options: Any) -> Any:
     """Variables side by side along a new axis."""
-    axis = options.pop("axis", 0)
+    axis, tensors = options.pop("axis", 0), list(args)
     if len(tensors) == 2 and isinstance(tensors[0], list | tuple) and isinstance(tensors[1], int):
-        tensors, axis = (tensors[0],), tensors[1]
+        tensors, axis = tensors[:1], tensors[1]
     values = list(tensors[0]) if len(tensors) == 1 and isinstance(
         tensors[0], list | tuple) else list(tensors)  # fmt: skip
     if not values:

@@ -25,10 +25,9 @@ def number_of(variable: Any) -> float | None:
     """The one number that a constant consists of, through added dimensions."""
     while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
         variable = variable.owner.inputs[0]
-    if isinstance(variable, TensorConstant) and variable.data.size == 1:
-        if variable.data.dtype.kind in "biuf":
-            return float(variable.data.reshape(()))
-    return None
+    if not isinstance(variable, TensorConstant) or variable.data.size != 1:
+        return None
+    return float(variable.data.reshape(())) if variable.data.dtype.kind in "biuf" else None
 
 
 def scalar_in(variable: Any, name: str) -> Any:

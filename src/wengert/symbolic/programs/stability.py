@@ -9,13 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.symbolic.differentiation import SHORTCUTS, Shortcut
-from wengert.symbolic.expressions.arithmetic import expm1, log1p, neg
-from wengert.symbolic.expressions.elemwise import DimShuffle, Elemwise
-from wengert.symbolic.expressions.indexing import Subtensor
-from wengert.symbolic.expressions.shapes import Reshape
-from wengert.symbolic.graph import Apply
-from wengert.symbolic.programs.algebra import number_of, scalar_in
-from wengert.symbolic.programs.rewriting import rule
 from wengert.symbolic.expressions.activations import (
     Softmax,
     log_sigmoid,
@@ -23,6 +16,13 @@ from wengert.symbolic.expressions.activations import (
     sigmoid,
     softplus,
 )
+from wengert.symbolic.expressions.arithmetic import expm1, log1p, neg
+from wengert.symbolic.expressions.elemwise import DimShuffle, Elemwise
+from wengert.symbolic.expressions.indexing import Subtensor
+from wengert.symbolic.expressions.shapes import Reshape
+from wengert.symbolic.graph import Apply
+from wengert.symbolic.programs.algebra import number_of, scalar_in
+from wengert.symbolic.programs.rewriting import rule
 
 Results = Sequence[Any] | None
 _MOVING = (DimShuffle, Subtensor, Reshape)

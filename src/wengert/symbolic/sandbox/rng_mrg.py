@@ -157,7 +157,7 @@ class MRG_RandomStreams:  # noqa: N801
     >>> from wengert.symbolic import function
     >>> from wengert.symbolic.sandbox.rng_mrg import MRG_RandomStreams
     >>> function([], MRG_RandomStreams(seed=234).uniform((2,), dtype="float64"))()
-    array([0.44078224, 0.26994085])
+    array([0.44990408, 0.30624682])
     """
 
     def __init__(self, seed: Any = 12345) -> None:

@@ -1,16 +1,6 @@
 """``theano.tensor.nnet``: activations, losses, convolutions and normalisation."""
 
-from wengert.symbolic.tensor.nnet import abstract_conv as abstract_conv
-from wengert.symbolic.tensor.nnet import abstract_conv as conv
 from wengert.symbolic.expressions import activations as nnet
-from wengert.symbolic.tensor.nnet import bn as bn
-from wengert.symbolic.tensor.nnet.abstract_conv import conv2d as conv2d
-from wengert.symbolic.tensor.nnet.abstract_conv import (
-    conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,
-)
-from wengert.symbolic.tensor.nnet.abstract_conv import conv2d_transpose as conv2d_transpose
-from wengert.symbolic.tensor.nnet.abstract_conv import conv3d as conv3d
-from wengert.symbolic.tensor.nnet.abstract_conv import separable_conv2d as separable_conv2d
 from wengert.symbolic.expressions.activations import LogSoftmax as LogSoftmax
 from wengert.symbolic.expressions.activations import Softmax as Softmax
 from wengert.symbolic.expressions.activations import binary_crossentropy as binary_crossentropy
@@ -46,6 +36,16 @@ from wengert.symbolic.expressions.activations import softmax_with_bias as softma
 from wengert.symbolic.expressions.activations import softplus as softplus
 from wengert.symbolic.expressions.activations import softsign as softsign
 from wengert.symbolic.expressions.activations import ultra_fast_sigmoid as ultra_fast_sigmoid
+from wengert.symbolic.tensor.nnet import abstract_conv as abstract_conv
+from wengert.symbolic.tensor.nnet import abstract_conv as conv
+from wengert.symbolic.tensor.nnet import bn as bn
+from wengert.symbolic.tensor.nnet.abstract_conv import conv2d as conv2d
+from wengert.symbolic.tensor.nnet.abstract_conv import (
+    conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,
+)
+from wengert.symbolic.tensor.nnet.abstract_conv import conv2d_transpose as conv2d_transpose
+from wengert.symbolic.tensor.nnet.abstract_conv import conv3d as conv3d
+from wengert.symbolic.tensor.nnet.abstract_conv import separable_conv2d as separable_conv2d
 from wengert.symbolic.tensor.nnet.bn import batch_normalization as batch_normalization
 from wengert.symbolic.tensor.nnet.bn import batch_normalization_test as batch_normalization_test
 from wengert.symbolic.tensor.nnet.bn import batch_normalization_train as batch_normalization_train
