@@ -332,7 +332,7 @@ def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",
     >>> from wengert.symbolic import Rop, function
     >>> from wengert.symbolic import tensor as T
     >>> w, x, v = T.dmatrix(), T.dvector(), T.dmatrix()
-    >>> function([w, v, x], Rop(T.dot(x, w), w, v))([[1, 1], [1, 1]], [[2, 2], [2, 2]], [0, 1])
+    >>> function([v, x], Rop(T.dot(x, w), w, v))([[2, 2], [2, 2]], [0, 1])
     array([2., 2.])
     """
     inputs, points = listed(wrt), [as_tensor_variable(v) for v in listed(eval_points)]

@@ -328,7 +328,8 @@ class Op:
             return type(self).__name__
         return f"{type(self).__name__}{{{', '.join(f'{n}={getattr(self, n)!r}' for n in props)}}}"
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
 
 class Operation(Op):

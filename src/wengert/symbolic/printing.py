@@ -61,7 +61,7 @@ class _Tree:
             self.loops.append(node)
         for k, x in enumerate(node.inputs):
             last = k == len(node.inputs) - 1
-            self.add(x, below + " |", below + ("   " if last else " | "), depth - 1)
+            self.add(x, below + " |", below + ("  " if last else " |"), depth - 1)
 
 
 def debugprint(
@@ -73,7 +73,8 @@ def debugprint(
     >>> from wengert.symbolic import printing
     >>> from wengert.symbolic import tensor as T
     >>> x = T.dvector("x")
-    >>> printing.debugprint(T.exp(x) + x)
+    >>> for line in printing.debugprint(T.exp(x) + x, file="str").splitlines():
+    ...     print(line.rstrip())
     Elemwise{add,no_inplace} [id A] ''
      |Elemwise{exp,no_inplace} [id B] ''
      | |x [id C]
