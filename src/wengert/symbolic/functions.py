@@ -13,7 +13,7 @@ import numpy as np
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import caller, getframe
 from wengert.symbolic.expressions.elemwise import rebroadcast
-from wengert.symbolic.expressions.type import TensorType, TensorVariable
+from wengert.symbolic.expressions.type import TensorOperators, TensorType
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced
 from wengert.symbolic.modes import Mode, mode_of
 from wengert.symbolic.programs.assembly import Program
@@ -422,7 +422,7 @@ def fitted_update(target: Any, value: Any) -> Any:
         return target.type.filter_variable(value)
     except TypeError:
         if (
-            isinstance(value, TensorVariable)
+            isinstance(value, TensorOperators)
             and isinstance(target.type, TensorType)
             and (value.dtype, value.ndim) == (target.dtype, target.ndim)
         ):

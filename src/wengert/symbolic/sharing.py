@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.expressions.type import TensorType, TensorVariable
+from wengert.symbolic.expressions.type import TensorOperators, TensorType
 from wengert.symbolic.graph import Generic, Variable, marked
 
 
@@ -94,7 +94,7 @@ class SharedVariable(Variable):
         return copied
 
 
-class TensorSharedVariable(SharedVariable, TensorVariable):
+class TensorSharedVariable(TensorOperators, SharedVariable):
     """A shared array."""
 
 

@@ -16,7 +16,7 @@ from wengert.symbolic.expressions import (
     structure,
 )
 from wengert.symbolic.expressions import reductions as over
-from wengert.symbolic.expressions.type import TensorVariable
+from wengert.symbolic.expressions.type import TensorOperators
 
 
 def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -182,7 +182,7 @@ def _size(self: Any) -> Any:
 def _bind() -> None:
     """Give variables what they have."""
     for name, value in (_operators() | _methods()).items():
-        setattr(TensorVariable, name, value)
+        setattr(TensorOperators, name, value)
     # A class whose instances have these by inheritance keeps Python's own hash and equality.
     for name, getter in {
         "T": structure.transpose,
@@ -191,7 +191,7 @@ def _bind() -> None:
         "real": arithmetic.real,
         "imag": arithmetic.imag,
     }.items():
-        setattr(TensorVariable, name, property(getter))
+        setattr(TensorOperators, name, property(getter))
 
 
 _bind()

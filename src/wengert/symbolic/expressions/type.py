@@ -168,16 +168,8 @@ class TensorType(Type):
         return f"TensorType({self.dtype}, {named})"
 
 
-class TensorVariable(Variable):
-    """A variable whose values are arrays. Its operators and methods build expressions.
-
-    >>> from wengert.symbolic import function
-    >>> from wengert.symbolic import tensor as T
-    >>> x = T.dvector("x")
-    >>> y = (2 * x + 1).sum()
-    >>> y.owner.op, function([x], y)([1.0, 2.0])
-    (Sum{acc_dtype=float64}, array(8.))
-    """
+class TensorOperators:
+    """What variables of arrays have in common: operators and methods build expressions."""
 
     __array_priority__ = 1000
     is_comparison = False  # such a result has no truth value: `a < b < c` is a mistake
@@ -204,7 +196,19 @@ class TensorVariable(Variable):
         return True
 
 
-class TensorConstant(TensorVariable, Constant):
+class TensorVariable(TensorOperators, Variable):
+    """A variable whose values are arrays. Its operators and methods build expressions.
+
+    >>> from wengert.symbolic import function
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.dvector("x")
+    >>> y = (2 * x + 1).sum()
+    >>> y.owner.op, function([x], y)([1.0, 2.0])
+    (Sum{acc_dtype=float64}, array(8.))
+    """
+
+
+class TensorConstant(TensorOperators, Constant):
     """An array in an expression.
 
     >>> from wengert.symbolic import tensor as T

@@ -39,6 +39,7 @@ from wengert.symbolic.expressions.activations import ultra_fast_sigmoid as ultra
 from wengert.symbolic.tensor.nnet import abstract_conv as abstract_conv
 from wengert.symbolic.tensor.nnet import abstract_conv as conv
 from wengert.symbolic.tensor.nnet import bn as bn
+from wengert.symbolic.tensor.nnet import conv3d2d as conv3d2d
 from wengert.symbolic.tensor.nnet.abstract_conv import conv2d as conv2d
 from wengert.symbolic.tensor.nnet.abstract_conv import (
     conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,

@@ -8,7 +8,6 @@ from wengert.symbolic.expressions.arithmetic import add, cast, inv, mul, sqrt, s
 from wengert.symbolic.expressions.elemwise import rebroadcast
 from wengert.symbolic.expressions.reductions import mean as mean_over
 from wengert.symbolic.expressions.reductions import var as variance_over
-from wengert.symbolic.expressions.structure import shape_padright
 from wengert.symbolic.expressions.type import as_tensor_variable
 
 
@@ -26,21 +25,27 @@ def _axes(inputs: Any, axes: Any) -> tuple[int, ...]:
     return tuple(axes) if isinstance(axes, list | tuple) else (int(axes),)
 
 
+def _back(inputs: Any, axes: tuple[int, ...], like: Any, result: Any) -> Any:
+    """A statistic with as many dimensions as the parameters came with."""
+    if as_tensor_variable(like).ndim == inputs.ndim:
+        return result
+    return result.dimshuffle(*[d for d in range(inputs.ndim) if d not in axes])
+
+
 def _fitted(inputs: Any, axes: tuple[int, ...], *parameters: Any) -> list[Any]:
     """Parameters with as many dimensions as inputs, broadcastable along the axes."""
+    others = [d for d in range(inputs.ndim) if d not in axes]
     fitted = []
-    for p in parameters:
-        p = as_tensor_variable(p)
-        if p.ndim < inputs.ndim and axes == (0,) and p.ndim == inputs.ndim - 1:
-            p = p.dimshuffle("x", *range(p.ndim))
-        elif p.ndim < inputs.ndim:
-            order: list[Any] = ["x"] * inputs.ndim
-            if p.ndim == inputs.ndim - len(axes):
-                for k, d in enumerate(d for d in range(inputs.ndim) if d not in axes):
-                    order[d] = k
-                p = p.dimshuffle(*order)
-            else:
-                p = shape_padright(p, inputs.ndim - p.ndim)
+    for parameter in parameters:
+        p = as_tensor_variable(parameter)
+        if p.ndim not in (len(others), inputs.ndim):
+            raise ValueError(
+                "parameters of a batch normalization have as many dimensions as the inputs"
+                f" ({inputs.ndim}), or as there are besides the axes ({len(others)}); {p} has"
+                f" {p.ndim}"
+            )
+        if p.ndim < inputs.ndim:
+            p = p.dimshuffle(*[others.index(d) if d in others else "x" for d in range(inputs.ndim)])
         fitted.append(rebroadcast(p, [d in axes for d in range(inputs.ndim)]))
     return fitted
 
@@ -56,6 +61,7 @@ def batch_normalization_train(inputs: Any, gamma: Any, beta: Any, axes: Any = "p
     """
     inputs = as_tensor_variable(inputs)
     over = _axes(inputs, axes)
+    like = gamma
     gamma, beta = _fitted(inputs, over, gamma, beta)
     mean = mean_over(inputs, over, keepdims=True)
     variance = variance_over(inputs, over, keepdims=True)
@@ -74,7 +80,7 @@ def batch_normalization_train(inputs: Any, gamma: Any, beta: Any, axes: Any = "p
         unbiased = cast(count, inputs.dtype) / cast(count - 1, inputs.dtype) * variance
         new = running * (1.0 - running_average_factor) + unbiased * running_average_factor
         results.append(cast(new, inputs.dtype))
-    return tuple(results)
+    return tuple([out, *(_back(inputs, over, like, r) for r in results[1:])])
 
 
 def batch_normalization_test(inputs: Any, gamma: Any, beta: Any, mean: Any, var: Any,
