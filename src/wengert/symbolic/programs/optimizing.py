@@ -8,6 +8,7 @@ from typing import Any
 from wengert.symbolic.modes import Mode
 from wengert.symbolic.programs import algebra as algebra
 from wengert.symbolic.programs import stability as stability
+from wengert.symbolic.programs.fusion import fused
 from wengert.symbolic.programs.rewriting import Rewriter
 
 
@@ -19,4 +20,4 @@ def optimized(results: Sequence[Any], inputs: Sequence[Any], mode: Mode) -> list
     for x in inputs:
         rewriter.normal[x] = x
     final = rewriter.rewritten(results)
-    return final
+    return fused(final, inputs) if mode.fuses else final

@@ -13,7 +13,6 @@ from wengert.symbolic.expressions.activations import (
     Softmax,
     log_sigmoid,
     logsoftmax_op,
-    sigmoid,
     softplus,
 )
 from wengert.symbolic.expressions.arithmetic import expm1, log1p, neg
@@ -105,13 +104,4 @@ def exp_less_one(node: Apply) -> Results:
     power = scalar_in(node.inputs[0], "exp")
     if power and number_of(node.inputs[1]) == 1.0:
         return [expm1(power.inputs[0])]
-    return None
-
-
-@rule("sub")
-def one_less_sigmoid(node: Apply) -> Results:
-    """``1 - sigmoid(x) = sigmoid(-x)``."""
-    inner = scalar_in(node.inputs[1], "sigmoid")
-    if inner and number_of(node.inputs[0]) == 1.0 and node.outputs[0].type == inner.outputs[0].type:
-        return [sigmoid(neg(inner.inputs[0]))]
     return None
