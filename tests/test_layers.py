@@ -36,6 +36,8 @@ LAYERS = {
     "fx": "fx",
     "export": "export",
     "onnx": "onnx",
+    # Expressions under the names of Theano.
+    "symbolic": "symbolic",
     # The torch alias and the commands use the package whole.
     "compat": "compat",
     "cli": "cli __main__",

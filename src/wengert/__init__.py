@@ -98,6 +98,7 @@ _LAZY = frozenset(
         "serialization",
         "signal",
         "special",
+        "symbolic",
         "testing",
         "types",
         "utils",

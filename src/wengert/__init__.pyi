@@ -82,6 +82,7 @@ from wengert import serialization as serialization
 from wengert import signal as signal
 from wengert import sparse as sparse
 from wengert import special as special
+from wengert import symbolic as symbolic
 from wengert import testing as testing
 from wengert import types as types
 from wengert import utils as utils

@@ -53,6 +53,7 @@ def _start_run(options: argparse.Namespace) -> int:
         report=options.report,
         report_json=options.report_json,
         full_traceback=options.full_traceback,
+        package=options.package,
     )
 
 
@@ -116,10 +117,14 @@ def _parser() -> argparse.ArgumentParser:
         help="run a PyTorch script on wengert",
         description="Run a script with `import torch` giving wengert; then say on stderr what"
         " its backward calls did: operations, memory, which line released the graph.",
-        usage="wengert run [--quiet] [--report FILE] [--report-json FILE] [--full-traceback]"
-        " [--nproc N [--no-prefix] [--log-dir DIR] [--max-restarts K]] (SCRIPT | -m MODULE)"
-        " [ARGS ...]",
+        usage="wengert run [--quiet] [--as PACKAGE] [--report FILE] [--report-json FILE]"
+        " [--full-traceback] [--nproc N [--no-prefix] [--log-dir DIR] [--max-restarts K]]"
+        " (SCRIPT | -m MODULE) [ARGS ...]",
     )
+    run.add_argument(
+        "--as", dest="package", choices=["torch", "theano"], default="torch",
+        help="the package that wengert stands for: torch, unless this says theano",
+    )  # fmt: skip
     run.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m")
     run.add_argument("--quiet", action="store_true", help="print no summary")
     run.add_argument("--report", metavar="FILE", help="write all about the run to an HTML page")

@@ -1,4 +1,4 @@
-"""``wengert run``: an unmodified script as ``__main__``, with wengert under the name of torch.
+"""``wengert run``: an unmodified script as ``__main__``, with wengert as torch or theano.
 
 What a script can see of its own start (argv, path, exit codes, tracebacks) is as under
 ``python SCRIPT``.
@@ -41,9 +41,10 @@ def run_program(
     report: str | None = None,
     report_json: str | None = None,
     full_traceback: bool = False,
+    package: str = "torch",
 ) -> int:
     """Run a script or module with its arguments; returns 0, or leaves as the script left."""
-    compat.install()
+    compat.install(package)
     if PIPE_VARIABLE in os.environ:  # a rank
         from wengert.distributed.workers import end_with_launcher
 

@@ -1,0 +1,50 @@
+"""Define-then-run: expressions, their gradients, and functions compiled of them.
+
+Names, semantics and habits are those of Theano 1.0. ``wengert.compat.install("theano")`` gives this
+package to programs that say ``import theano``.
+
+Variables of a type are combined to expressions (`tensor`), `grad` differentiates them, and
+`function` compiles them. `graph.py` has variables and operations, `differentiation.py` the walk
+back, `programs/` what is done to a graph before it runs, `looping.py` loops.
+"""
+
+from wengert.symbolic import compile as compile
+from wengert.symbolic import gradient as gradient
+from wengert.symbolic import graph as gof
+from wengert.symbolic import ifelse as ifelse
+from wengert.symbolic import printing as printing
+from wengert.symbolic import sandbox as sandbox
+from wengert.symbolic import scanning as scan_module
+from wengert.symbolic import tensor as tensor
+from wengert.symbolic.differentiation import Lop as Lop
+from wengert.symbolic.differentiation import Rop as Rop
+from wengert.symbolic.differentiation import grad as grad
+from wengert.symbolic.expressions.products import dot as dot
+from wengert.symbolic.expressions.type import TensorConstant as TensorConstant
+from wengert.symbolic.expressions.type import TensorType as TensorType
+from wengert.symbolic.expressions.type import TensorVariable as TensorVariable
+from wengert.symbolic.expressions.wrapped import Wrapped as Wrapped
+from wengert.symbolic.functions import Function as Function
+from wengert.symbolic.functions import In as In
+from wengert.symbolic.functions import Out as Out
+from wengert.symbolic.functions import function as function
+from wengert.symbolic.gradient import subgraph_grad as subgraph_grad
+from wengert.symbolic.graph import Apply as Apply
+from wengert.symbolic.graph import Constant as Constant
+from wengert.symbolic.graph import Generic as Generic
+from wengert.symbolic.graph import Op as Op
+from wengert.symbolic.graph import Type as Type
+from wengert.symbolic.graph import Variable as Variable
+from wengert.symbolic.modes import Mode as Mode
+from wengert.symbolic.printing import pp as pp
+from wengert.symbolic.program_ops import OpFromGraph as OpFromGraph
+from wengert.symbolic.program_ops import as_op as as_op
+from wengert.symbolic.scanning import foldl as foldl
+from wengert.symbolic.scanning import foldr as foldr
+from wengert.symbolic.scanning import map as map
+from wengert.symbolic.scanning import reduce as reduce
+from wengert.symbolic.scanning import scan as scan
+from wengert.symbolic.settings import config as config
+from wengert.symbolic.sharing import SharedVariable as SharedVariable
+from wengert.symbolic.sharing import shared as shared
+from wengert.symbolic.updates import OrderedUpdates as OrderedUpdates

@@ -1,0 +1,95 @@
+"""The dtypes of results, and those of numbers that stand beside variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.symbolic.settings import config
+
+INTEGERS = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+DISCRETE = frozenset(("bool", *INTEGERS, *UNSIGNED))
+CONTINUOUS = frozenset((*FLOATS, *COMPLEX))
+ALL = ("bool", *INTEGERS, *UNSIGNED, *FLOATS, *COMPLEX)
+
+_WIDE = frozenset(("int32", "int64", "uint32", "uint64"))
+
+
+def upcast(*dtypes: str) -> str:
+    """The dtype that holds values of all of these, as NumPy has it for arrays.
+
+    With ``cast_policy="numpy+floatX"`` and floatX float32, integers alone never make float64.
+    """
+    result = np.result_type(*[np.dtype(d) for d in dtypes]).name
+    narrow = config.cast_policy == "numpy+floatX" and config.floatX == "float32"
+    return "float32" if narrow and result == "float64" and "float64" not in dtypes else result
+
+
+def to_float(dtype: str) -> str:
+    """The dtype of functions such as `exp` of a dtype: float32 of integers of up to 16 bits."""
+    if dtype not in DISCRETE:
+        return dtype
+    return "float64" if dtype in _WIDE else "float32"
+
+
+def quotient(*dtypes: str) -> str:
+    """The dtype of a true quotient."""
+    if all(d in DISCRETE for d in dtypes):
+        return str(config.floatX)
+    return upcast(*dtypes)
+
+
+def sum_dtype(dtype: str) -> str:
+    """The dtype of a sum."""
+    if dtype in ("bool", "int8", "int16", "int32"):
+        return "int64"
+    return "uint64" if dtype in ("uint8", "uint16", "uint32") else dtype
+
+
+def accumulator(dtype: str) -> str:
+    """The dtype in which a sum is computed."""
+    wider = {"float16": "float32", "float32": "float64", "complex64": "complex128"}
+    return wider.get(dtype, sum_dtype(dtype))
+
+
+def _smallest(value: Any, dtypes: tuple[str, ...]) -> np.ndarray:
+    array = np.asarray(value)
+    with np.errstate(over="ignore"):
+        for dtype in dtypes:
+            narrow = array.astype(dtype)
+            if np.all(narrow == array):
+                return narrow
+    return narrow
+
+
+def narrowed(value: Any) -> np.ndarray:
+    """A Python number as an array of the smallest dtype that holds it exactly.
+
+    NumPy's own scalars and arrays stay what they are. A float becomes floatX where that is
+    float32 or float16, whatever is lost.
+    """
+    if isinstance(value, bool | np.bool_ | np.ndarray | np.generic):
+        return np.asarray(value)
+    if isinstance(value, int):
+        return _smallest(value, INTEGERS if value < 2**63 else ("uint64",))
+    if isinstance(value, float):
+        if config.floatX != "float64":
+            return np.asarray(value, config.floatX)
+        return _smallest(value, FLOATS[1:])
+    return np.asarray(value)
+
+
+def as_name(dtype: Any) -> str:
+    """The name of a dtype; "floatX" is the setting's."""
+    if dtype == "floatX":
+        return str(config.floatX)
+    if isinstance(dtype, str) and dtype in ALL:
+        return dtype
+    try:
+        return np.dtype(dtype).name
+    except TypeError:
+        return str(dtype)

@@ -1,0 +1,1 @@
+"""How expressions of arrays are built: types, operations by family, methods of variables."""

@@ -1,0 +1,224 @@
+"""Activation functions, and losses that go with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.symbolic.dtypes import CONTINUOUS, to_float
+from wengert.symbolic.expressions.arithmetic import (
+    abs_,
+    add,
+    cast,
+    clip,
+    elementwise,
+    eq,
+    exp,
+    expm1,
+    gt,
+    log,
+    mul,
+    sub,
+    switch,
+)
+from wengert.symbolic.expressions.creation import arange
+from wengert.symbolic.expressions.extra_ops import Unique
+from wengert.symbolic.expressions.indexing import index
+from wengert.symbolic.expressions.products import dot
+from wengert.symbolic.expressions.reductions import argmax
+from wengert.symbolic.expressions.reductions import max as max_over
+from wengert.symbolic.expressions.reductions import sum as sum_over
+from wengert.symbolic.expressions.structure import (
+    concatenate,
+    flatten,
+    shape_padleft,
+    shape_padright,
+)
+from wengert.symbolic.expressions.type import as_tensor_variable, constant
+from wengert.symbolic.graph import Apply, Operation
+
+sigmoid = elementwise("sigmoid", "``1 / (1 + exp(-x))``.")
+softplus = elementwise("softplus", "``log(1 + exp(x))``, without overflow.")
+log_sigmoid = elementwise("log_sigmoid", "``log(sigmoid(x))``, exact where the sigmoid is 0.")
+
+
+def ultra_fast_sigmoid(x: Any) -> Any:
+    """The sigmoid itself: the approximation that the name stands for is not faster here."""
+    return sigmoid(x)
+
+
+def hard_sigmoid(x: Any) -> Any:
+    """A line through 0.5 with slope 0.2, between 0 and 1."""
+    x = as_tensor_variable(x)
+    line = add(mul(x, constant(0.2, dtype=x.dtype)), constant(0.5, dtype=x.dtype))
+    return clip(line, constant(0, dtype=x.dtype), constant(1, dtype=x.dtype))
+
+
+class Softmax(Operation):
+    """The softmax of each row."""
+
+    def make_node(self, x: Any) -> Apply:
+        """A vector counts as one row."""
+        x = _rows(x)
+        return Apply(self, [x], [x.type()])
+
+    def compute(self, x: np.ndarray) -> np.ndarray:
+        """Exponentials after the largest is taken away."""
+        if not x.size:
+            return x.copy()
+        e = np.exp(x - x.max(-1, keepdims=True))
+        e /= e.sum(-1, keepdims=True)
+        return e
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """By the result."""
+        (sm,), (g,) = outputs, output_gradients
+        weighted = mul(g, sm)
+        return [sub(weighted, mul(sum_over(weighted, -1, keepdims=True), sm))]
+
+
+class LogSoftmax(Operation):
+    """The logarithm of the softmax of each row."""
+
+    def make_node(self, x: Any) -> Apply:
+        """A vector counts as one row."""
+        x = _rows(x)
+        return Apply(self, [x], [x.type()])
+
+    def compute(self, x: np.ndarray) -> np.ndarray:
+        """Without exponentials of large numbers."""
+        if not x.size:
+            return x.copy()
+        moved = x - x.max(-1, keepdims=True)
+        moved -= np.log(np.exp(moved).sum(-1, keepdims=True))
+        return moved
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """By the result."""
+        (out,), (g,) = outputs, output_gradients
+        return [sub(g, mul(sum_over(g, -1, keepdims=True), exp(out)))]
+
+
+def _rows(x: Any) -> Any:
+    x = as_tensor_variable(x)
+    if x.ndim not in (1, 2) or x.dtype not in CONTINUOUS:
+        raise ValueError(
+            f"x must be 1-d or 2-d tensor of floats. Got {x.type}"
+            + (f", made at {x.where()}" if x.where() else "")
+        )
+    return shape_padleft(x) if x.ndim == 1 else x
+
+
+softmax_op, logsoftmax_op = Softmax(), LogSoftmax()
+
+
+def softmax(c: Any) -> Any:
+    """The softmax of each row; of a vector a matrix of one row."""
+    c = as_tensor_variable(c)
+    if c.dtype not in CONTINUOUS and c.ndim in (1, 2):
+        c = cast(c, to_float(c.dtype))
+    return softmax_op(c)
+
+
+def logsoftmax(c: Any) -> Any:
+    """The logarithm of the softmax of each row; of a vector a matrix of one row."""
+    return logsoftmax_op(c)
+
+
+def softmax_graph(c: Any) -> Any:
+    """The softmax of the last dimension, in elementary operations."""
+    c = as_tensor_variable(c)
+    e = exp(sub(c, max_over(c, -1, keepdims=True)))
+    return e / sum_over(e, -1, keepdims=True)
+
+
+def softmax_with_bias(x: Any, b: Any) -> Any:
+    """The softmax of rows, after a bias."""
+    return softmax(add(x, b))
+
+
+def softsign(x: Any) -> Any:
+    """``x / (1 + |x|)``."""
+    x = as_tensor_variable(x)
+    return x / add(constant(1, dtype=x.dtype), abs_(x))
+
+
+def relu(x: Any, alpha: Any = 0) -> Any:
+    """Zero for negative numbers, or these times `alpha`; the derivative at 0 is a half."""
+    x = as_tensor_variable(x)
+    if isinstance(alpha, int | float) and alpha == 0:
+        return mul(0.5, add(x, abs_(x)))
+    alpha = as_tensor_variable(alpha)
+    return add(mul(mul(0.5, add(1, alpha)), x), mul(mul(0.5, sub(1, alpha)), abs_(x)))
+
+
+def elu(x: Any, alpha: Any = 1) -> Any:
+    """``alpha * (exp(x) - 1)`` for negative numbers."""
+    x = as_tensor_variable(x)
+    return switch(gt(x, 0), x, mul(alpha, expm1(x)))
+
+
+def selu(x: Any) -> Any:
+    """The `elu` that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
+    return mul(1.0507009873554804934193349852946, elu(x, 1.6732632423543772848170429916717))
+
+
+def binary_crossentropy(output: Any, target: Any) -> Any:
+    """``-(t log(o) + (1 - t) log(1 - o))``, element by element."""
+    output, target = as_tensor_variable(output), as_tensor_variable(target)
+    return -(mul(target, log(output)) + mul(sub(1.0, target), log(sub(1.0, output))))
+
+
+def sigmoid_binary_crossentropy(output: Any, target: Any) -> Any:
+    """`binary_crossentropy` of the sigmoid of `output`."""
+    output = as_tensor_variable(output)
+    return sub(softplus(output), mul(output, target))
+
+
+def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Any:
+    """The cross-entropy of each row, with a distribution or with the number of a class."""
+    coding_dist, true_dist = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
+    if true_dist.ndim == coding_dist.ndim:
+        return -sum_over(mul(true_dist, log(coding_dist)), coding_dist.ndim - 1)
+    if true_dist.ndim == coding_dist.ndim - 1:
+        return crossentropy_categorical_1hot(coding_dist, true_dist)
+    raise TypeError("rank mismatch between coding and true distributions")
+
+
+def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Any:
+    """Minus the logarithm of the probability, in each row, of a class."""
+    y = as_tensor_variable(true_one_of_n)
+    if y.dtype in CONTINUOUS or y.ndim != 1:
+        raise TypeError(f"integer vector required for argument: true_one_of_n (got {y.type})")
+    rows = arange(y.shape[0])
+    return -log(index(coding_dist, (rows, y)))
+
+
+def crossentropy_softmax_1hot(x: Any, y_idx: Any, **options: Any) -> Any:
+    """The cross-entropy of the softmax of rows with classes, and the softmax."""
+    sm = softmax(x)
+    return crossentropy_categorical_1hot(sm, y_idx), sm
+
+
+def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any, **options: Any) -> Any:
+    """As `crossentropy_softmax_1hot`, after a bias."""
+    return crossentropy_softmax_1hot(add(x, b), y_idx)
+
+
+def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any, **options: Any) -> Any:
+    """The cross-entropy, the softmax, its largest element and where that is."""
+    loss, sm = crossentropy_softmax_1hot(x, y_idx)
+    return loss, sm, max_over(sm, -1), argmax(sm, -1)
+
+
+def confusion_matrix(actual: Any, pred: Any) -> Any:
+    """How often each class was taken for each other, and the classes in order."""
+    actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
+    if actual.ndim != 1 or pred.ndim != 1:
+        raise ValueError("actual and pred must be 1-d tensor variable")
+    order = Unique()(concatenate([flatten(actual), flatten(pred)]))
+    columns = order.dimshuffle("x", 0)
+    rows_of = cast(eq(shape_padright(actual), columns), "int64")
+    columns_of = cast(eq(shape_padright(pred), columns), "int64")
+    return [dot(rows_of.T, columns_of), order]

@@ -1,0 +1,148 @@
+"""Linear algebra, as NumPy and SciPy have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from wengert import linalg, ops
+from wengert.symbolic.dtypes import to_float
+from wengert.symbolic.expressions.arithmetic import abs_, cast, pow, sqrt
+from wengert.symbolic.expressions.extra_ops import diag as diag
+from wengert.symbolic.expressions.extra_ops import trace as trace
+from wengert.symbolic.expressions.products import dot
+from wengert.symbolic.expressions.reductions import max as max_over
+from wengert.symbolic.expressions.reductions import sum as sum_over
+from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
+from wengert.symbolic.expressions.wrapped import Bound, Wrapped
+
+
+def _matrix(x: Any) -> Any:
+    x = as_tensor_variable(x)
+    if x.ndim != 2:
+        raise TypeError(f"a matrix is needed, and {x} is {x.type}")
+    return cast(x, to_float(x.dtype))
+
+
+def _type(x: Any, ndim: int) -> TensorType:
+    return TensorType(x.dtype, (False,) * ndim)
+
+
+def of_matrix(name: str, function: Callable[..., Any], x: Any, *ndims: int) -> Any:
+    """A function of a matrix whose results have some numbers of dimensions."""
+    x = _matrix(x)
+    out = Wrapped(name, function, [_type(x, n) for n in ndims])(x, return_list=True)
+    return out if len(out) > 1 else out[0]
+
+
+def matrix_inverse(x: Any) -> Any:
+    """The inverse of a matrix."""
+    return of_matrix("MatrixInverse", linalg.inv, x, 2)
+
+
+inv = matrix_inverse
+
+
+def pinv(x: Any) -> Any:
+    """The pseudo-inverse of a matrix."""
+    return of_matrix("MatrixPinv", linalg.pinv, x, 2)
+
+
+def det(x: Any) -> Any:
+    """The determinant of a matrix."""
+    return of_matrix("Det", linalg.det, x, 0)
+
+
+def matrix_dot(*args: Any) -> Any:
+    """The product of several matrices."""
+    return reduce(dot, args)
+
+
+def matrix_power(M: Any, n: int) -> Any:  # noqa: N803
+    """A matrix times itself."""
+    return of_matrix("MatrixPower", Bound(linalg.matrix_power, n), M, 2)
+
+
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """Singular vectors and values."""
+    if not compute_uv:
+        return of_matrix("SVD", linalg.svdvals, a, 1)
+    return of_matrix("SVD", Bound(linalg.svd, full_matrices), a, 2, 1, 2)
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """An orthogonal and a triangular factor."""
+    return of_matrix("QRFull", Bound(linalg.qr, mode), a, 2, 2)
+
+
+def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
+    """Eigenvalues and vectors of a symmetric matrix."""
+    return of_matrix("Eigh", Bound(linalg.eigh, UPLO), a, 1, 2)
+
+
+def norm(x: Any, ord: Any) -> Any:
+    """A norm of a vector or matrix."""
+    x = as_tensor_variable(x)
+    if x.ndim == 1 or ord is None:
+        if ord in (None, "fro", 2):
+            return sqrt(sum_over(x * x))
+        if ord in (float("inf"), "inf"):
+            return max_over(abs_(x))
+        return pow(sum_over(pow(abs_(x), ord)), 1.0 / ord)
+    if ord == "fro":
+        return sqrt(sum_over(x * x))
+    if ord in (1, float("inf"), "inf"):
+        return max_over(sum_over(abs_(x), 0 if ord == 1 else 1))
+    raise ValueError(f"norm: order {ord!r} of a matrix")
+
+
+def _triangular(a: Any, b: Any, lower: bool) -> Any:
+    if b.ndim == 1:
+        return ops.squeeze(linalg.solve_triangular(a, ops.unsqueeze(b, 1), upper=not lower), 1)
+    return linalg.solve_triangular(a, b, upper=not lower)
+
+
+def solve(a: Any, b: Any) -> Any:
+    """The solution of linear equations."""
+    a, b = _matrix(a), as_tensor_variable(b)
+    return Wrapped("Solve", linalg.solve, [_type(a, b.ndim)])(a, cast(b, a.dtype))
+
+
+def solve_lower_triangular(a: Any, b: Any) -> Any:
+    """The solution of equations of a lower triangular matrix."""
+    a, b = _matrix(a), as_tensor_variable(b)
+    function = Bound(_triangular, lower=True)
+    return Wrapped("SolveLower", function, [_type(a, b.ndim)])(a, cast(b, a.dtype))
+
+
+def solve_upper_triangular(a: Any, b: Any) -> Any:
+    """The solution of equations of an upper triangular matrix."""
+    a, b = _matrix(a), as_tensor_variable(b)
+    function = Bound(_triangular, lower=False)
+    return Wrapped("SolveUpper", function, [_type(a, b.ndim)])(a, cast(b, a.dtype))
+
+
+def _factor(x: Any, lower: bool) -> Any:
+    return linalg.cholesky(x, upper=not lower)
+
+
+def cholesky(x: Any, lower: bool = True) -> Any:
+    """The triangular factor of a positive definite matrix."""
+    return of_matrix("Cholesky", Bound(_factor, lower=lower), x, 2)
+
+
+def expm(x: Any) -> Any:
+    """The exponential of a matrix."""
+    return of_matrix("Expm", linalg.matrix_exp, x, 2)
+
+
+def kron(a: Any, b: Any) -> Any:
+    """The Kronecker product."""
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    if a.ndim + b.ndim <= 2:
+        raise TypeError(
+            f"kron: inputs dimensions must sum to 3 or more. You passed {a.ndim} and {b.ndim}."
+        )
+    a, b = cast(a, to_float(a.dtype)), cast(b, to_float(b.dtype))
+    return Wrapped("Kron", ops.kron, [_type(a, max(a.ndim, b.ndim))])(a, b)

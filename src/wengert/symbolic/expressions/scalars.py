@@ -1,0 +1,293 @@
+"""The table of scalar operations: name, function of arrays, dtypes and gradient.
+
+Most are operations of the library, whose rules give the gradients (`tracing.pulled`). Where
+Theano's derivative is another one (the second of two equal operands of `maximum` gets nothing) it
+is written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert import ops
+from wengert.ops.op import REGISTRY, Op
+from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE, quotient, to_float, upcast
+from wengert.symbolic.expressions.elemwise import PARAMETRIC, SCALARS, Elemwise, Scalar, fill
+from wengert.symbolic.expressions.tracing import CALLS, UFUNCS, pulled
+from wengert.symbolic.expressions.type import TensorConstant, TensorType
+from wengert.symbolic.settings import config
+
+Gradient = Callable[..., Sequence[Any]]
+
+
+def _apply(name: str) -> Callable[..., Any]:
+    op = Elemwise(SCALARS[name])
+    return lambda *inputs: op(*inputs)
+
+
+def by_rules(op: Op, params: dict[str, Any] | None = None) -> Gradient:
+    """The gradient that an operation of the library declares."""
+    return lambda inputs, out, g: pulled(op, inputs, out, g, params or {})
+
+
+def _operands(dtypes: Sequence[str], out: str) -> str | None:
+    return out if out not in ("bool",) else None
+
+
+def _common(dtypes: Sequence[str], out: str) -> str | None:
+    common = upcast(*dtypes)
+    return None if all(d == common for d in dtypes) else common
+
+
+def _library(
+    name: str, of: str, dtype: Callable[..., str] = upcast, gradient: Gradient | None = None,
+    label: str | None = None, **params: Any,
+) -> None:  # fmt: skip
+    """A scalar that is an operation of the library."""
+    op = REGISTRY[of]
+    function = op.function if not params else (lambda *x: op.function(*x, **params))
+    Scalar(name, function, dtype, gradient or by_rules(op, params), _operands, label)
+
+
+def _boolean(*dtypes: str) -> str:
+    return "bool"
+
+
+def _nothing(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+    return [None] * len(inputs)
+
+
+def _without_rule(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+    raise NotImplementedError("the derivative of tri_gamma is not available")
+
+
+def _kind_of_first(*dtypes: str) -> str:
+    return dtypes[0]
+
+
+def _float_scalar(value: float, like: Any) -> Any:
+    dtype = like.dtype if like.dtype in CONTINUOUS else config.floatX
+    return TensorConstant(TensorType(dtype, ()), np.asarray(value, dtype))
+
+
+def _larger_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+    first = _apply("eq")(out, inputs[0])
+    return [_apply("mul")(first, g), _apply("mul")(_apply("sub")(_float_scalar(1, g), first), g)]
+
+
+def _switch_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+    condition, zero = inputs[0], _float_scalar(0, g)
+    switch = _apply("switch")
+    return [None, switch(condition, g, zero), switch(condition, zero, g)]
+
+
+def _clip_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+    x, low, high = inputs
+    mul, lt, gt = _apply("mul"), _apply("lt"), _apply("gt")
+    inside = _apply("and_")(_apply("ge")(x, low), _apply("le")(x, high))
+    return [mul(inside, g), mul(lt(x, low), g), mul(gt(x, high), g)]
+
+
+def _mod_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+    x, y = inputs
+    return [g, _apply("neg")(_apply("mul")(_apply("int_div")(x, y), g))]
+
+
+def _second_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+    return [None, g]
+
+
+def _cast_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+    return [g if inputs[0].dtype == g.dtype else cast_to(g, inputs[0].dtype)]
+
+
+def _passed(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+    return [g]
+
+
+def _complex_gradients(name: str) -> Gradient:
+    def gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+        x, zero = inputs[0], fill(out, _float_scalar(0, g))
+        if x.dtype not in ("complex64", "complex128"):
+            return [g if name == "real" else zero]
+        return [_apply("complex")(*((g, zero) if name == "real" else (zero, g)))]
+
+    return gradient
+
+
+def _real_dtype(*dtypes: str) -> str:
+    return {"complex64": "float32", "complex128": "float64"}.get(dtypes[0], dtypes[0])
+
+
+def _complex_dtype(*dtypes: str) -> str:
+    return "complex64" if all(d in ("float32", "float16") for d in dtypes) else "complex128"
+
+
+def _arithmetic() -> None:
+    for name, of in {
+        "add": "_add", "sub": "_sub", "mul": "mul", "neg": "neg", "abs_": "abs",
+        "int_div": "_div_floor",
+    }.items():  # fmt: skip
+        _library(name, of)
+    _library("pow", "_pow_tensor")
+    _library("true_div", "_div", quotient)
+    Scalar("mod", REGISTRY["remainder"].function, upcast, _mod_gradient, _operands)
+    SCALARS["abs_"].dtype = _real_dtype
+    Scalar("abs_", np.abs, _real_dtype, by_rules(REGISTRY["abs"]))
+    Scalar("maximum", ops.maximum, upcast, _larger_gradient, _operands)
+    Scalar("minimum", ops.minimum, upcast, _larger_gradient, _operands)
+    Scalar("sqr", np.square, upcast, lambda i, o, g: [_apply("mul")(g, _times(i[0], 2.0))])
+    Scalar("sgn", REGISTRY["sign"].function, upcast, _nothing)
+    Scalar("clip", _clipped, upcast, _clip_gradient, _operands)
+    Scalar("inv", REGISTRY["reciprocal"].function, to_float, by_rules(REGISTRY["reciprocal"]),
+           _operands)  # fmt: skip
+    for name, function in {
+        "ceil": np.ceil, "floor": np.floor, "trunc": np.trunc, "round_half_to_even": np.rint,
+    }.items():  # fmt: skip
+        Scalar(name, function, upcast, _nothing, label=f"Elemwise{{{name},no_inplace}}")
+    Scalar("round_half_away_from_zero", _rounded_away, upcast, _nothing)
+
+
+def _rounded_away(x: Any) -> Any:
+    return np.copysign(np.floor(np.abs(x) + 0.5), x).astype(x.dtype)
+
+
+def _clipped(x: Any, low: Any, high: Any) -> Any:
+    return np.where(x < low, low, np.where(x > high, high, x))
+
+
+def _times(a: Any, b: float) -> Any:
+    return _apply("mul")(a, _float_scalar(b, a))
+
+
+def _functions() -> None:
+    for name, of in {
+        "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
+        "log10": "log10", "log1p": "log1p", "sqrt": "sqrt", "sin": "sin", "cos": "cos",
+        "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh",
+        "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
+        "arctanh": "atanh", "deg2rad": "deg2rad", "rad2deg": "rad2deg", "erf": "erf",
+        "erfc": "erfc", "erfinv": "erfinv", "gammaln": "lgamma", "psi": "digamma",
+    }.items():  # fmt: skip
+        _library(name, of, to_float)
+    _library("arctan2", "atan2", lambda *d: upcast(*map(to_float, d)))
+    _library("sigmoid", "sigmoid", to_float, label="sigmoid")
+    _library("tri_gamma", "_polygamma", to_float, _without_rule, n=1)
+    Scalar("log_sigmoid", REGISTRY["_logsigmoid"].function, to_float, _log_sigmoid_gradient,
+           _operands, "log_sigmoid")  # fmt: skip
+    Scalar("softplus", _softplus, to_float, lambda i, o, g: [_apply("mul")(
+        g, _apply("sigmoid")(i[0]))], _operands, "softplus")  # fmt: skip
+    Scalar("rsqrt", REGISTRY["rsqrt"].function, to_float, by_rules(REGISTRY["rsqrt"]), _operands)
+
+
+def _softplus(x: Any) -> Any:
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def _log_sigmoid_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+    return [_apply("mul")(g, _apply("sigmoid")(_apply("neg")(inputs[0])))]
+
+
+def _logic() -> None:
+    compared = {
+        "eq": "eq", "neq": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+    }  # fmt: skip
+    for name, of in compared.items():
+        Scalar(name, REGISTRY[of].function, _boolean, _nothing, lambda d, out: _common(d, out))
+    for name, function in {
+        "and_": np.bitwise_and, "or_": np.bitwise_or, "xor": np.bitwise_xor, "invert": np.invert,
+    }.items():  # fmt: skip
+        Scalar(name, function, _bits_dtype, _nothing, _common)
+    Scalar("isnan", np.isnan, _boolean, _nothing)
+    Scalar("isinf", np.isinf, _boolean, _nothing)
+    Scalar("switch", _switched, lambda *d: upcast(*d[1:]), _switch_gradient)
+
+
+def _bits_dtype(*dtypes: str) -> str:
+    for d in dtypes:
+        if d not in DISCRETE:
+            raise TypeError(
+                f"input to a BitOp must have type (u)int8, (u)int16, (u)int32 or (u)int64 or bool"
+                f" not {d}"
+            )
+    return upcast(*dtypes)
+
+
+def _switched(condition: Any, a: Any, b: Any) -> Any:
+    return np.where(condition != 0 if condition.dtype != np.bool_ else condition, a, b)
+
+
+def _second(model: Any, value: Any) -> Any:
+    if not isinstance(model, np.ndarray):
+        return value
+    shape = np.broadcast_shapes(model.shape, value.shape)
+    return value if value.shape == shape else np.broadcast_to(value, shape).copy()
+
+
+def _complexes() -> None:
+    Scalar("real", np.real, _real_dtype, _complex_gradients("real"))
+    Scalar("imag", np.imag, _real_dtype, _complex_gradients("imag"))
+    Scalar("conj", np.conj, upcast, lambda i, o, g: [_apply("conj")(g)])
+    Scalar("angle", np.angle, lambda d: to_float(_real_dtype(d)), _nothing)
+    Scalar("complex", lambda a, b: a + 1j * b, _complex_dtype, lambda i, o, g: [
+        _apply("real")(g), _apply("imag")(g)])  # fmt: skip
+
+
+def cast_to(x: Any, dtype: str) -> Any:
+    """A variable in another dtype; itself where it has that."""
+    return x if x.dtype == dtype else Elemwise(_cast(dtype))(x)
+
+
+def _cast(dtype: str) -> Scalar:
+    name = f"Cast{{{dtype}}}"
+    if name in SCALARS:
+        return SCALARS[name]
+    target = np.dtype(dtype)
+    return Scalar(
+        name, lambda x: x.astype(target), lambda d: dtype, _cast_gradient,
+        label=f"Elemwise{{{name}}}",
+    )  # fmt: skip
+
+
+def _enter() -> None:
+    """Fill the table, and what rules build."""
+    Scalar("second", _second, lambda a, b: b, _second_gradient, apart=(0,))
+    Scalar("identity", lambda x: x, _kind_of_first, _passed, label="Elemwise{identity}")
+    _arithmetic()
+    _functions()
+    _logic()
+    _complexes()
+    SCALARS["switch"].apart = (0,)
+    PARAMETRIC["Cast"] = _cast
+    for ufunc, name in {
+        np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "true_div",
+        np.negative: "neg", np.absolute: "abs_", np.fabs: "abs_", np.square: "sqr",
+        np.reciprocal: "inv", np.sqrt: "sqrt", np.floor: "floor", np.ceil: "ceil",
+        np.trunc: "trunc", np.rint: "round_half_to_even", np.maximum: "maximum",
+        np.minimum: "minimum", np.sign: "sgn", np.power: "pow", np.equal: "eq",
+        np.not_equal: "neq", np.less: "lt", np.less_equal: "le", np.greater: "gt",
+        np.greater_equal: "ge", np.isnan: "isnan", np.isinf: "isinf", np.logical_and: "and_",
+        np.logical_or: "or_", np.logical_xor: "xor", np.logical_not: "invert",
+        np.bitwise_and: "and_", np.bitwise_or: "or_", np.bitwise_xor: "xor",
+        np.invert: "invert", np.exp: "exp", np.exp2: "exp2", np.expm1: "expm1",
+        np.log: "log", np.log2: "log2", np.log10: "log10", np.log1p: "log1p", np.sin: "sin",
+        np.cos: "cos", np.tan: "tan", np.arcsin: "arcsin", np.arccos: "arccos",
+        np.arctan: "arctan", np.sinh: "sinh", np.cosh: "cosh", np.tanh: "tanh",
+        np.arcsinh: "arcsinh", np.arccosh: "arccosh", np.arctanh: "arctanh",
+        np.conjugate: "conj", np.where: "switch", np.clip: "clip", np.real: "real",
+        np.imag: "imag", np.floor_divide: "int_div", np.remainder: "mod",
+        np.arctan2: "arctan2", np.deg2rad: "deg2rad", np.rad2deg: "rad2deg",
+    }.items():  # fmt: skip
+        UFUNCS[ufunc] = _apply(name)
+    for name, own in {
+        "sigmoid": "sigmoid", "erf": "erf", "pow": "pow", "digamma": "psi",
+        "trigamma": "tri_gamma",
+    }.items():  # fmt: skip
+        CALLS[name] = _apply(own)
+    CALLS["astype"] = cast_to
+
+
+_enter()

@@ -1,0 +1,352 @@
+"""The operations on shapes, and what is known of a shape without computing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.symbolic.dtypes import DISCRETE, upcast
+from wengert.symbolic.expressions.arithmetic import cast
+from wengert.symbolic.expressions.elemwise import (
+    DimShuffle,
+    Elemwise,
+    Rebroadcast,
+    float_zeros,
+    rebroadcast,
+    sum_to,
+)
+from wengert.symbolic.expressions.type import (
+    TensorConstant,
+    TensorType,
+    as_tensor_variable,
+    constant,
+)
+from wengert.symbolic.graph import Apply, Operation, Variable, disconnected
+
+
+class NotScalarConstantError(Exception):
+    """An expression is not one number that is known without computing."""
+
+
+class Shape(Operation):
+    """The lengths of a variable's dimensions, int64."""
+
+    def make_node(self, x: Any) -> Apply:
+        """A vector."""
+        x = as_tensor_variable(x)
+        return Apply(self, [x], [TensorType("int64", (False,))()])
+
+    def compute(self, x: np.ndarray) -> np.ndarray:
+        """The shape."""
+        return np.asarray(x.shape, np.int64)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Shapes do not vary with values."""
+        return [[False]]
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """None."""
+        return [disconnected()]
+
+
+class Length(Operation):
+    """The length of one dimension."""
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+
+    def make_node(self, x: Any) -> Apply:
+        """A scalar."""
+        x = as_tensor_variable(x)
+        return Apply(self, [x], [TensorType("int64", ())()])
+
+    def compute(self, x: np.ndarray) -> np.ndarray:
+        """The length."""
+        return np.asarray(x.shape[self.axis], np.int64)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Shapes do not vary with values."""
+        return [[False]]
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """None."""
+        return [disconnected()]
+
+    def __str__(self) -> str:
+        return f"Shape_i{{{self.axis}}}"
+
+
+class MakeVector(Operation):
+    """A vector of scalars."""
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str = "int64") -> None:
+        self.dtype = dtype
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Inputs are converted."""
+        scalars = [cast(as_tensor_variable(x), self.dtype) for x in inputs]
+        for x in scalars:
+            if x.ndim:
+                raise TypeError(f"MakeVector: {x} is no scalar")
+        return Apply(self, scalars, [TensorType(self.dtype, (len(scalars) == 1,))()])
+
+    def compute(self, *values: Any) -> np.ndarray:
+        """The vector."""
+        return np.array(values, self.dtype)
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """Elements of the gradient."""
+        if self.dtype in DISCRETE:
+            return [float_zeros(x) for x in inputs]
+        return [output_gradients[0][k] for k in range(len(inputs))]
+
+
+class Reshape(Operation):
+    """The same elements in another shape."""
+
+    __props__ = ("ndim", "pattern")
+
+    def __init__(self, ndim: int, pattern: tuple[bool, ...]) -> None:
+        self.ndim, self.pattern = ndim, pattern
+
+    def make_node(self, x: Any, shape: Any) -> Apply:
+        """`shape` is a vector of integers."""
+        x, lengths = as_tensor_variable(x), as_tensor_variable(shape)
+        return Apply(self, [x, lengths], [TensorType(x.dtype, self.pattern)()])
+
+    def compute(self, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
+        """A view where that is possible."""
+        if len(shape) != self.ndim:
+            raise ValueError(
+                f"shape argument to Reshape.perform has incorrect length {len(shape)}, should be"
+                f" {self.ndim}"
+            )
+        return x.reshape(tuple(shape))
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The shape has no gradient."""
+        return [[True], [False]]
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """The gradient in the shape of the input."""
+        x = inputs[0]
+        op = Reshape(x.ndim, x.broadcastable)
+        return [op(output_gradients[0], shape(x)), disconnected()]
+
+    def __str__(self) -> str:
+        return f"Reshape{{{self.ndim}}}"
+
+
+class Join(Operation):
+    """Variables one after another along an axis."""
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Inputs have the same number of dimensions, and the result a common dtype."""
+        variables = [as_tensor_variable(x) for x in inputs]
+        ndims = {x.ndim for x in variables}
+        if len(ndims) != 1:
+            raise TypeError("Join() can only join tensors with the same number of dimensions.")
+        dtype = upcast(*[x.dtype for x in variables])
+        variables = [cast(x, dtype) for x in variables]
+        pattern = [any(flags) for flags in zip(*(x.broadcastable for x in variables), strict=True)]
+        pattern[self.axis] = len(variables) == 1 and variables[0].broadcastable[self.axis]
+        return Apply(self, variables, [TensorType(dtype, pattern)()])
+
+    def compute(self, *values: np.ndarray) -> np.ndarray:
+        """NumPy's concatenation."""
+        return np.concatenate(values, self.axis)
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """Parts of the gradient."""
+        (g,) = output_gradients
+        if outputs[0].dtype in DISCRETE:
+            return [float_zeros(x) for x in inputs]
+        sizes = MakeVector()(*[shape_i(x, self.axis) for x in inputs])
+        pieces = Split(self.axis, len(inputs))(g, sizes, return_list=True)
+        return [rebroadcast(p, x.broadcastable) for p, x in zip(pieces, inputs, strict=True)]
+
+
+class Split(Operation):
+    """Several variables from one, cut along an axis."""
+
+    __props__ = ("axis", "count")
+
+    def __init__(self, axis: int, count: int) -> None:
+        self.axis, self.count = axis, count
+
+    def make_node(self, x: Any, sizes: Any) -> Apply:
+        """`sizes` is a vector of lengths."""
+        x, sizes = as_tensor_variable(x), as_tensor_variable(sizes)
+        pattern = [b and d != self.axis for d, b in enumerate(x.broadcastable)]
+        outputs = [TensorType(x.dtype, pattern)() for _ in range(self.count)]
+        return Apply(self, [x, sizes], outputs)
+
+    def compute(self, x: np.ndarray, sizes: np.ndarray) -> Any:
+        """Views."""
+        if len(sizes) != self.count:
+            raise ValueError("In Split.perform(), len(splits) != len_splits.")
+        if sizes.sum() != x.shape[self.axis]:
+            raise ValueError(f"The splits sum to {sizes.sum()}, expected {x.shape[self.axis]}")
+        pieces = tuple(np.split(x, np.cumsum(sizes)[:-1], self.axis))
+        return pieces if self.count > 1 else pieces[0]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The sizes have no gradient."""
+        return [[True] * self.count, [False] * self.count]
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """The gradients, joined; zeros for pieces that were not used."""
+        pieces = [
+            g if isinstance(g.type, TensorType) else float_zeros(out)
+            for g, out in zip(output_gradients, outputs, strict=True)
+        ]
+        joined = rebroadcast(Join(self.axis)(*pieces), inputs[0].broadcastable)
+        return [joined, disconnected()]
+
+
+class SpecifyShape(Operation):
+    """The same array, whose shape is checked."""
+
+    def make_node(self, x: Any, shape: Any) -> Apply:
+        """`shape` is a vector."""
+        x, lengths = as_tensor_variable(x), as_tensor_variable(shape)
+        return Apply(self, [x, lengths], [x.type()])
+
+    def compute(self, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
+        """The array, or AssertionError."""
+        if x.shape != tuple(shape):
+            raise AssertionError(f"SpecifyShape: got shape {x.shape}, expected {tuple(shape)}")
+        return x
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The shape has no gradient."""
+        return [[True], [False]]
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """The gradient."""
+        return [output_gradients[0], disconnected()]
+
+
+class Alloc(Operation):
+    """A value, repeated to a shape."""
+
+    def make_node(self, value: Any, *lengths: Any) -> Apply:
+        """Lengths are scalars; those that are the constant 1 give broadcastable dimensions."""
+        value = as_tensor_variable(value)
+        scalars = [as_tensor_variable(n) for n in lengths]
+        for n in scalars:
+            if n.ndim or n.dtype not in DISCRETE:
+                raise TypeError(f"Shape arguments to Alloc must be integers, but got {n}: {n.type}")
+        if value.ndim > len(scalars):
+            raise TypeError(
+                "The Alloc value to use has more dimensions than the specified dimensions",
+                value.ndim,
+                len(scalars),
+            )
+        pattern = [number_in(n) == 1 for n in scalars]
+        return Apply(self, [value, *scalars], [TensorType(value.dtype, pattern)()])
+
+    def compute(self, value: np.ndarray, *lengths: Any) -> np.ndarray:
+        """A fresh array."""
+        out = np.empty([int(n) for n in lengths], value.dtype)
+        out[...] = value
+        return out
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Lengths have no gradient."""
+        return [[True], *[[False]] * (node.nin - 1)]
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """Summed over what was repeated."""
+        value, (g,) = inputs[0], output_gradients
+        none = [disconnected() for _ in inputs[1:]]
+        if value.dtype in DISCRETE:
+            return [float_zeros(value), *none]
+        extra = g.ndim - value.ndim
+        g = sum_to(g, [True] * extra + list(value.broadcastable))
+        order = list(range(extra, g.ndim))
+        return [DimShuffle(g.broadcastable, order)(g) if extra else g, *none]
+
+
+shape_op, alloc_op = Shape(), Alloc()
+
+
+def shape(x: Any) -> Any:
+    """The lengths of all dimensions, a vector of int64."""
+    return shape_op(x)
+
+
+def shape_i(x: Any, axis: int) -> Any:
+    """The length of one dimension."""
+    x = as_tensor_variable(x)
+    if x.broadcastable[axis]:
+        return constant(1, dtype="int64")
+    return Length(axis % x.ndim)(x)
+
+
+def number_in(variable: Any) -> int | None:
+    """The value of a scalar that is known without computing, or None."""
+    try:
+        return int(get_scalar_constant_value(variable))
+    except NotScalarConstantError:
+        return None
+
+
+def get_scalar_constant_value(v: Any) -> Any:
+    """The number in an expression that consists of constants; NotScalarConstantError otherwise."""
+    if isinstance(v, int | float | np.generic | np.ndarray | TensorConstant):
+        data = v.data if isinstance(v, TensorConstant) else np.asarray(v)
+        if data.size and (data == data.flat[0]).all():
+            return data.flat[0]
+        raise NotScalarConstantError(v)
+    node = getattr(v, "owner", None)
+    if node is None:
+        raise NotScalarConstantError(v)
+    if isinstance(node.op, DimShuffle | Rebroadcast | Alloc | SpecifyShape):
+        return get_scalar_constant_value(node.inputs[0])
+    if isinstance(node.op, Length) and node.inputs[0].broadcastable[node.op.axis]:
+        return np.asarray(1)
+    if isinstance(node.op, Elemwise) and not v.ndim:
+        if node.op.scalar_op.name == "second":
+            return get_scalar_constant_value(node.inputs[1])
+        values = [get_scalar_constant_value(x) for x in node.inputs]
+        return node.op.kernel(node)(*[
+            np.asarray(value, x.dtype) for value, x in zip(values, node.inputs, strict=True)
+        ])  # fmt: skip
+    raise NotScalarConstantError(v)
+
+
+def as_shape(lengths: Any) -> Any:
+    """Lengths, some of which may be variables, as a vector."""
+    if not isinstance(lengths, list | tuple):
+        return as_tensor_variable(lengths)
+    if any(isinstance(n, Variable) and not isinstance(n, TensorConstant) for n in lengths):
+        return MakeVector()(*lengths)
+    numbers = [int(n.data) if isinstance(n, TensorConstant) else int(n) for n in lengths]
+    return constant(np.asarray(numbers, np.int64))
+
+
+__all__ = [
+    "Alloc",
+    "Join",
+    "Length",
+    "MakeVector",
+    "NotScalarConstantError",
+    "Reshape",
+    "Shape",
+    "SpecifyShape",
+    "Split",
+    "get_scalar_constant_value",
+    "shape",
+    "shape_i",
+]

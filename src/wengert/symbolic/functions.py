@@ -1,0 +1,583 @@
+"""Functions: inputs, outputs and updates of shared variables, compiled from expressions."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from wengert.core.storage import quoted_location
+from wengert.core.tensor import caller, getframe
+from wengert.symbolic.expressions.elemwise import rebroadcast
+from wengert.symbolic.expressions.type import TensorOperators, TensorType
+from wengert.symbolic.graph import Constant, Variable, ancestors, replaced
+from wengert.symbolic.modes import Mode, mode_of
+from wengert.symbolic.programs.assembly import Program
+from wengert.symbolic.programs.optimizing import optimized
+from wengert.symbolic.settings import config
+from wengert.symbolic.sharing import SharedVariable
+
+
+class UnusedInputError(Exception):
+    """No output depends on an input."""
+
+
+class In:
+    """An input of a function, and what may be passed for it.
+
+    Args:
+        variable: the symbol.
+        name: what it is called as a keyword; by default the variable's name.
+        value: its default.
+        update: an expression for its default after each call.
+        strict, allow_downcast, mutable, borrow, implicit: as in `function`; the last three are
+            accepted and need nothing here.
+
+    >>> from wengert.symbolic import In, function
+    >>> from wengert.symbolic import tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> f = function([x, In(y, value=2.0, name="scale")], x * y)
+    >>> f(3), f(3, scale=10)
+    (array(6.), array(30.))
+    """
+
+    def __init__(
+        self, variable: Any, name: str | None = None, value: Any = None, update: Any = None,
+        mutable: bool | None = None, strict: bool = False, allow_downcast: bool | None = None,
+        autoname: bool = True, implicit: Any = None, borrow: Any = None, shared: bool = False,
+    ) -> None:  # fmt: skip
+        self.variable, self.value, self.update = variable, value, update
+        self.name = variable.name if name is None else name
+        self.strict, self.allow_downcast = strict, allow_downcast
+        self.shared = shared
+
+
+class Out:
+    """An output of a function; with `borrow` the function may give an array that it keeps.
+
+    >>> from wengert.symbolic import Out, function
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.dscalar()
+    >>> function([x], Out(x * 2, borrow=True))(1.5)
+    array(3.)
+    """
+
+    def __init__(self, variable: Any, borrow: bool = False) -> None:
+        self.variable, self.borrow = variable, borrow
+
+
+class _Graph:
+    """What programs look at in a function: ``f.maker.fgraph``."""
+
+    def __init__(self, program: Program) -> None:
+        self.inputs, self.outputs = program.inputs, program.outputs
+        self.variables = set(ancestors(program.outputs))
+        self.apply_nodes = set(program.nodes)
+        self._nodes = program.nodes
+
+    def toposort(self) -> list[Any]:
+        """The nodes, in the order in which they run."""
+        return list(self._nodes)
+
+
+class Maker:
+    """What a function was made of."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self.mode, self.inputs, self.outputs = function.mode, function.inputs, function.outs
+
+    @property
+    def fgraph(self) -> Any:
+        """The graph that runs."""
+        return _Graph(self._function.program)
+
+
+class Function:
+    """A compiled expression. Call it with values for its inputs, by position or by name.
+
+    Attributes:
+        program: what runs.
+        name: what errors call it.
+        maker: the graph it was made of; ``f.maker.fgraph.toposort()`` has its nodes.
+        calls, seconds: how often it was called, and how long that took, with `profile`.
+    """
+
+    def __init__(
+        self, inputs: Sequence[In], outs: Sequence[Out], form: Any,
+        updates: Sequence[tuple[Any, Any]], mode: Mode, name: str, profile: Any = None,
+    ) -> None:  # fmt: skip
+        self.inputs, self.outs, self.form = list(inputs), list(outs), form
+        self.updates, self.mode, self.name = list(updates), mode, name
+        self.profile = profile
+        self.calls, self.seconds = 0, 0.0
+        self._compile()
+
+    def _compile(self) -> None:
+        targets = [out.variable for out in self.outs]
+        new_values = [value for _, value in self.updates]
+        own = [i.variable for i in self.inputs]
+        stateful = [(k, i) for k, i in enumerate(self.inputs) if i.update is not None]
+        results = [*targets, *new_values, *[i.update for _, i in stateful]]
+        shareds = shared_in(results, own)
+        mode = self.mode
+        final = optimized(results, own, mode)
+        self.program = Program([*own, *shareds], final, mode.watch)
+        self.shareds = shareds
+        self._cells = [s.container.storage for s in shareds]
+        self._stateful = [k for k, _ in stateful]
+        self._update_cells = [s.container.storage for s, _ in self.updates]
+        self._defaults = {k: i.value for k, i in enumerate(self.inputs) if i.value is not None}
+        self._places = {i.name: k for k, i in enumerate(self.inputs) if i.name is not None}
+        self._copied = [not out.borrow for out in self.outs]
+        self._filters = [i.variable.type.filter for i in self.inputs]
+
+    @property
+    def maker(self) -> Maker:
+        """What it was made of."""
+        return Maker(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The values of the outputs, in the form in which the outputs were listed.
+
+        Raises TypeError for missing, surplus and unfit values. If anything fails, no shared
+        variable has changed.
+        """
+        start = perf_counter() if self.profile else 0.0
+        values = self._values(args, kwargs)
+        values += [cell[0] for cell in self._cells]
+        results = self.program(*values)
+        n = len(self.outs)
+        outputs = results[:n]
+        changed = results[n : n + len(self._update_cells)]
+        if outputs:
+            outputs = self._own(outputs, values, changed)
+        if changed:
+            for cell, new in zip(self._update_cells, _unaliased(changed, values), strict=True):
+                cell[0] = new
+        for k, new in zip(self._stateful, results[n + len(changed) :], strict=True):
+            self._defaults[k] = new
+        if self.profile:
+            self.calls += 1
+            self.seconds += perf_counter() - start
+        if self.form == "none":
+            return []
+        if self.form == "one":
+            return outputs[0]
+        if self.form == "list":
+            return list(outputs)
+        return dict(zip(self.form, outputs, strict=True))
+
+    def _values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        slots: list[Any] = list(args)
+        if len(slots) != len(self.inputs) or kwargs:
+            slots = self._arranged(args, kwargs)
+        values = []
+        for k, (value, own) in enumerate(zip(slots, self.inputs, strict=True)):
+            if type(value) is Variable:
+                raise TypeError("a symbolic variable was passed for a value")
+            try:
+                values.append(self._filters[k](value, own.strict, own.allow_downcast))
+            except (TypeError, ValueError) as error:
+                where = own.variable.where()
+                made = f", made at {where}" if where else ""
+                text = (
+                    f'Bad input argument to theano function with name "{self.name}" at index {k}'
+                    f" (0-based): {own.variable}{made}. "
+                )
+                error.args = (text + str(error.args[0]), *error.args[1:])
+                raise
+        return values
+
+    def _arranged(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        if len(args) > len(self.inputs):
+            raise TypeError(
+                f"Too many parameter passed to theano function: {self.name} takes"
+                f" {len(self.inputs)}, got {len(args)}"
+            )
+        slots: list[Any] = list(args) + [_MISSING] * (len(self.inputs) - len(args))
+        for name, value in kwargs.items():
+            if name not in self._places:
+                raise TypeError(f"Unknown input or state: {name}. The function has inputs named"
+                                f" {sorted(self._places)}")  # fmt: skip
+            if self._places[name] < len(args):
+                raise TypeError(f"Tried to provide value for input {name} twice")
+            slots[self._places[name]] = value
+        for k, value in enumerate(slots):
+            if value is _MISSING:
+                if k not in self._defaults:
+                    raise TypeError(
+                        f"Missing required input: {self.inputs[k].name or self.inputs[k].variable}"
+                    )
+                slots[k] = self._defaults[k]
+        return slots
+
+    def _own(self, outputs: Any, values: list[Any], changed: Any) -> list[Any]:
+        """Outputs that share memory with nothing that lives on."""
+        others = {id(_owner(v)) for v in (*values, *changed) if isinstance(v, np.ndarray)}
+        others |= {id(_owner(v)) for v in self._constants()}
+        own = []
+        for value, copied in zip(outputs, self._copied, strict=True):
+            if isinstance(value, np.ndarray):
+                base = id(_owner(value))
+                if base in others and copied:
+                    value = value.copy()
+                others.add(base)
+            elif copied and not isinstance(value, np.generic):
+                value = copy.copy(value)
+            own.append(value)
+        return own
+
+    def _constants(self) -> list[Any]:
+        return [v.data for v in self.program.outputs if isinstance(v, Constant)]
+
+    def copy(
+        self, share_memory: bool = False, swap: dict[Any, Any] | None = None,
+        delete_updates: bool = False, name: str | None = None, profile: Any = None,
+    ) -> Function:  # fmt: skip
+        """The same function, with other shared variables or without updates."""
+        exchanged = swap or {}
+        outs = [
+            Out(v, o.borrow)
+            for v, o in zip(
+                replaced([o.variable for o in self.outs], exchanged), self.outs, strict=True
+            )
+        ]
+        updates = [] if delete_updates else self.updates
+        new_values = replaced([value for _, value in updates], exchanged)
+        pairs = [
+            (exchanged.get(s, s), value) for (s, _), value in zip(updates, new_values, strict=True)
+        ]
+        inputs = [copy.copy(i) for i in self.inputs]
+        return Function(
+            inputs, outs, self.form, pairs, self.mode, name or self.name, profile
+        )  # fmt: skip
+
+    def __copy__(self) -> Function:
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {n: getattr(self, n) for n in ("inputs", "outs", "form", "updates", "mode", "name",
+                                               "profile")}  # fmt: skip
+        return state | {"defaults": self._defaults}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        defaults = state.pop("defaults")
+        self.__dict__.update(state)
+        self.calls, self.seconds = 0, 0.0
+        self._compile()
+        self._defaults = defaults
+
+    def __getitem__(self, item: Any) -> Any:
+        """The default of an input, or the value of a shared variable, by variable or name."""
+        for k, i in enumerate(self.inputs):
+            if item is i.variable or item == i.name:
+                return self._defaults.get(k)
+        for s in self.shareds:
+            if item is s or item == s.name:
+                return s.get_value()
+        raise KeyError("Unknown input or state:", item)
+
+    def __setitem__(self, item: Any, value: Any) -> None:
+        for k, i in enumerate(self.inputs):
+            if item is i.variable or item == i.name:
+                self._defaults[k] = i.variable.type.filter(value, i.strict, i.allow_downcast)
+                return
+        for s in self.shareds:
+            if item is s or item == s.name:
+                s.set_value(value)
+                return
+        raise KeyError("Unknown input or state:", item)
+
+    value = container = property(lambda self: self)
+
+    def get_shared(self) -> list[Any]:
+        """The shared variables that it reads or updates."""
+        return list(dict.fromkeys([*self.shareds, *(s for s, _ in self.updates)]))
+
+    def free(self) -> None:
+        """Drop what lies between calls: nothing does."""
+
+    @property
+    def fn(self) -> Any:
+        """What runs: a function of the values of inputs and of shared variables."""
+        return self.program
+
+    def __repr__(self) -> str:
+        return f"<function {self.name!r} of {len(self.inputs)} inputs>"
+
+
+_MISSING: Any = object()
+
+
+def _owner(array: np.ndarray) -> Any:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _unaliased(changed: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """New values of shared variables, none of which shares memory with another or with inputs."""
+    taken = {id(_owner(v)) for v in values if isinstance(v, np.ndarray)}
+    own = []
+    for new in changed:
+        if isinstance(new, np.ndarray):
+            base = _owner(new)
+            if id(base) in taken or base.size != new.size or not new.flags.writeable:
+                new = new.copy()
+                base = new
+            taken.add(id(base))
+        own.append(new)
+    return own
+
+
+def shared_in(variables: Sequence[Any], blocked: Iterable[Any]) -> list[Any]:
+    """The shared variables that some depend on."""
+    inputs = [v for v in ancestors(variables, blocked) if isinstance(v, SharedVariable)]
+    return [s for s in dict.fromkeys(inputs) if s not in set(blocked)]
+
+
+def _as_input(value: Any, allow_downcast: bool | None) -> In:
+    if isinstance(value, In):
+        if value.allow_downcast is None:
+            value.allow_downcast = allow_downcast
+        return value
+    if isinstance(value, list | tuple):
+        options = list(value)
+        if len(options) == 2 and isinstance(options[0], Variable):
+            return In(options[0], value=options[1], allow_downcast=allow_downcast)
+        raise TypeError(f"An input must be a Variable or an In instance, not {value!r}")
+    if not isinstance(value, Variable):
+        raise TypeError(
+            f"An input must be a Variable or an In instance, not {value!r} of type {type(value)}"
+        )
+    if isinstance(value, SharedVariable):
+        raise TypeError(
+            f"Cannot use a shared variable ({value}) as explicit input. Consider substituting a"
+            " non-shared variable via the `givens` parameter"
+        )
+    if isinstance(value, Constant):
+        raise TypeError(f"A constant cannot be an input of a function: {value}")
+    return In(value, allow_downcast=allow_downcast)
+
+
+def _as_out(value: Any) -> Out:
+    if isinstance(value, Out):
+        return value
+    if isinstance(value, Variable):
+        return Out(value)
+    raise TypeError(
+        f"Outputs must be theano Variable or Out instances. Received {value!r} of type"
+        f" {type(value)}"
+    )
+
+
+def _outputs(outputs: Any) -> tuple[list[Out], Any]:
+    if outputs is None:
+        return [], "none"
+    if isinstance(outputs, dict):
+        if not all(isinstance(k, str) for k in outputs):
+            raise AssertionError("All keys of the outputs dictionary should be strings")
+        keys = sorted(outputs)
+        return [_as_out(outputs[k]) for k in keys], keys
+    if isinstance(outputs, list | tuple):
+        return [_as_out(v) for v in outputs], "list"
+    return [_as_out(outputs)], "one"
+
+
+def _pairs(updates: Any, what: str) -> list[tuple[Any, Any]]:
+    if updates is None:
+        return []
+    if isinstance(updates, dict):
+        return list(updates.items())
+    pairs: list[tuple[Any, Any]] = []
+    for pair in updates:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise TypeError(f"{what} must be pairs of a variable and a value, got {pair!r}")
+        pairs.append((pair[0], pair[1]))
+    return pairs
+
+
+def _updates(updates: Any) -> list[tuple[Any, Any]]:
+    pairs = _pairs(updates, "updates")
+    checked: list[tuple[Any, Any]] = []
+    targets: set[Any] = set()
+    for target, value in pairs:
+        if not isinstance(target, SharedVariable):
+            raise TypeError(f"update target must be a SharedVariable, got {target!r}")
+        if target in targets:
+            raise ValueError(f"this shared variable already has an update expression: {target}")
+        targets.add(target)
+        checked.append((target, fitted_update(target, value)))
+    return checked
+
+
+def fitted_update(target: Any, value: Any) -> Any:
+    """An update in the type of its variable."""
+    try:
+        return target.type.filter_variable(value)
+    except TypeError:
+        if (
+            isinstance(value, TensorOperators)
+            and isinstance(target.type, TensorType)
+            and (value.dtype, value.ndim) == (target.dtype, target.ndim)
+        ):
+            return rebroadcast(value, target.broadcastable)
+        kind = getattr(value, "type", type(value))
+        raise TypeError(
+            "An update must have the same type as the original shared variable"
+            f" (shared_var={target}, shared_var.type={target.type}, update_val={value},"
+            f" update_val.type={kind}).",
+            "If the difference is related to the broadcast pattern, you can call the"
+            " tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) function to remove broadcastable"
+            " dimensions.",
+        ) from None
+
+
+def _givens(givens: Any) -> dict[Any, Any]:
+    table: dict[Any, Any] = {}
+    for old, new in _pairs(givens, "givens"):
+        if not isinstance(old, Variable):
+            raise TypeError(f"givens must contain Variables as keys, got {old!r}")
+        if old in table:
+            raise AssertionError(f"When using 'givens', {old} is replaced twice")
+        table[old] = old.type.filter_variable(new)
+    return table
+
+
+def _default_updates(
+    results: list[Any], updates: list[tuple[Any, Any]], own: list[Any], without: Any
+) -> list[tuple[Any, Any]]:
+    """The updates that shared variables have of themselves, such as random streams."""
+    if without is True:
+        return []
+    excluded = set(without or ())
+    targets = {s for s, _ in updates} | excluded
+    more: list[tuple[Any, Any]] = []
+    todo = list(results)
+    while todo:
+        fresh = [s for s in shared_in(todo, own) if s not in targets]
+        todo = []
+        for s in fresh:
+            targets.add(s)
+            value = getattr(s, "default_update", None)
+            if value is not None:
+                more.append((s, fitted_update(s, value)))
+                todo.append(value)
+    return more
+
+
+def function(
+    inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updates: Any = None,
+    givens: Any = None, no_default_updates: Any = False, accept_inplace: bool = False,
+    name: str | None = None, rebuild_strict: bool = True,
+    allow_input_downcast: bool | None = None, profile: Any = None,
+    on_unused_input: str | None = None,
+) -> Function:  # fmt: skip
+    """Compile expressions into a function.
+
+    Args:
+        inputs: variables, or `In` for those with defaults.
+        outputs: an expression, a list or a dictionary of them, or None.
+        mode: a name or a `Mode`.
+        updates: new values of shared variables, as a dictionary or as pairs. All are computed from
+            the values before the call.
+        givens: expressions to put in place of variables.
+        no_default_updates: True, or a list of shared variables whose own updates are left out.
+        name: what errors call the function.
+        allow_input_downcast: whether values may lose precision when they are converted; None
+            allows that of Python floats alone.
+        on_unused_input: "raise", "warn" or "ignore"; by default what `config` says.
+        profile: count and time the calls.
+
+    Raises `UnusedInputError`, `MissingInputError` and, for what does not fit, TypeError.
+
+    >>> from wengert.symbolic import function, shared
+    >>> from wengert.symbolic import tensor as T
+    >>> x, w = T.dvector("x"), shared(2.0, "w")
+    >>> f = function([x], (w * x).sum(), updates=[(w, w + 1)])
+    >>> f([1.0, 2.0]), f(x=[1.0, 2.0]), w.get_value()
+    (array(6.), array(9.), array(4.))
+    """
+    if not isinstance(inputs, list | tuple):
+        raise Exception(
+            "Input variables of a Theano function should be contained in a list, even when there"
+            " is a single input."
+        )
+    if name is None:
+        code, lasti = caller(getframe(1))
+        name = quoted_location(code, lasti).split("  ")[0]
+    specified = [_as_input(i, allow_input_downcast) for i in inputs]
+    own = [i.variable for i in specified]
+    _require_different(own)
+    outs, form = _outputs(outputs)
+    changed, replacements = _updates(updates), _givens(givens)
+    targets = [out.variable for out in outs]
+    stated = [i.update for i in specified if i.update is not None]
+    changed += _default_updates(
+        replaced([*targets, *(v for _, v in changed), *stated], replacements), changed, own,
+        no_default_updates,
+    )  # fmt: skip
+    everything = [*targets, *(v for _, v in changed), *stated]
+    final = replaced(everything, replacements) if replacements else everything
+    _report_unused(specified, final, on_unused_input or config.on_unused_input)
+    outs = [Out(v, o.borrow) for v, o in zip(final, outs, strict=False)]
+    changed = [(s, v) for (s, _), v in zip(changed, final[len(outs) :], strict=False)]
+    return Function(specified, outs, form, changed, mode_of(mode), name, config.profile or profile)
+
+
+def _require_different(own: list[Any]) -> None:
+    """Raise UnusedInputError for an input that comes twice."""
+    if len(set(own)) == len(own):
+        return
+    again = next(v for k, v in enumerate(own) if v in own[:k])
+    raise UnusedInputError(
+        f"Variable {again} is used twice in inputs to theano.function, at indices"
+        f" {own.index(again)} and {len(own) - 1 - own[::-1].index(again)}.  This would result in"
+        " values provided for it being ignored. Please do not duplicate variables in the inputs"
+        " list."
+    )
+
+
+def _report_unused(inputs: Sequence[In], results: Sequence[Any], how: str) -> None:
+    if how == "ignore":
+        return
+    own = [i.variable for i in inputs]
+    used = set(ancestors(results, own))
+    for k, i in enumerate(inputs):
+        if i.variable in used or i.update is not None:
+            continue
+        message = (
+            "theano.function was asked to create a function computing outputs given certain"
+            f" inputs, but the provided input variable at index {k} is not part of the"
+            f" computational graph needed to compute the outputs: {i.variable}.\n"
+        )
+        if how == "warn":
+            warnings.warn(message, stacklevel=3)
+            continue
+        raise UnusedInputError(
+            message + "To make this error into a warning, you can pass the parameter"
+            " on_unused_input='warn' to theano.function. To disable it completely, use"
+            " on_unused_input='ignore'."
+        )
+
+
+def evaluate(variable: Any, inputs_to_values: dict[Any, Any] | None = None) -> Any:
+    """The value of an expression, for values of variables (by themselves or their names)."""
+    values: dict[Any, Any] = {}
+    for key, value in (inputs_to_values or {}).items():
+        if isinstance(key, str):
+            named = [v for v in ancestors([variable]) if v.name == key]
+            if len(named) != 1:
+                raise Exception(f"{len(named)} variables named {key!r}")
+            key = named[0]
+        values[key] = value
+    compiled = function(list(values), variable)
+    return compiled(*values.values())
+
+
+Variable.eval = evaluate  # type: ignore[attr-defined]

@@ -1,0 +1,257 @@
+"""``theano.gradient``: Jacobians, Hessians, and expressions with gradients of another kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.symbolic.differentiation import (
+    DisconnectedInputError as DisconnectedInputError,
+)
+from wengert.symbolic.differentiation import (
+    GradientError as GradientError,
+)
+from wengert.symbolic.differentiation import Lop as Lop
+from wengert.symbolic.differentiation import NullTypeGradError as NullTypeGradError
+from wengert.symbolic.differentiation import Rop as Rop
+from wengert.symbolic.differentiation import grad as grad
+from wengert.symbolic.differentiation import grad_not_implemented as grad_not_implemented
+from wengert.symbolic.differentiation import grad_undefined as grad_undefined
+from wengert.symbolic.differentiation import listed, returned_as
+from wengert.symbolic.expressions.arithmetic import clip, mul
+from wengert.symbolic.expressions.creation import arange, zeros_like
+from wengert.symbolic.expressions.reductions import sum as sum_over
+from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
+from wengert.symbolic.functions import function
+from wengert.symbolic.graph import Apply, Operation, Variable
+from wengert.symbolic.graph import DisconnectedType as DisconnectedType
+from wengert.symbolic.graph import NullType as NullType
+from wengert.symbolic.graph import disconnected as disconnected_type
+from wengert.symbolic.scanning import scan
+
+
+def jacobian(expression: Any, wrt: Any, consider_constant: Any = None,
+             disconnected_inputs: str = "raise") -> Any:  # fmt: skip
+    """The derivatives of the elements of a vector: a row for each, by a scan.
+
+    >>> from wengert.symbolic import function, gradient
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.dvector()
+    >>> function([x], gradient.jacobian(x**2, x))([1.0, 2.0])
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    if expression.ndim > 1:
+        raise ValueError(
+            "jacobian expects a 1 dimensional variable as `expression`. If not use flatten to make"
+            f" it a vector: {expression.ndim}"
+        )
+    variables = listed(wrt)
+    if not expression.ndim:
+        rows = grad(expression, variables, consider_constant, disconnected_inputs)
+        return returned_as(wrt, rows)
+
+    def row(i: Any, vector: Any, *others: Any) -> Any:
+        return grad(vector[i], list(others), consider_constant, disconnected_inputs)
+
+    result, updates = scan(
+        row, sequences=arange(expression.shape[0]), non_sequences=[expression, *variables]
+    )
+    if updates:
+        raise ValueError("Scan has returned a list of updates: this should not happen")
+    return returned_as(wrt, listed(result))
+
+
+def hessian(cost: Any, wrt: Any, consider_constant: Any = None,
+            disconnected_inputs: str = "raise") -> Any:  # fmt: skip
+    """The second derivatives of a scalar in a vector, by a scan.
+
+    >>> from wengert.symbolic import function, gradient
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.dvector()
+    >>> function([x], gradient.hessian((x**3).sum(), x))([1.0, 2.0])
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    if cost.ndim:
+        raise ValueError("cost must be a scalar")
+    rows = []
+    for x in listed(wrt):
+        if x.ndim != 1:
+            raise ValueError(
+                f"hessian expects a (list of) 1 dimensional variable as `wrt`, got {x.ndim}"
+                " dimensions"
+            )
+        first = grad(cost, x, consider_constant, disconnected_inputs)
+        rows.append(jacobian(first, x, consider_constant, disconnected_inputs))
+    return returned_as(wrt, rows)
+
+
+def subgraph_grad(wrt: Any, end: Any, start: dict[Any, Any] | None = None, cost: Any = None,
+                  details: bool = False) -> Any:  # fmt: skip
+    """Gradients of a part of a graph, from `end` (a list) or a cost, with those of `end`."""
+    seeds = dict(start or {})
+    if cost is not None:
+        own = grad(cost, list(end), disconnected_inputs="ignore")
+        for v, g in zip(end, own, strict=True):
+            seeds[v] = seeds[v] + g if v in seeds else g
+    inner = grad(None, list(wrt), known_grads=seeds, consider_constant=list(end),
+                 disconnected_inputs="ignore")  # fmt: skip
+    outer = grad(None, list(end), known_grads=seeds, disconnected_inputs="ignore")
+    return inner, outer
+
+
+class _Backward(Operation):
+    """The value as it is, with another gradient."""
+
+    def make_node(self, x: Any) -> Apply:
+        """The same type."""
+        x = as_tensor_variable(x) if not isinstance(x, Variable) else x
+        return Apply(self, [x], [x.type()])
+
+    def compute(self, x: Any) -> Any:
+        """The value."""
+        return x
+
+
+class ConsiderConstant(_Backward):
+    """Nothing is differentiated through it."""
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """Zeros."""
+        return [zeros_like(g) for g in output_gradients]
+
+
+class ZeroGrad(ConsiderConstant):
+    """Its gradient is zero."""
+
+
+class DisconnectedGrad(_Backward):
+    """The cost does not depend on it."""
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Not connected."""
+        return [[False]]
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """None."""
+        return [disconnected_type()]
+
+
+class UndefinedGrad(_Backward):
+    """Its gradient is an error."""
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """Not defined."""
+        return [grad_undefined(self, 0, inputs[0])]
+
+
+class GradClip(_Backward):
+    """Its gradient is clipped to an interval."""
+
+    __props__ = ("lower", "upper")
+
+    def __init__(self, lower: float, upper: float) -> None:
+        if lower > upper:
+            raise ValueError(f"grad_clip: the lower bound {lower} is above the upper bound {upper}")
+        self.lower, self.upper = lower, upper
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """The clipped gradient."""
+        (g,) = output_gradients
+        return [clip(g, *(np.asarray(b, g.dtype) for b in (self.lower, self.upper)))]
+
+
+class GradScale(_Backward):
+    """Its gradient is multiplied by a number."""
+
+    __props__ = ("multiplier",)
+
+    def __init__(self, multiplier: float) -> None:
+        self.multiplier = multiplier
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """The scaled gradient."""
+        (g,) = output_gradients
+        return [mul(g, np.asarray(self.multiplier, g.dtype))]
+
+
+def disconnected_grad(x: Any) -> Any:
+    """`x`, on which a cost then does not depend."""
+    return DisconnectedGrad()(x)
+
+
+def consider_constant(x: Any) -> Any:
+    """`x`, with zeros for gradient."""
+    return ConsiderConstant()(x)
+
+
+def zero_grad(x: Any) -> Any:
+    """`x`, with zeros for gradient."""
+    return ZeroGrad()(x)
+
+
+def undefined_grad(x: Any) -> Any:
+    """`x`, with a gradient that is an error."""
+    return UndefinedGrad()(x)
+
+
+def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any:
+    """`x`, whose gradient is clipped to an interval."""
+    return GradClip(lower_bound, upper_bound)(x)
+
+
+def grad_scale(x: Any, multiplier: float) -> Any:
+    """`x`, whose gradient is multiplied by a number."""
+    return GradScale(multiplier)(x)
+
+
+def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
+    """Outputs as a list, a tuple or one variable."""
+    if use_list or use_tuple:
+        return list(listed(outputs)) if use_list else tuple(listed(outputs))
+    return listed(outputs)[0]
+
+
+def verify_grad(fun: Any, pt: Any, n_tests: int = 2, rng: Any = None, eps: float | None = None,
+                out_type: Any = None, abs_tol: float | None = None, rel_tol: float | None = None,
+                mode: Any = None, cast_to_output_type: bool = False,
+                no_debug_ref: bool = True) -> None:  # fmt: skip
+    """Compare the gradient of a function of variables with finite differences.
+
+    Raises `GradientError` where they differ.
+
+    >>> import numpy as np
+    >>> from wengert.symbolic import gradient
+    >>> from wengert.symbolic import tensor as T
+    >>> gradient.verify_grad(T.tanh, [np.array([0.1, 0.2])], rng=np.random)
+    """
+    points = [np.array(p) for p in pt]
+    single = any(p.dtype in (np.float16, np.float32) for p in points)
+    step = eps or (1e-3 if single else 1e-6)
+    limit = abs_tol or (1e-2 if single else 1e-4)
+    relative = rel_tol or limit
+    if rng is None:
+        raise TypeError("rng should be a valid instance of numpy.random.RandomState.")
+    variables = [TensorType(p.dtype, [False] * p.ndim)(f"input {k}") for k, p in enumerate(points)]
+    out: Any = fun(*variables)
+    out = out if isinstance(out, Variable) else out[0]
+    projection = rng.rand(*function(variables, out, mode=mode)(*points).shape) + 0.5
+    cost = sum_over(mul(out, np.asarray(projection, out.dtype)))
+    value = function(variables, cost, mode=mode)
+    exact = function(variables, grad(cost, variables, disconnected_inputs="ignore"), mode=mode)
+    for k, (p, g) in enumerate(zip(points, exact(*points), strict=True)):
+        numeric = np.zeros_like(p)
+        for place in np.ndindex(*p.shape):
+            sides = []
+            for sign in (1, -1):
+                moved = [q.copy() for q in points]
+                moved[k][place] += sign * step
+                sides.append(float(value(*moved)))
+            numeric[place] = (sides[0] - sides[1]) / (2 * step)
+        off = np.abs(numeric - g)
+        if not (off <= limit + relative * np.abs(numeric)).all():
+            raise GradientError(
+                f"the gradient of input {k} is {g}, and finite differences are {numeric}"
+            )

@@ -1,0 +1,161 @@
+"""How functions are compiled and watched while they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.symbolic.graph import Apply
+from wengert.symbolic.settings import config
+
+Watch = Callable[[Apply, Any], None]
+
+
+class Mode:
+    """How a function is compiled: with which rewrites, and what looks at its values.
+
+    Programs name modes by strings, of which "FAST_COMPILE" rewrites only what has to be stable.
+
+    >>> from wengert.symbolic import Mode, function
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.dscalar()
+    >>> function([x], x + x, mode=Mode(optimizer="fast_compile"))(1.0)
+    array(2.)
+    """
+
+    watch: Watch | None = None
+
+    def __init__(self, linker: Any = "cvm", optimizer: Any = "fast_run") -> None:
+        self.linker, self.optimizer = linker, optimizer
+        self.excluded: frozenset[str] = frozenset()
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether graphs are brought into normal form."""
+        return self.optimizer not in (None, "None")
+
+    @property
+    def fuses(self) -> bool:
+        """Whether elementwise operations are merged."""
+        return self.rewrites and self.optimizer not in ("fast_compile", "merge") and (
+            "fusion" not in self.excluded)  # fmt: skip
+
+    def excluding(self, *tags: str) -> Mode:
+        """A mode without some rewrites."""
+        mode = type(self)(self.linker, self.optimizer)
+        mode.excluded = self.excluded | set(tags)
+        return mode
+
+    def including(self, *tags: str) -> Mode:
+        """The mode itself: all rewrites are included already."""
+        return self
+
+    def requiring(self, *tags: str) -> Mode:
+        """The mode itself."""
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash((type(self), str(self.optimizer)))
+
+
+class DebugMode(Mode):
+    """Runs every operation as it stands, and checks the type of each value."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__("py", None)
+
+    def watch(self, node: Apply, values: Any) -> None:
+        """Raise TypeError for a value that is not of its variable's type."""
+        for out, value in zip(node.outputs, values if node.nout > 1 else (values,), strict=True):
+            out.type.filter(value, strict=True)
+
+
+class NanGuardMode(Mode):
+    """Raises AssertionError when an operation gives NaN, infinite or very large values."""
+
+    def __init__(
+        self, nan_is_error: bool | None = None, inf_is_error: bool | None = None,
+        big_is_error: bool | None = None, optimizer: Any = "default", linker: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__("py", "fast_compile")
+        guard = config.NanGuardMode
+        self.nan = guard.nan_is_error if nan_is_error is None else nan_is_error
+        self.inf = guard.inf_is_error if inf_is_error is None else inf_is_error
+        self.big = guard.big_is_error if big_is_error is None else big_is_error
+
+    def watch(self, node: Apply, values: Any) -> None:
+        """Look at the values of a node."""
+        for value in values if node.nout > 1 else (values,):
+            if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc":
+                continue
+            for what, wrong in (
+                ("NaN", self.nan and np.isnan(value).any()),
+                ("Inf", self.inf and np.isinf(value).any()),
+                ("Big value", self.big and (np.abs(value) > 1e10).any()),
+            ):
+                if wrong:
+                    raise AssertionError(f"{what} detected in the result of {node}")
+
+
+class MonitorMode(Mode):
+    """Calls functions before and after each operation: ``pre_func(fgraph, node, fn)``."""
+
+    def __init__(
+        self, pre_func: Any = None, post_func: Any = None, optimizer: Any = "fast_compile",
+        linker: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__("py", "fast_compile")
+        self.pre_func, self.post_func = pre_func, post_func
+
+    def watch(self, node: Apply, values: Any) -> None:
+        """Call the functions, with what programs expect of a thunk."""
+        outputs = [[v] for v in (values if node.nout > 1 else (values,))]
+        thunk = type("Thunk", (), {"inputs": [], "outputs": outputs})()
+        for function in (self.pre_func, self.post_func):
+            if function is not None:
+                function(0, node, thunk)
+
+
+predefined_modes: dict[str, Mode] = {
+    "FAST_RUN": Mode(),
+    "FAST_COMPILE": Mode("py", "fast_compile"),
+    "JAX": Mode(),
+    "Mode": Mode(),
+    "PROFILE_MODE": Mode(),
+    "ProfileMode": Mode(),
+    "DEBUG_MODE": DebugMode(),
+    "DebugMode": DebugMode(),
+}
+
+
+def get_mode(orig: Any) -> Mode:
+    """A mode by its name; None is that of the settings.
+
+    >>> from wengert.symbolic.modes import get_mode
+    >>> get_mode("FAST_COMPILE").optimizer
+    'fast_compile'
+    """
+    if orig is None:
+        orig = config.mode
+        if orig == "Mode" and config.optimizer != "fast_run":
+            return Mode(config.linker, config.optimizer)
+    if isinstance(orig, Mode):
+        return orig
+    if orig == "NanGuardMode":
+        return NanGuardMode()
+    if orig not in predefined_modes:
+        raise ValueError(f"No predefined mode exist for string: {orig}")
+    return predefined_modes[orig]
+
+
+def get_default_mode() -> Mode:
+    """The mode of the settings."""
+    return get_mode(None)
+
+
+mode_of = get_mode

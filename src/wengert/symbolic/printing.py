@@ -1,0 +1,277 @@
+"""Expressions as text and as drawings, and values printed while they are computed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from wengert.symbolic.expressions.elemwise import DimShuffle, Elemwise
+from wengert.symbolic.expressions.type import TensorConstant, as_tensor_variable
+from wengert.symbolic.functions import Function
+from wengert.symbolic.graph import Apply, Constant, Operation, Variable, toposort
+from wengert.symbolic.looping import Loop
+
+
+def _letters(number: int) -> str:
+    """A, B, ..., Z, BA, BB, ..."""
+    text = chr(ord("A") + number % 26)
+    while number >= 26:
+        number //= 26
+        text = chr(ord("A") + number % 26) + text
+    return text
+
+
+class _Tree:
+    """The lines of `debugprint`."""
+
+    def __init__(self, depth: int, print_type: bool, ids: str, stop_on_name: bool) -> None:
+        self.depth, self.print_type, self.ids = depth, print_type, ids
+        self.stop_on_name = stop_on_name
+        self.lines: list[str] = []
+        self.numbers: dict[Any, str] = {}
+        self.shown: set[Any] = set()
+        self.loops: list[Apply] = []
+
+    def _id(self, thing: Any) -> str:
+        if not self.ids:
+            return ""
+        if self.ids == "id":
+            return f" [id {id(thing)}]"
+        known = self.numbers.setdefault(thing, _letters(len(self.numbers)))
+        return f" [id {known}]"
+
+    def add(self, variable: Any, prefix: str, below: str, depth: int) -> None:
+        """A variable, and what it is made of."""
+        if depth == 0:
+            return
+        kind = f" <{variable.type}>" if self.print_type else ""
+        node = variable.owner
+        if node is None:
+            self.lines.append(f"{prefix}{variable}{self._id(variable)}{kind}")
+            return
+        output = f".{variable.index}" if len(node.outputs) != 1 else ""
+        name = f" '{variable.name or ''}'"
+        again = node in self.shown
+        self.lines.append(f"{prefix}{node.op}{output}{self._id(node)}{kind}{name}   ")
+        if again or (self.stop_on_name and variable.name):
+            return
+        self.shown.add(node)
+        if isinstance(node.op, Loop):
+            self.loops.append(node)
+        for k, x in enumerate(node.inputs):
+            last = k == len(node.inputs) - 1
+            self.add(x, below + " |", below + ("  " if last else " |"), depth - 1)
+
+
+def debugprint(
+    obj: Any, depth: int = -1, print_type: bool = False, file: Any = None, ids: str = "CHAR",
+    stop_on_name: bool = False, done: Any = None, **options: Any,
+) -> Any:  # fmt: skip
+    """Print expressions, or a function, as trees; ``file="str"`` gives the text.
+
+    >>> from wengert.symbolic import printing
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.dvector("x")
+    >>> for line in printing.debugprint(T.exp(x) + x, file="str").splitlines():
+    ...     print(line.rstrip())
+    Elemwise{add,no_inplace} [id A] ''
+     |Elemwise{exp,no_inplace} [id B] ''
+     | |x [id C]
+     |x [id C]
+    """
+    objects = list(obj) if isinstance(obj, list | tuple) else [obj]
+    tree = _Tree(depth, print_type, ids, stop_on_name)
+    for thing in objects:
+        if isinstance(thing, Function):
+            variables: Sequence[Any] = thing.program.outputs
+        elif isinstance(thing, Apply):
+            variables = thing.outputs
+        elif isinstance(thing, Variable):
+            variables = [thing]
+        else:
+            raise TypeError(f"debugprint cannot print an object of this type: {type(thing)}")
+        for v in variables:
+            tree.add(v, "", "", depth)
+    for node in tree.loops:
+        tree.lines += ["", f"Inner graph of {node.op}{tree._id(node)}:"]
+        for v in node.op.step.outputs:
+            tree.add(v, " >", "  ", depth)
+    text = "\n".join(tree.lines) + "\n"
+    if file == "str":
+        return text
+    (file or sys.stdout).write(text)
+    (file or sys.stdout).flush()
+    return None
+
+
+_INFIX = {
+    "add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "true_div": ("/", 2), "int_div": ("//", 2),
+    "mod": ("%", 2), "pow": ("**", 3), "lt": ("<", 0), "gt": (">", 0), "le": ("<=", 0),
+    "ge": (">=", 0), "eq": ("==", 0), "neq": ("!=", 0),
+}  # fmt: skip
+
+
+def pp(*args: Any) -> str:
+    """An expression as a formula.
+
+    >>> from wengert.symbolic import pp
+    >>> from wengert.symbolic import tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> pp(x**2 + T.exp(y))
+    '((x ** TensorConstant{2}) + exp(y))'
+    """
+    return "\n".join(_formula(v) for v in args)
+
+
+pprint = pp
+
+
+def _formula(variable: Any) -> str:
+    node = variable.owner
+    if node is None:
+        return str(variable)
+    parts = [_formula(x) for x in node.inputs]
+    if isinstance(node.op, Elemwise):
+        name = node.op.scalar_op.name
+        if name in _INFIX:
+            return f"({f' {_INFIX[name][0]} '.join(parts)})"
+        if name == "neg":
+            return f"(-{parts[0]})"
+        return f"{'fill' if name == 'second' else name}({', '.join(parts)})"
+    if isinstance(node.op, DimShuffle):
+        if node.op.new_order == (1, 0):
+            return f"{parts[0]}.T"
+        order = ", ".join("'x'" if d == "x" else str(d) for d in node.op.new_order)
+        return parts[0] if set(node.op.new_order) <= {"x"} else f"DimShuffle{{{order}}}({parts[0]})"
+    if str(node.op) == "dot":
+        return f"({parts[0]} \\dot {parts[1]})"
+    return f"{node.op}({', '.join(parts)})"
+
+
+class Print(Operation):
+    """The value itself, printed (with what attributes say) whenever it is computed.
+
+    >>> from wengert.symbolic import function
+    >>> from wengert.symbolic import tensor as T
+    >>> from wengert.symbolic.printing import Print
+    >>> x = T.dvector()
+    >>> function([x], Print("x", attrs=["shape"])(x) * 2)([1.0, 2.0])
+    x shape = (2,)
+    array([2., 4.])
+    """
+
+    has_effect = True
+
+    def __init__(
+        self, message: str = "", attrs: Sequence[str] = ("__str__",),
+        global_fn: Callable[[Any, Any], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.message, self.attrs, self.global_fn = message, tuple(attrs), global_fn
+
+    def make_node(self, x: Any) -> Apply:
+        """The same type."""
+        x = x if isinstance(x, Variable) else as_tensor_variable(x)
+        return Apply(self, [x], [x.type()])
+
+    def compute(self, x: Any) -> Any:
+        """Print, and pass on."""
+        if self.global_fn is not None:
+            self.global_fn(self, x)
+            return x
+        for name in self.attrs:
+            value = getattr(x, name)
+            print(self.message, name, "=", value() if callable(value) else value)
+        return x
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """The gradient, not printed."""
+        return output_gradients
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __str__(self) -> str:
+        return f"Print{{message={self.message!r}}}"
+
+
+def dot_source(variables: Sequence[Any]) -> str:
+    """Expressions in the language of Graphviz."""
+    lines = ["digraph expression {", '  node [fontname="sans-serif", fontsize=10];']
+    names: dict[Any, str] = {}
+
+    def name_of(thing: Any) -> str:
+        if thing not in names:
+            names[thing] = f"n{len(names)}"
+            if isinstance(thing, Apply):
+                shape, color, text = "ellipse", "#e8e8f8", str(thing.op)
+            else:
+                text = f"{thing}\\n{thing.type}"
+                color = "#f0e0e0" if isinstance(thing, Constant) else "#e0f0e0"
+                shape = "box"
+            label = text.replace('"', "'")
+            lines.append(
+                f'  {names[thing]} [shape={shape}, style=filled, fillcolor="{color}",'
+                f' label="{label}"];'
+            )
+        return names[thing]
+
+    for node in toposort(variables):
+        for k, x in enumerate(node.inputs):
+            source = name_of(x if x.owner is None else x.owner)
+            lines.append(f'  {source} -> {name_of(node)} [label="{k}"];')
+    for v in variables:
+        start = name_of(v if v.owner is None else v.owner)
+        lines.append(f"  {start} -> {name_of(v)};" if v.owner is not None else "")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def pydotprint(
+    fct: Any, outfile: Any = None, compact: bool = True, format: str = "svg",
+    with_ids: bool = False, high_contrast: bool = True, cond_highlight: Any = None,
+    colorCodes: Any = None, max_label_size: int = 70, scan_graphs: bool = False,  # noqa: N803
+    var_with_name_simple: bool = False, print_output_file: bool = True,
+    return_image: bool = False,
+) -> Any:  # fmt: skip
+    """Write a function, or expressions, as a graph for Graphviz: its source, in a ``.dot`` file.
+
+    >>> import os, tempfile
+    >>> from wengert.symbolic import printing
+    >>> from wengert.symbolic import tensor as T
+    >>> file = os.path.join(tempfile.mkdtemp(), "graph.dot")
+    >>> printing.pydotprint(T.dvector("x").sum(), file, print_output_file=False)
+    >>> open(file).readline()
+    'digraph expression {\\n'
+    """
+    if isinstance(fct, Function):
+        variables: list[Any] = list(fct.program.outputs)
+    elif isinstance(fct, list | tuple):
+        variables = list(fct)
+    else:
+        variables = [fct] if isinstance(fct, Variable) else list(fct.outputs)
+    text = dot_source(variables)
+    if return_image:
+        return text
+    path = str(outfile or "theano.pydotprint.dot")
+    if not path.endswith(".dot"):
+        path = path.rpartition(".")[0] + ".dot" if "." in path.rpartition("/")[2] else path + ".dot"
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+    if print_output_file:
+        print("The output file is available at", path)
+    return None
+
+
+def min_informative_str(obj: Any, indent_level: int = 0) -> str:
+    """An expression in few words."""
+    if isinstance(obj, Variable):
+        if obj.name:
+            return obj.name
+        if isinstance(obj, TensorConstant):
+            return str(obj)
+        if obj.owner is not None:
+            return f"{obj.owner.op}({', '.join(min_informative_str(x) for x in obj.owner.inputs)})"
+    return str(obj)

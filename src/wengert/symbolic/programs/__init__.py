@@ -1,0 +1,1 @@
+"""Programs: what becomes of expressions when a function is compiled."""

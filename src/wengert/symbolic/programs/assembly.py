@@ -1,0 +1,199 @@
+"""Programs: graphs in normal form as Python functions of arrays.
+
+Each node is one line of the function that is written, so that the line on which an error is raised
+says which node it was. A value is dropped after its last use.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+from wengert.core.storage import quoted_location
+from wengert.core.tensor import internal
+from wengert.symbolic.expressions.indexing import in_place
+from wengert.symbolic.graph import Apply, Constant, toposort
+from wengert.symbolic.programs.branches import branches_of, is_lazy
+from wengert.symbolic.settings import config
+
+_numbers = count()
+
+
+class Program:
+    """A function of the values of inputs that gives the values of outputs.
+
+    Attributes:
+        nodes: the nodes in the order in which they run.
+        source: the text of the function.
+    """
+
+    def __init__(
+        self, inputs: Sequence[Any], outputs: Sequence[Any],
+        watch: Callable[[Apply, Any], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.inputs, self.outputs, self.watch = list(inputs), list(outputs), watch
+        self.nodes = toposort(outputs, set(inputs))
+        self.file = f"<symbolic program {next(_numbers)}>"
+        self._write()
+
+    def _write(self) -> None:
+        self.names: dict[Any, str] = {x: f"i{k}" for k, x in enumerate(self.inputs)}
+        self.scope: dict[str, Any] = {}
+        self.lines = [f"def program({', '.join(f'i{k}' for k in range(len(self.inputs)))}):"]
+        self.nodes_by_line: dict[int, Apply] = {}
+        self._count_uses()
+        self._emit(self.nodes, "    ", drop=True)
+        results = "".join(f"{self._name(v)}, " for v in self.outputs)
+        self.lines.append(f"    return ({results})")
+        self.source = "\n".join(self.lines) + "\n"
+        linecache.cache[self.file] = (
+            len(self.source), None, self.source.splitlines(keepends=True), self.file,
+        )  # fmt: skip
+        internal.add(self.file)
+        exec(compile(self.source, self.file, "exec"), self.scope)
+        self.function = self.scope.pop("program")
+
+    def _count_uses(self) -> None:
+        self.last_use: dict[Any, Apply | None] = {}
+        self.uses: dict[Any, int] = {}
+        for node in self.nodes:
+            for x in node.inputs:
+                self.last_use[x] = node
+                self.uses[x] = self.uses.get(x, 0) + 1
+        for v in self.outputs:
+            self.last_use[v] = None
+            self.uses[v] = self.uses.get(v, 0) + 1
+
+    def _name(self, variable: Any) -> str:
+        name = self.names.get(variable)
+        if name is None:
+            if not isinstance(variable, Constant):
+                where = variable.where()
+                raise MissingInputError(
+                    f"Undeclared input: {variable} has no value. It is needed to compute the"
+                    " outputs; provide it as an input of the function, in `givens`, or make it a"
+                    " shared variable" + (f". It was made at {where}" if where else "")
+                )
+            name = self.names[variable] = f"c{len(self.names)}"
+            self.scope[name] = variable.data
+        return name
+
+    def _emit(self, nodes: Sequence[Apply], indent: str, drop: bool) -> None:
+        inside = branches_of(nodes, self.outputs)
+        moved = {n for branches in inside.values() for branch in branches for n in branch}
+        for node in nodes:
+            if node in moved:
+                continue
+            if is_lazy(node):
+                self._emit_choice(node, inside[node], indent)
+            else:
+                self._emit_node(node, indent, drop)
+            if drop:
+                self._drop(node, indent)
+
+    def _emit_node(self, node: Apply, indent: str, drop: bool) -> None:
+        k = len(self.lines)
+        arguments = ", ".join([self._name(x) for x in node.inputs])
+        for out in node.outputs:
+            self.names[out] = f"v{len(self.names)}"
+        targets = ", ".join(self.names[out] for out in node.outputs)
+        kernel = self._kernel(node, drop)
+        if self.watch is not None:
+            kernel = _watched(kernel, node, self.watch)
+        self.scope[f"k{k}"] = kernel
+        self._add(f"{indent}{targets} = k{k}({arguments})", node)
+
+    def _kernel(self, node: Apply, drop: bool) -> Any:
+        if hasattr(node.op, "kernel_for"):
+            return node.op.kernel_for(node, {v for v in node.outputs if v in self.last_use})
+        writing = in_place(node) if drop and self._is_free(node) else None
+        return writing or node.op.kernel(node)
+
+    def _is_free(self, node: Apply) -> bool:
+        """Whether the array of a node's first input is nobody else's."""
+        x = node.inputs[0]
+        return (
+            self.uses.get(x) == 1
+            and x.owner is not None
+            and type(x.owner.op).__name__ in _FRESH
+            and not (type(x.owner.op).__name__ == "Elemwise" and x.owner.op.name in _PASSING)
+        )
+
+    def _emit_choice(self, node: Apply, branches: Any, indent: str) -> None:
+        half = (len(node.inputs) - 1) // 2
+        condition, ways = node.inputs[0], (node.inputs[1 : half + 1], node.inputs[half + 1 :])
+        for out in node.outputs:
+            self.names[out] = f"v{len(self.names)}"
+        targets = "".join(f"{self.names[out]}, " for out in node.outputs)
+        self._add(f"{indent}if {self._name(condition)}:", node)
+        for k, (nodes, values) in enumerate(zip(branches, ways, strict=True)):
+            if k:
+                self._add(f"{indent}else:", node)
+            self._emit(nodes, indent + "    ", drop=False)
+            results = "".join(f"{self._name(v)}, " for v in values)
+            self._add(f"{indent}    {targets}= {results}", node)
+
+    def _drop(self, node: Apply, indent: str) -> None:
+        dead = [
+            self.names[x] for x in dict.fromkeys(node.inputs)
+            if self.last_use.get(x) is node and self.names[x][0] == "v"
+        ]  # fmt: skip
+        dead += [self.names[v] for v in node.outputs if v not in self.last_use]
+        if dead:
+            self._add(f"{indent}{' = '.join(dead)} = None", node)
+
+    def _add(self, line: str, node: Apply) -> None:
+        self.lines.append(line)
+        self.nodes_by_line[len(self.lines)] = node
+
+    def __call__(self, *values: Any) -> Any:
+        try:
+            return self.function(*values)
+        except Exception as error:
+            raise self._explained(error) from None
+
+    def _explained(self, error: Exception) -> Exception:
+        """An error, with the node that raised it and the line where that was built."""
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename != self.file:
+            trace = trace.tb_next
+        node = None if trace is None else self.nodes_by_line.get(trace.tb_lineno)
+        if node is None or trace is None or hasattr(error, "symbolic_node"):
+            return error
+        values = trace.tb_frame.f_locals
+        shapes = [getattr(values.get(self.names[x]), "shape", "unknown") for x in node.inputs]
+        text = f"Apply node that caused the error: {node}"
+        if node.trace is not None:
+            text += f"\nBuilt at {quoted_location(*node.trace)}"
+        text += f"\nInputs types: {[x.type for x in node.inputs]}\nInputs shapes: {shapes}"
+        if config.exception_verbosity == "high":
+            text += f"\nInputs values: {[values.get(self.names[x]) for x in node.inputs]}"
+        if error.args and isinstance(error.args[0], str):
+            error.args = (f"{error.args[0]}\n{text}", *error.args[1:])
+        else:
+            error.add_note(text)
+        error.symbolic_node = node  # type: ignore[attr-defined]
+        return error
+
+    def __reduce__(self) -> Any:
+        return Program, (self.inputs, self.outputs, self.watch)
+
+
+class MissingInputError(Exception):
+    """An output depends on a variable that has no value."""
+
+
+# Operations whose results are arrays of their own.
+_FRESH = frozenset({"Elemwise", "Alloc", "IncSubtensor", "Dot", "Fused"})
+_PASSING = frozenset({"second", "identity"})
+
+
+def _watched(kernel: Any, node: Apply, watch: Callable[[Apply, Any], None]) -> Any:
+    def run(*values: Any) -> Any:
+        out = kernel(*values)
+        watch(node, out)
+        return out
+
+    return run

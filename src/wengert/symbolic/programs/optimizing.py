@@ -1,0 +1,23 @@
+"""All that is done to a graph before it becomes a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wengert.symbolic.modes import Mode
+from wengert.symbolic.programs import algebra as algebra
+from wengert.symbolic.programs import stability as stability
+from wengert.symbolic.programs.fusion import fused
+from wengert.symbolic.programs.rewriting import Rewriter
+
+
+def optimized(results: Sequence[Any], inputs: Sequence[Any], mode: Mode) -> list[Any]:
+    """Expressions in normal form; what stands before a function's inputs is not looked at."""
+    if not mode.rewrites:
+        return list(results)
+    rewriter = Rewriter()
+    for x in inputs:
+        rewriter.normal[x] = x
+    final = rewriter.rewritten(results)
+    return fused(final, inputs) if mode.fuses else final

@@ -1,0 +1,206 @@
+"""Random numbers as operations: a generator goes in, and a generator and numbers come out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.symbolic.dtypes import DISCRETE, upcast
+from wengert.symbolic.expressions.shapes import as_shape
+from wengert.symbolic.expressions.structure import get_vector_length
+from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
+from wengert.symbolic.gradient import grad_undefined
+from wengert.symbolic.graph import Apply, Operation, disconnected
+from wengert.symbolic.settings import config
+from wengert.symbolic.sharing import random_state_type
+
+Draw = Callable[..., Any]
+
+
+class RandomFunction(Operation):
+    """Numbers of a distribution from one of NumPy's generators."""
+
+    __props__ = ("name", "type")
+
+    def __init__(self, name: str, type: TensorType, draw: Draw) -> None:
+        self.name, self.type, self.draw = name, type, draw
+
+    def make_node(self, state: Any, size: Any, *args: Any) -> Apply:
+        """The next state of the generator, and the numbers."""
+        parameters = [as_tensor_variable(a) for a in args]
+        return Apply(self, [state, as_shape(size), *parameters], [random_state_type(), self.type()])
+
+    def compute(self, state: Any, size: Any, *args: Any) -> Any:
+        """Draw from a copy of the generator."""
+        state = copy.deepcopy(state)
+        shape = tuple(int(n) for n in size) if len(size) or not self.type.ndim else None
+        values = np.asarray(self.draw(state, *args, shape), self.type.dtype)
+        if values.ndim != self.type.ndim:
+            raise ValueError(
+                f"{self.name}: drew numbers of shape {values.shape}, and {self.type.ndim}"
+                " dimensions were declared"
+            )
+        return state, values
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Neither the generator nor the shape has a gradient; parameters have an undefined one."""
+        return [[False, False]] * 2 + [[False, True]] * (node.nin - 2)
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """Undefined."""
+        none = [disconnected(), disconnected()]
+        return none + [grad_undefined(self, k, x) for k, x in enumerate(inputs[2:], start=2)]
+
+    def __reduce__(self) -> Any:
+        return RandomFunction, (self.name, self.type, self.draw)
+
+    def __str__(self) -> str:
+        return f"RandomFunction{{{self.name}}}"
+
+
+def _uniform(r: Any, low: Any, high: Any, size: Any) -> Any:
+    return r.uniform(low, high, size)
+
+
+def _normal(r: Any, avg: Any, std: Any, size: Any) -> Any:
+    return r.normal(avg, std, size)
+
+
+def _binomial(r: Any, n: Any, p: Any, size: Any) -> Any:
+    return r.binomial(n, p, size)
+
+
+def _random_integers(r: Any, low: Any, high: Any, size: Any) -> Any:
+    return r.randint(low, np.asarray(high) + 1, size)
+
+
+def _choice(r: Any, a: Any, replace: Any, *rest: Any) -> Any:
+    *p, size = rest
+    source = int(a) if a.ndim == 0 else a
+    return r.choice(source, size, bool(replace), *p)
+
+
+def _poisson(r: Any, lam: Any, size: Any) -> Any:
+    return r.poisson(lam, size)
+
+
+def _permutation(r: Any, n: Any, size: Any) -> Any:
+    length = int(n)
+    out = np.empty((*(size or ()), length), np.int64)
+    for place in np.ndindex(*(size or ())):
+        out[place] = r.permutation(length)
+    return out
+
+
+def _multinomial(r: Any, n: Any, pvals: Any, size: Any) -> Any:
+    shape = size or np.broadcast_shapes(n.shape, pvals.shape[:-1])
+    counts = np.broadcast_to(n, shape)
+    weights = np.broadcast_to(pvals, (*shape, pvals.shape[-1]))
+    out = np.empty(weights.shape, np.int64)
+    for place in np.ndindex(*shape):
+        p = np.asarray(weights[place], np.float64)
+        if p.sum() > 1.0 and abs(p.sum() - 1.0) < 1e-5:
+            p = p / p.sum() * (1.0 - 5e-5)
+        out[place] = r.multinomial(counts[place], p)
+    return out
+
+
+def pattern_of(size: Any, ndim: int | None, parameters: list[Any]) -> tuple[Any, list[bool]]:
+    """The shape of numbers to draw, and which of its dimensions are broadcastable."""
+    if size is None or (isinstance(size, list | tuple) and not size and any(
+            p.ndim for p in parameters)):  # fmt: skip
+        widest = max(parameters, key=lambda p: p.ndim)
+        if not widest.ndim:
+            return [], []
+        total = parameters[0]
+        for p in parameters[1:]:
+            total = total + p
+        return [total.shape[d] for d in range(total.ndim)], list(total.broadcastable)
+    if isinstance(size, int | np.integer):
+        size = [size]
+    if isinstance(size, list | tuple):
+        return list(size), [isinstance(n, int | np.integer) and n == 1 for n in size]
+    size = as_tensor_variable(size)
+    if size.ndim == 0:
+        return [size], [False]
+    if ndim is None:
+        ndim = get_vector_length(size)
+    return size, [False] * ndim
+
+
+def drawn(
+    state: Any, name: str, draw: Draw, size: Any, parameters: Any, ndim: int | None, dtype: Any,
+    added: int = 0,
+) -> tuple[Any, Any]:  # fmt: skip
+    """The next state and the numbers of a distribution."""
+    variables = [as_tensor_variable(p) for p in parameters]
+    scalars = variables[:1] if added or name == "choice" else variables
+    if name == "choice":
+        scalars = []
+    shape, pattern = pattern_of(size, ndim, scalars)
+    if dtype is None:
+        dtype = upcast(config.floatX, *[p.dtype for p in variables if p.dtype not in DISCRETE])
+    op = RandomFunction(name, TensorType(dtype, pattern + [False] * added), draw)
+    vector = constant(np.zeros(0, np.int64)) if isinstance(shape, list) and not shape else shape
+    new_state, out = op(state, vector, *variables, return_list=True)
+    return new_state, out
+
+
+class Distributions:
+    """The distributions that streams offer; `draw_from` says where numbers come from."""
+
+    def draw_from(self, name: str, draw: Draw, size: Any, parameters: Any, ndim: int | None,
+                  dtype: Any, added: int = 0) -> Any:  # fmt: skip
+        """Numbers of a distribution."""
+        raise NotImplementedError
+
+    def uniform(self, size: Any = None, low: Any = 0.0, high: Any = 1.0, ndim: int | None = None,
+                dtype: Any = None) -> Any:  # fmt: skip
+        """Between two bounds."""
+        return self.draw_from("uniform", _uniform, size, (low, high), ndim, dtype)
+
+    def normal(self, size: Any = None, avg: Any = 0.0, std: Any = 1.0, ndim: int | None = None,
+               dtype: Any = None) -> Any:  # fmt: skip
+        """Around a mean."""
+        return self.draw_from("normal", _normal, size, (avg, std), ndim, dtype)
+
+    def binomial(self, size: Any = None, n: Any = 1, p: Any = 0.5, ndim: int | None = None,
+                 dtype: Any = "int64", prob: Any = None) -> Any:  # fmt: skip
+        """How many of `n` trials succeed."""
+        p = p if prob is None else prob
+        return self.draw_from("binomial", _binomial, size, (n, p), ndim, dtype)
+
+    def random_integers(self, size: Any = None, low: Any = 0, high: Any = 1,
+                        ndim: int | None = None, dtype: Any = "int64") -> Any:  # fmt: skip
+        """Integers between two bounds, both of which may come."""
+        return self.draw_from("random_integers", _random_integers, size, (low, high), ndim, dtype)
+
+    def choice(self, size: Any = None, a: Any = 2, replace: Any = True, p: Any = None,
+               ndim: int | None = None, dtype: Any = "int64") -> Any:  # fmt: skip
+        """Elements of a vector, or numbers below a number."""
+        replace = int(replace) if isinstance(replace, bool) else replace
+        parameters = (a, replace) if p is None else (a, replace, p)
+        return self.draw_from("choice", _choice, size, parameters, ndim, dtype)
+
+    def poisson(self, size: Any = None, lam: Any = 1.0, ndim: int | None = None,
+                dtype: Any = "int64") -> Any:  # fmt: skip
+        """Counts of a rate."""
+        return self.draw_from("poisson", _poisson, size, (lam,), ndim, dtype)
+
+    def permutation(self, size: Any = None, n: Any = 1, ndim: int | None = None,
+                    dtype: Any = "int64") -> Any:  # fmt: skip
+        """Orders of the numbers below `n`, in the last dimension."""
+        if size is None:
+            size = ()
+        return self.draw_from("permutation", _permutation, size, (n,), ndim, dtype, added=1)
+
+    def multinomial(self, size: Any = None, n: Any = 1, pvals: Any = (0.5, 0.5),
+                    ndim: int | None = None, dtype: Any = "int64") -> Any:  # fmt: skip
+        """How often each outcome comes in `n` trials, in the last dimension."""
+        pvals = as_tensor_variable(pvals)
+        if size is None and pvals.ndim > 1:
+            size = [pvals.shape[d] for d in range(pvals.ndim - 1)]
+        return self.draw_from("multinomial", _multinomial, size, (n, pvals), ndim, dtype, added=1)

@@ -1,0 +1,49 @@
+"""``theano.tensor``: variables that stand for arrays, and functions of them."""
+
+from wengert.symbolic import sharing as sharedvar
+from wengert.symbolic.differentiation import Lop as Lop
+from wengert.symbolic.differentiation import Rop as Rop
+from wengert.symbolic.differentiation import grad as grad
+from wengert.symbolic.dtypes import ALL as all_dtypes  # noqa: N811
+from wengert.symbolic.expressions import elemwise as elemwise
+from wengert.symbolic.expressions import extra_ops as extra_ops
+from wengert.symbolic.expressions import indexing as subtensor
+from wengert.symbolic.expressions import methods as _methods
+from wengert.symbolic.expressions import nlinalg as nlinalg
+from wengert.symbolic.expressions import nlinalg as slinalg
+from wengert.symbolic.expressions.arithmetic import *
+from wengert.symbolic.expressions.creation import *
+from wengert.symbolic.expressions.creation import constructors as _constructors
+from wengert.symbolic.expressions.elemwise import DimShuffle as DimShuffle
+from wengert.symbolic.expressions.elemwise import Elemwise as Elemwise
+from wengert.symbolic.expressions.elemwise import Rebroadcast as Rebroadcast
+from wengert.symbolic.expressions.elemwise import Sum as Sum
+from wengert.symbolic.expressions.extra_ops import *
+from wengert.symbolic.expressions.indexing import *
+from wengert.symbolic.expressions.products import *
+from wengert.symbolic.expressions.reductions import *
+from wengert.symbolic.expressions.shapes import *
+from wengert.symbolic.expressions.sorting import *
+from wengert.symbolic.expressions.structure import *
+from wengert.symbolic.expressions.type import TensorConstant as TensorConstant
+from wengert.symbolic.expressions.type import TensorType as TensorType
+from wengert.symbolic.expressions.type import TensorVariable as TensorVariable
+from wengert.symbolic.expressions.type import as_tensor_variable as as_tensor_variable
+from wengert.symbolic.expressions.type import constant as constant
+from wengert.symbolic.gradient import consider_constant as consider_constant
+from wengert.symbolic.gradient import hessian as hessian
+from wengert.symbolic.gradient import jacobian as jacobian
+from wengert.symbolic.gradient import verify_grad as verify_grad
+from wengert.symbolic.graph import Apply as Apply
+from wengert.symbolic.graph import Constant as Constant
+from wengert.symbolic.graph import Op as Op
+from wengert.symbolic.graph import Type as Type
+from wengert.symbolic.graph import Variable as Variable
+from wengert.symbolic.printing import pprint as pprint
+from wengert.symbolic.sharing import TensorSharedVariable as TensorSharedVariable
+from wengert.symbolic.tensor import nnet as nnet
+from wengert.symbolic.tensor import shared_randomstreams as shared_randomstreams
+from wengert.symbolic.tensor import signal as signal
+
+# `dmatrix`, `fvectors`, `tensor4` and their like.
+globals().update(_constructors())

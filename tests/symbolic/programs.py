@@ -1,0 +1,260 @@
+"""Small programs in Theano's names. `record.py` runs them on Theano itself, and the tests here.
+
+Each takes the packages `theano` and `theano.tensor` and gives arrays. They run on Python 3.8 too.
+"""
+
+import numpy as np
+
+PROGRAMS = {}
+
+
+def program(function):
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def called(theano, inputs, outputs, *values):
+    f = theano.function(inputs, outputs, on_unused_input="ignore")
+    results = f(*values)
+    return results if isinstance(results, list) else [results]
+
+
+A = np.arange(12.0).reshape(3, 4)
+IMAGES = ((np.arange(2 * 2 * 5 * 6) * 7) % 11 * 1.0).reshape(2, 2, 5, 6)
+FILTERS = ((np.arange(3 * 2 * 2 * 3) * 5) % 7 - 3.0).reshape(3, 2, 2, 3)
+
+
+@program
+def random_streams(theano, T):
+    from theano.tensor.shared_randomstreams import RandomStreams
+
+    s = RandomStreams(234)
+    draws = [
+        s.uniform((2, 2)), s.normal((3,)), s.binomial((4,), n=1, p=0.3),
+        s.random_integers((3,), 0, 10), s.permutation(n=5),
+        s.multinomial((2,), n=3, pvals=[0.2, 0.3, 0.5]), s.choice((3,), a=5),
+        s.poisson((3,), lam=2.0),
+    ]  # fmt: skip
+    f = theano.function([], draws)
+    return f() + f()
+
+
+@program
+def mrg_streams(theano, T):
+    from theano.sandbox.rng_mrg import MRG_RandomStreams
+
+    m, x = MRG_RandomStreams(234), T.dmatrix()
+    draws = [
+        m.uniform((2,), dtype="float64"), m.uniform((3,), dtype="float32"), m.normal((3,)),
+        m.binomial((5,), p=0.5), m.multinomial(pvals=np.array([[0.2, 0.8], [0.5, 0.5]])),
+        m.uniform((50, 30)).sum(), m.uniform(size=x.shape).sum(),
+    ]  # fmt: skip
+    f = theano.function([x], draws)
+    return f(np.zeros((5, 4))) + f(np.zeros((5, 4)))
+
+
+def recurrent(theano, T, truncate_gradient):
+    rng = np.random.RandomState(0)
+    w, u = theano.shared(rng.randn(3, 3) * 0.3), theano.shared(rng.randn(2, 3))
+    h0, v, x = theano.shared(np.zeros(3)), theano.shared(rng.randn(3)), T.matrix("x")
+
+    def step(x_t, earlier, last, y):
+        h = T.tanh(T.dot(last, w) + T.dot(x_t, u) + 0.1 * earlier)
+        return h, T.dot(h, v)
+
+    (h, y), _ = theano.scan(
+        step, sequences=x, truncate_gradient=truncate_gradient,
+        outputs_info=[dict(initial=T.stack([h0, h0 + 1]), taps=[-2, -1]),
+                      T.constant(0.0, dtype="float64")],
+    )  # fmt: skip
+    cost = (y**2).sum() + h[-1].sum() + h[2].sum()
+    return [x], cost, [w, u, h0, v], [x]
+
+
+@program
+def scan_gradients(theano, T):
+    results = []
+    for truncated in (-1, 2):
+        inputs, cost, shared, variables = recurrent(theano, T, truncated)
+        outputs = [cost, *T.grad(cost, shared + variables)]
+        results += called(theano, inputs, outputs, np.arange(10).reshape(5, 2) / 5.0)
+    return results
+
+
+@program
+def scan_second_gradients(theano, T):
+    inputs, cost, (w, u, _, v), _ = recurrent(theano, T, -1)
+    norm = (T.grad(cost, w) ** 2).sum()
+    return called(theano, inputs, T.grad(norm, [v, u]), np.arange(10).reshape(5, 2) / 5.0)
+
+
+@program
+def scan_forms(theano, T):
+    from theano.tensor.shared_randomstreams import RandomStreams
+
+    q, k = T.dvector(), T.iscalar()
+    window, _ = theano.scan(
+        lambda a, b, c: a + 2 * b + 3 * c, sequences=dict(input=q, taps=[-1, 0, 2]),
+        go_backwards=True,
+    )  # fmt: skip
+    total, _ = theano.reduce(lambda a, b: a * b, q, T.constant(1.0, dtype="float64"))
+    right, _ = theano.foldr(lambda a, b: a - b, q, T.constant(0.0, dtype="float64"))
+    doubled, _ = theano.scan(
+        lambda p: (p * 2, theano.scan_module.until(p * 2 > k)), n_steps=100,
+        outputs_info=T.constant(1.0, dtype="float64"),
+    )  # fmt: skip
+    noise = RandomStreams(1)
+    walk, updates = theano.scan(
+        lambda h: h + noise.normal(h.shape), outputs_info=theano.shared(np.zeros(3)), n_steps=3
+    )
+    f = theano.function([], walk, updates=updates)
+    count, outer = theano.shared(0), T.dvector()
+    counted, counts = theano.scan(lambda e: (e * count, {count: count + 1}), sequences=outer)
+    g = theano.function([outer], counted, updates=counts)
+    gradient = T.grad((window**2).sum(), q)
+    results = called(theano, [q, k], [window, gradient, total, right, doubled], A[1:].ravel(), 20)
+    return [*results, f(), f(), g([1.0, 1.0]), g([1.0, 1.0, 1.0]), count.get_value()]
+
+
+@program
+def derivatives_by_scan(theano, T):
+    v, w = T.dvector(), theano.shared(np.array([[0.3, -0.2, 0.5], [1.0, 0.1, -0.7]]))
+    h = T.tanh(T.dot(w, v))
+    outputs = [
+        theano.gradient.jacobian(T.tanh(v) * v[0], v),
+        theano.gradient.hessian((v**3).sum() * v[1], v),
+        T.Rop(h, v, v * 2), T.Lop(h, w, h), T.grad(None, v, known_grads={h: h}),
+        T.grad((theano.gradient.grad_clip(v, -1, 1) ** 2).sum(), v),
+        T.grad((theano.gradient.disconnected_grad(v) * v).sum(), v),
+        T.grad((theano.gradient.zero_grad(v) * v).sum(), v),
+    ]  # fmt: skip
+    return called(theano, [v], outputs, [0.1, 0.2, 3.0])
+
+
+@program
+def stable_losses(theano, T):
+    x, y, v = T.dmatrix(), T.lvector(), T.dvector()
+    p, s = T.nnet.softmax(x), T.nnet.sigmoid(v)
+    target = T.constant([1.0, 0, 0.5])
+    costs = [
+        (-T.mean(T.log(p)[T.arange(y.shape[0]), y]), x),
+        (T.nnet.categorical_crossentropy(p, y).sum(), x), (T.log(s).sum() + T.log(1 - s).sum(), v),
+        (T.nnet.binary_crossentropy(s, target).sum(), v),
+    ]  # fmt: skip
+    outputs = [out for cost, wrt in costs for out in (cost, T.grad(cost, wrt))]
+    outputs += [T.log(1 + T.exp(v)), T.nnet.softmax(v), T.nnet.softplus(v)]
+    rows = [[1000.0, -1000, 0], [-1000, 1000, 3]]
+    return called(theano, [x, y, v], outputs, rows, [1, 2], [1000.0, -1000, 0])
+
+
+@program
+def activations(theano, T):
+    v, n = T.dvector(), T.nnet
+    plain = [n.relu(v), n.relu(v, 0.1), n.elu(v), n.hard_sigmoid(v), n.softsign(v), abs(v),
+             T.maximum(v, 0), T.clip(v, -1, 1), T.sgn(v), v**2, v**3.0, T.sqr(v)]  # fmt: skip
+    gradients = [T.grad(out.sum(), v) for out in plain]
+    return called(theano, [v], plain + gradients, [1.0, -2.0, 0.0, 0.5])
+
+
+@program
+def dtypes(theano, T):
+    results = []
+    for dtype in ("int8", "uint8", "int32", "int64", "float32"):
+        a = T.TensorType(dtype, (False,))()
+        outputs = [
+            a + a, a * 2, a / 2, a // 2, a % 2, a**2, T.exp(a), T.sqrt(a), a.sum(), a.mean(),
+            a.max(), a.prod(), T.eq(a, 1), a * 1.5, a * np.float32(1.5), -a, a.std(), T.sqr(a),
+            abs(a), T.mean(a, dtype="float32"), a.argmax(), a.cumsum(), T.nnet.sigmoid(a),
+            T.cast(a, "float32") * 0.1, a * 7.0, a + 300, T.arange(3) * 1, T.zeros((2,)),
+        ]  # fmt: skip
+        results += called(theano, [a], outputs, np.array([1, 0, 1, 3], dtype))
+    return results
+
+
+@program
+def indexing(theano, T):
+    m, i = T.dmatrix(), T.lvector()
+    outputs = [
+        m[0], m[:, 1], m[-1, ::-1], m[i], m[i, i], m[:, i], m[1:, None, ::2],
+        m[T.gt(m, 5).nonzero()], m[m > 5], T.set_subtensor(m[0], 9.0),
+        T.inc_subtensor(m[i], 1.0), T.inc_subtensor(m[1:, ::2], m[1:, ::2]),
+        m.dimshuffle(1, "x", 0), m.reshape((4, 3)), m.reshape((-1,)), m.flatten(), m.T,
+        T.concatenate([m, m], axis=1), T.stack([m, m]).sum(0), m.diagonal(), T.tile(m, (2, 1)),
+        T.repeat(m, 2, axis=1), m.take([1, 0], axis=1), m.shape, T.set_subtensor(m.T[1], 7.0),
+    ]  # fmt: skip
+    cost = (m[i] ** 2).sum() + (m[:, 1] * m[:, 2]).sum() + (T.inc_subtensor(m[i], m[i]) ** 3).sum()
+    cost += (T.set_subtensor(m[0], m[1]) ** 2).sum() + (T.sort(-m, 1)[:, 0] ** 2).sum()
+    cost += (T.repeat(m, 2, 0)[1:4] ** 3).sum() + (m.diagonal() ** 2).sum() + m.prod(1)[1]
+    return called(theano, [m, i], [*outputs, T.grad(cost, m)], A, [0, 2, 2])
+
+
+@program
+def functions_of_matrices(theano, T):
+    m = T.dmatrix()
+    square = T.dot(m, m.T) + 3 * T.eye(3)
+    outputs = [
+        m.norm(2), m.norm(1), m.var(), m.std(axis=0), m.ptp(), m.argmin(axis=1),
+        T.argsort(-m, axis=1), T.sort(-m, axis=0), m.cumsum(axis=1), T.extra_ops.diff(m),
+        T.tril(m), T.triu(m, 1), T.outer(m[0], m[1]), T.tensordot(m, m, [[1], [1]]),
+        T.batched_dot(m, m), m.clip(2, 7), T.switch(m > 3, m, -m), T.all(m >= 0), T.any(m < 0),
+        T.extra_ops.to_one_hot(T.cast(m[0], "int64"), 4), T.round(m / 2), m.nonzero_values(),
+        T.nlinalg.matrix_inverse(square), T.nlinalg.det(square), T.slinalg.cholesky(square),
+        T.grad(T.log(T.nlinalg.det(square)), m), T.max(m, axis=0), T.max_and_argmax(m, axis=1)[1],
+    ]  # fmt: skip
+    return called(theano, [m], outputs, A)
+
+
+@program
+def pooling(theano, T):
+    from theano.tensor.signal import pool
+
+    q, outputs = T.dtensor4(), []
+    for mode in ("max", "sum", "average_inc_pad", "average_exc_pad"):
+        for options in (
+            dict(ws=(2, 2), ignore_border=True), dict(ws=(2, 3), ignore_border=False),
+            dict(ws=(3, 3), ignore_border=True, stride=(2, 1), pad=(1, 1)),
+            dict(ws=(3, 2), ignore_border=False, stride=(2, 2)),
+            dict(ws=(2, 2), ignore_border=False, stride=(3, 3)),
+        ):  # fmt: skip
+            if mode == "sum" and "pad" in options:
+                continue
+            out = pool.pool_2d(q, mode=mode, **options)
+            outputs += [out, T.grad((out**2).sum(), q)]
+    return called(theano, [q], outputs, IMAGES)
+
+
+@program
+def convolutions(theano, T):
+    q, w, outputs = T.dtensor4(), T.dtensor4(), []
+    for options in (
+        {}, dict(border_mode="full"), dict(border_mode="half"), dict(border_mode=(1, 2)),
+        dict(subsample=(2, 2)), dict(filter_flip=False), dict(filter_dilation=(2, 1)),
+    ):  # fmt: skip
+        out = T.nnet.conv2d(q, w, **options)
+        outputs += [out, *T.grad((out**2).sum(), [q, w])]
+    return called(theano, [q, w], outputs, IMAGES, FILTERS)
+
+
+@program
+def normalisation(theano, T):
+    q = T.dtensor4()
+    one, zero = T.ones((1, 2, 1, 1)), T.zeros((1, 2, 1, 1))
+    outs = T.nnet.bn.batch_normalization_train(
+        q, one, zero, axes="spatial", running_mean=zero, running_var=one
+    )
+    test = T.nnet.bn.batch_normalization_test(q, one, zero, outs[1], one * 2, axes="spatial")
+    return called(theano, [q], [*outs, test, T.grad((outs[0] ** 3).sum(), q)], IMAGES)
+
+
+@program
+def elementwise_gradients(theano, T):
+    a, b, results = T.dvector(), T.dvector(), []
+    for name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos",
+                 "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arctanh",
+                 "erf", "erfc", "inv", "sqr", "gammaln", "deg2rad"):  # fmt: skip
+        out = getattr(T, name)(a)
+        results += [out, T.grad(out.sum(), a)]
+    for out in (a + b, a - b, a * b, a / b, a**b, a % b, T.arctan2(a, b), T.maximum(a, b),
+                T.minimum(a, b), T.switch(a < b, a, b)):  # fmt: skip
+        results += [out, *T.grad((out**2).sum(), [a, b])]
+    return called(theano, [a, b], results, [0.3, 0.6, 0.9], [0.7, 0.6, 0.2])
