@@ -1,0 +1,109 @@
+"""The functions whose calls compiled functions compare with their records.
+
+The first compiled function of a process puts a front before them, for good: outside of compiled
+functions it costs a look at the thread's run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wengert.core import storage
+from wengert.core.forks import compile_lock
+from wengert.core.fronts import Front, public_functions
+from wengert.core.tensor import Tensor
+from wengert.ops.op import REGISTRY, Op
+from wengert.replay.rules import defers
+from wengert.replay.run import active, before_write, current_run
+
+
+class _Behind(Front):
+    """A front behind that of `__torch_function__`."""
+
+    __slots__ = ()
+
+    @property
+    def holder(self) -> Any:
+        public = public_functions.get(self.function)
+        return public.impl if public is not None and public.armed else self.function
+
+
+class OpFront(_Behind):
+    """A declared operation."""
+
+    __slots__ = ("names", "op")
+
+    def __init__(self, op: Op) -> None:
+        super().__init__(op.function, (None,))
+        self.op, self.names = op, tuple(op.signature.parameters)
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A deferred result, or the function's own."""
+        if active.run is None or active.busy:
+            return self.impl(*args, **kwargs)
+        run = current_run()
+        assert run is not None
+        return run.call(self.op, self.names, self.impl, args, kwargs)
+
+
+class BackwardFront(_Behind):
+    """`Tensor.backward`."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(Tensor.backward, (None,))
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A step of the run, or a walk."""
+        run = None if active.busy else current_run()
+        retain = kwargs.get("retain_graph")
+        plain = len(args) == 1 and kwargs.keys() <= {"retain_graph"}
+        if run is None or not plain or (retain is not None and type(retain) is not bool):
+            return self.impl(*args, **kwargs)
+        return run.backward(args[0], bool(retain), lambda: self.impl(*args, **kwargs))
+
+
+class EscapeFront(_Behind):
+    """A method that shows a tensor's memory to those whose writes nobody sees."""
+
+    __slots__ = ()
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function, (None,))
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What was deferred reads that memory now."""
+        if args and type(args[0]) is not type and isinstance(args[0], Tensor):
+            before_write(args[0]._array)
+        return self.impl(*args, **kwargs)
+
+
+_ESCAPES = ("numpy", "__array__", "__dlpack__", "data_ptr", "untyped_storage", "storage")
+
+_fronts: dict[str, OpFront] = {}
+
+
+def plain_function(op: Op) -> Callable[..., Any]:
+    """The function of an operation without a front."""
+    front = _fronts.get(op.name)
+    impl: Callable[..., Any] = op.function if front is None else front.impl
+    return impl
+
+
+def arm() -> None:
+    """Put the fronts in place, once for the process."""
+    if _fronts:
+        return
+    with compile_lock:
+        if _fronts:
+            return
+        fronts: list[Front] = [BackwardFront()]
+        functions = [getattr(Tensor, name, None) for name in _ESCAPES]
+        fronts += [EscapeFront(f) for f in dict.fromkeys(functions) if hasattr(f, "__code__")]
+        ops = {op.name: OpFront(op) for op in REGISTRY.values() if defers(op)}
+        for front in (*fronts, *ops.values()):
+            front.arm()
+        storage.guards.append(before_write)
+        _fronts.update(ops)

@@ -1,0 +1,302 @@
+"""From the record of a run to a program: forwards as they are, a backward as calls of the rules.
+
+A backward visits the operations in the order in which the engine's walk would, and adds cotangents
+in that order. So, before passes, a program computes what eager mode does, bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from wengert.ops import operands
+from wengert.ops.numbers import number_as_array
+from wengert.ops.op import REGISTRY, Op
+from wengert.replay.arming import plain_function
+from wengert.replay.ir import Instruction, Program, Type
+from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref, inputs_of
+
+class Lowering:
+    """The program of a path through the record, and where its values are.
+
+    Attributes:
+        places: the value of each place of the run.
+        aux: the further results of forwards, by place and name.
+        released: the places whose nodes a backward has released.
+    """
+
+    def __init__(self, path: list[Entry]) -> None:
+        self.path = path
+        self.program = Program()
+        self.inputs = inputs_of(path)
+        self.places: list[int] = []
+        self.entries: dict[int, OpEntry] = {}
+        self.aux: dict[tuple[int, str], int] = {}
+        self.released: dict[int, BackwardEntry] = {}
+        self._known: dict[Any, tuple[int, ...]] = {}
+        self._constants: dict[Any, int] = {}
+        for one in self.inputs:
+            self.program.inputs.append(self._value(one.shape, np.dtype(one.dtype)))
+        for entry in path:
+            if isinstance(entry, OpEntry):
+                self._forward(entry)
+            elif isinstance(entry, BackwardEntry):
+                self._backward(entry)
+
+    def _value(self, shape: tuple[int, ...], dtype: Any) -> int:
+        return self.program.value(Type(tuple(shape), dtype))
+
+    def _emit(
+        self, name: str, compute: Any, inputs: tuple[int, ...], types: list[Type], entry: Any,
+        key: Any = None, pointwise: Any = None, unpacked: bool = False,
+    ) -> tuple[int, ...]:  # fmt: skip
+        """Add an instruction, unless the same is there: common subexpressions are computed once."""
+        identity = None if key is None else (name, key, inputs, tuple(types))
+        if identity is not None:
+            try:
+                if identity in self._known:
+                    return self._known[identity]
+            except TypeError:  # a parameter without a hash
+                identity = None
+        outputs = tuple([self.program.value(t) for t in types])
+        self.program.instructions.append(
+            Instruction(name, compute, inputs, outputs, entry, key, pointwise, unpacked)
+        )
+        if identity is not None:
+            self._known[identity] = outputs
+        return outputs
+
+    def _constant(self, array: np.ndarray, entry: Entry) -> int:
+        key = array.tobytes(), array.dtype.str, array.shape
+        if key not in self._constants:
+            (value,) = self._emit("constant", lambda: array, (), [typed(array)], entry)
+            self._constants[key] = value
+        return self._constants[key]
+
+    def _operand(self, entry: OpEntry, ref: Ref) -> int:
+        """The value that an operand refers to; numbers become arrays of the operands' dtype."""
+        if ref.kind == "value":
+            return self.places[ref.index]
+        if ref.kind == "input":
+            return self.program.inputs[ref.index]
+        dtype, table = self._dtype(entry), operands.table_of(entry.op)
+        if ref.kind == "constant":
+            return self._constant(number_as_array(ref.index, dtype, table), entry)
+        while len(self.program.numbers) <= ref.index:
+            self.program.numbers.append(self._value((), None))
+        convert = partial(number_as_array, to=dtype, table=table)
+        number = self.program.numbers[ref.index]
+        return self._emit("number", convert, (number,), [Type((), dtype)], entry, (dtype.str,))[0]
+
+    def _dtype(self, entry: OpEntry) -> np.dtype[Any]:
+        """The dtype of the first operand that is no number."""
+        for ref in entry.refs.values():
+            if ref is not None and ref.kind in ("value", "input"):
+                of = self.places if ref.kind == "value" else self.program.inputs
+                dtype = self.program.types[of[ref.index]].dtype
+                assert dtype is not None
+                return dtype
+        raise AssertionError("an operation of numbers alone")
+
+    # Forward
+
+    def _forward(self, entry: OpEntry) -> None:
+        op, outline = entry.op, entry.outlines[0]
+        present = [n for n in op.inputs if entry.refs[n] is not None]
+        values = tuple([self._operand(entry, r) for n in present if (r := entry.refs[n])])
+        compute = forward_of(op, present, entry.params)
+        types = [Type(outline.shape, outline.dtype)]
+        pointwise = None
+        if op.kind == "elementwise" and len(present) == len(op.inputs):
+            pointwise = partial(_scalar, op, tuple(entry.params.values()))
+        elif not op.view and not op.aux:
+            compute = in_layout(compute, outline.shape, outline.strides)
+        if op.aux:
+            types += [Type() for _ in op.aux]
+        place = len(self.places)
+        outputs = self._emit(
+            op.public_name, compute, values, types, entry, hashed(op.name, entry.params),
+            pointwise, bool(op.aux),
+        )  # fmt: skip
+        self.places.append(outputs[0])
+        self.entries[place] = entry
+        for name, value in zip(op.aux, outputs[1:], strict=True):
+            self.aux[place, name] = value
+
+    # Backward
+
+    def _backward(self, entry: BackwardEntry) -> None:
+        outline = self.path_outline(entry.root)
+        ones = partial(np.ones, outline.shape, outline.dtype)
+        (seed,) = self._emit(
+            "ones", ones, (), [Type(outline.shape, outline.dtype)], entry, (outline.shape,)
+        )
+        cotangents: dict[Any, int] = {("value", entry.root): seed}
+        for place in range(entry.root, -1, -1):
+            g = cotangents.pop(("value", place), None)
+            producer = self.entries.get(place)
+            if g is None or producer is None:
+                continue
+            for ref, gradient in self._pull(producer, place, g):
+                where = ref.kind, ref.index
+                earlier = cotangents.get(where)
+                cotangents[where] = (
+                    gradient if earlier is None else self._sum(earlier, gradient, producer)
+                )
+            if entry.releases:
+                self.released[place] = entry
+        for slot, before in zip(entry.leaves, entry.added, strict=True):
+            gradient = cotangents["input", slot]
+            if before is not None:
+                gradient = self._sum(self.places[before], gradient, entry)
+            self.places.append(gradient)
+
+    def path_outline(self, place: int) -> Any:
+        """The outline of the value of an operation."""
+        return self.entries[place].outlines[0]
+
+    def _sum(self, a: int, b: int, entry: Entry) -> int:
+        return self._emit(
+            "add", plain_function(REGISTRY["_add"]), (a, b), [self.program.types[a]], entry, ("sum",), np.add
+        )[0]
+
+    def wants(self, ref: Ref | None) -> bool:
+        """Whether the gradient of an operand is needed."""
+        if ref is None or ref.kind not in ("input", "value"):
+            return False
+        if ref.kind == "input":
+            return bool(self.inputs[ref.index].grad)
+        entry = self.entries.get(ref.index)
+        return entry is not None and entry.records
+
+    def _pull(self, entry: OpEntry, place: int, g: int) -> list[tuple[Ref, int]]:
+        """The gradients of an operation's operands from that of its result."""
+        op = entry.op
+        names = [n for n in op.differentiable if self.wants(entry.refs[n])]
+        shared = None
+        if op.shared is not None and any(n in op.sharers for n in names):
+            shared = self._rule(entry, place, g, op.shared, op.shared_takes, "shared", None)
+        gradients = []
+        for name in names:
+            rule, takes, ref = op.rules[name], op.takes[name], entry.refs[name]
+            assert rule is not None
+            assert ref is not None
+            gradient = self._rule(entry, place, g, rule, takes, name, shared)
+            type_ = self._operand_type(ref)
+            if self.program.types[gradient].shape != type_.shape:
+                fit = partial(operands.sum_to, shape=type_.shape)
+                (gradient,) = self._emit("sum_to", fit, (gradient,), [type_], entry, type_.shape)
+            gradients.append((ref, gradient))
+        return gradients
+
+    def _operand_type(self, ref: Ref) -> Type:
+        of = self.places if ref.kind == "value" else self.program.inputs
+        return self.program.types[of[ref.index]]
+
+    def read(self, entry: OpEntry, place: int, name: str) -> tuple[int | None, Any]:
+        """What a rule reads by a name: a value of the program, or a constant."""
+        op = entry.op
+        if name in op.aux:
+            return self.aux[place, name], None
+        source, key = op.sources[name]
+        if source == "out":
+            return self.places[place], None
+        if source == "param":
+            return None, entry.params[key]
+        ref = entry.refs[op.inputs[key]]
+        if ref is None:
+            return None, None
+        value = self._operand(entry, ref)
+        return (None, self.program.types[value].shape) if source == "shape" else (value, None)
+
+    def _rule(
+        self, entry: OpEntry, place: int, g: int, rule: Any, takes: list[str], name: str,
+        shared: int | None,
+    ) -> int:  # fmt: skip
+        """The instruction of one rule."""
+        op, values, template = entry.op, [g], list[Any]()
+        for read in takes:
+            value, constant = (
+                (shared, None) if read == "shared" else self.read(entry, place, read)
+            )
+            template.append((None, constant) if value is None else (len(values), None))
+            values += [] if value is None else [value]
+        compute = partial(_apply_rule, rule, tuple(template))
+        elementwise = op.kind == "elementwise" and name != "shared"
+        ref = entry.refs.get(name)
+        if elementwise or ref is None:
+            type_ = Type(entry.outlines[0].shape, entry.outlines[0].dtype)
+        else:
+            type_ = self._operand_type(ref)
+        if name == "shared":
+            type_ = Type()
+        key = hashed((op.name, name), entry.params)
+        return self._emit(
+            f"{op.public_name}_backward_{name}", compute, tuple(values), [type_], entry, key,
+            compute if elementwise else None,
+        )[0]  # fmt: skip
+
+
+def typed(array: np.ndarray) -> Type:
+    """The type of an array."""
+    return Type(array.shape, array.dtype)
+
+
+def hashed(name: Any, params: dict[str, Any]) -> Any:
+    """What an operation computes, to compare; 0.0 and -0.0 differ."""
+    return name, tuple([(type(v), repr(v) if type(v) is float else v) for v in params.values()])
+
+
+def _apply_rule(rule: Any, template: tuple[Any, ...], *values: Any) -> Any:
+    """A rule with its constants in their places; `values` begin with the cotangent."""
+    rest = [constant if k is None else values[k] for k, constant in template]
+    return rule(values[0], *rest)
+
+
+def _scalar(op: Op, params: tuple[Any, ...], *inputs: Any) -> Any:
+    return operands.apply(op.scalar, op, inputs, params)
+
+
+def forward_of(op: Op, present: list[str], params: dict[str, Any]) -> Callable[..., Any]:
+    """The forward of an operation on arrays, given the inputs that are present."""
+    options = {n: v for n, v in params.items() if v is not op.params[n]}
+    if op.aux:
+        every = tuple(params.values())
+
+        def further(*arrays: Any) -> Any:
+            by_name = dict(zip(present, arrays, strict=True))
+            return operands.apply(op.forward, op, [by_name.get(n) for n in op.inputs], every)
+
+        return further
+    function = plain_function(op)
+    if op.in_order and present == op.inputs[: len(present)]:
+        return partial(function, **options) if options else function
+    return lambda *arrays: function(**dict(zip(present, arrays, strict=True)), **options)
+
+
+def in_layout(
+    compute: Callable[..., Any], shape: tuple[int, ...], strides: tuple[int, ...]
+) -> Callable[..., Any]:
+    """A forward whose result has the record's layout in memory; that of eager mode."""
+    if len(shape) < 2:
+        return compute
+
+    def computed(*arrays: Any) -> Any:
+        out = compute(*arrays)
+        return out if out.strides == strides else laid_out(out, strides)
+
+    return computed
+
+
+def laid_out(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+    """A copy with these strides, if they are those of a dense array; else the array."""
+    order = sorted(range(array.ndim), key=lambda d: (-strides[d], d))
+    dense = np.empty([array.shape[d] for d in order], array.dtype)
+    out = dense.transpose(np.argsort(order))
+    if out.strides != strides:
+        return array
+    out[...] = array
+    return out

@@ -1,0 +1,477 @@
+"""One run of a compiled function: its calls compare themselves with the record.
+
+A call that is in the record is not computed: its result is `Deferred`. A call that is not settles
+the run, is computed, and becomes a new branch of the record. From there on the run records. What
+is not understood is computed at once, on values: then the operands are read, which settles the
+run as any read does. So a run may always leave the record, and nothing has to be guarded.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd.engine import anomaly, observers
+from wengert.autograd.transforms.levels import transform_stack
+from wengert.core.dispatching import dispatching
+from wengert.core.overriding import overriding
+from wengert.core.references import ALONE, getrefcount
+from wengert.core.storage import owner
+from wengert.core.tensor import (
+    Leaf,
+    Site,
+    Tensor,
+    caller,
+    getframe,
+    inferences,
+    mode,
+    new,
+    tick,
+)
+from wengert.replay.deferred import Deferred, Outline, Pending, settle
+from wengert.replay.rules import Step, eligible
+from wengert.replay.trace import (
+    INNER,
+    LEAF,
+    MOST_BRANCHES,
+    MOST_ENTRIES,
+    BackwardEntry,
+    Entry,
+    Input,
+    OpEntry,
+    Ref,
+    inputs_of,
+    outline_of,
+    reached,
+)
+
+# Tensors whose class adds nothing to what an operation reads. `register` adds to them.
+plain: set[type] = {Tensor}
+
+_FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+
+
+class Active(threading.local):
+    """The run of a thread, and how many compiled functions it is inside of."""
+
+    run: Run | None = None
+    inside = 0
+    busy = False  # an operation is being computed: those that it is made of are not seen
+
+
+active = Active()
+
+# Runs with deferred values: a write to what they read settles them.
+pending_runs: weakref.WeakSet[Run] = weakref.WeakSet()
+
+
+class UnseenError(Exception):
+    """An operand that the record cannot describe."""
+
+
+def unusual() -> bool:
+    """Whether somebody else sees the operations of this thread, or they mean something else."""
+    return bool(
+        inferences
+        or overriding.modes
+        or dispatching.modes
+        or transform_stack.levels
+        or transform_stack.recordings
+        or anomaly.enabled
+        or type(mode.where) is not Site
+    )
+
+
+class Run:
+    """The state of one run.
+
+    Attributes:
+        entry: how far down the record it is.
+        recording: whether it has left the record.
+        tensors: its inputs; `arrays` and `edges` are theirs when it met them.
+        numbers: the Python floats among the operands.
+        steps: what it has deferred, with the state of the thread at the time.
+        outputs: the deferred tensors by place, weakly.
+    """
+
+    def __init__(self, root: Entry) -> None:
+        self.entry = root
+        self.recording = self.settled = False
+        self.lock = threading.RLock()
+        self.tensors: list[Any] = []
+        self.arrays: list[np.ndarray] = []
+        self.originals: list[np.ndarray] = []
+        self.edges: list[Any] = []
+        self.numbers: list[float] = []
+        self.slots: dict[int, int] = {}
+        self.owners: set[int] = set()
+        self.steps: list[Step] = []
+        self.outputs: list[Any] = []
+        self.recorded: dict[int, tuple[Any, int]] = {}
+
+    # Operands
+
+    def _value(self, x: Any) -> int | None:
+        """The place of a tensor among the values of this run."""
+        if type(x) is Deferred:
+            pending = x.__dict__.get("_pending")
+            if pending is not None:
+                if pending.run is self:
+                    place: int = pending.place
+                    return place
+                settle(x)
+        if self.recorded:
+            reference, place = self.recorded.get(id(x), (None, 0))
+            if reference is not None and reference() is x:
+                return place
+        return None
+
+    def _key(self, x: Any, fresh: list[Any], numbers: list[float], operand: bool) -> Any:
+        """What an argument is in terms of the run; new inputs and numbers are collected."""
+        kind = type(x)
+        if kind is Deferred or kind in plain or kind is np.ndarray:
+            place = self._value(x)
+            if place is not None:
+                return place
+            return self._input(x, fresh)
+        if kind is float:
+            if operand:
+                numbers.append(x)
+                return float
+            return "f", x.hex()
+        if kind is int or kind is bool or kind is str or x is None:
+            return kind, x
+        if kind is tuple or kind is list:
+            return (kind, *[self._key(v, fresh, numbers, False) for v in x])
+        if isinstance(x, np.dtype) or kind.__name__ in ("dtype", "Size"):
+            return kind, tuple(x) if isinstance(x, tuple) else x
+        raise UnseenError(kind.__name__)
+
+    def _input(self, x: Any, fresh: list[Any]) -> Any:
+        slot = self.slots.get(id(x))
+        is_tensor = type(x) is not np.ndarray
+        array = x._array if is_tensor else x
+        if slot is not None and (not self.recording or self.tensors[slot]() is x):
+            if not self.recording and (
+                self.originals[slot] is not array or (is_tensor and self.edges[slot] is not x._edge)
+            ):
+                raise UnseenError("a tensor that shows other memory than before")
+            return "i", slot
+        for k, other in enumerate(fresh):
+            if other is x:
+                return "i", len(self.tensors) + k
+        if type(array) is not np.ndarray:
+            raise UnseenError("a tensor without memory")
+        fresh.append(x)
+        edge = x._edge if is_tensor else None
+        grad = 0 if edge is None else LEAF if type(edge) is Leaf else INNER
+        return Input(array.shape, array.strides, array.dtype.str, grad, is_tensor)
+
+    def _bind(self, fresh: list[Any], numbers: list[float]) -> None:
+        """Take hold of the inputs that a call brought; weakly, where nothing is deferred."""
+        for x in fresh:
+            array = x._array if type(x) is not np.ndarray else x
+            self.slots[id(x)] = len(self.tensors)
+            if self.recording:
+                self.tensors.append(weakref.ref(x))
+                continue
+            self.tensors.append(x)
+            self.originals.append(array)
+            self.owners.add(id(owner(array)))
+            self.arrays.append(array.copy(order="K") if exposed(x, array) else array)
+            self.edges.append(x._edge if isinstance(x, Tensor) else None)
+        self.numbers += numbers
+
+    def _forget(self) -> None:
+        """Let go of the inputs: nothing is deferred any more."""
+        self.originals, self.arrays, self.edges = [], [], []
+        self.owners, self.steps = set(), []
+        self.tensors = [weakref.ref(x) for x in self.tensors]
+        pending_runs.discard(self)
+
+    # Calls
+
+    def call(
+        self, op: Any, names: tuple[str, ...], impl: Callable[..., Any], args: Any, kwargs: Any
+    ) -> Any:
+        """A call of a declared operation."""
+        site = mode.site
+        if unusual() or (site is not None and type(site) is not Site):
+            return impl(*args, **kwargs)
+        fresh: list[Any] = []
+        numbers: list[float] = []
+        try:
+            key = [op, site is not None]
+            for name, x in zip(names, args, strict=False):
+                key.append(self._key(x, fresh, numbers, name in op.rules))
+            for name, x in kwargs.items():
+                key += [name, self._key(x, fresh, numbers, name in op.rules)]
+        except UnseenError:
+            return impl(*args, **kwargs)
+        if len(args) > len(names) or (not active.inside and not _has_value(key)):
+            return impl(*args, **kwargs)
+        if op.view and fresh and exposed(fresh[0], fresh[0]._array):
+            return impl(*args, **kwargs)
+        line = caller(getframe(3))
+        key += line
+        try:
+            child = None if self.recording else self.entry.children.get(tuple(key))
+        except TypeError:  # an argument without a hash
+            return impl(*args, **kwargs)
+        if child is None:
+            return self._record(op, names, impl, args, kwargs, key, line, (fresh, numbers))
+        self._bind(fresh, numbers)
+        self.entry = child
+        source = args[0] if op.view else None
+        return self._defer(child, Step(site, mode.off, tick()), source)
+
+    def _defer(self, entry: Entry, step: Step, source: Any) -> Deferred:
+        """The result of a step that is not computed."""
+        result = new(Deferred)
+        place = len(self.outputs)
+        result._pending = Pending(self, place, entry.outlines[0], source)
+        if not self.steps:
+            pending_runs.add(self)
+        self.steps.append(step)
+        self.outputs.append(weakref.ref(result))
+        return result
+
+    def _record(
+        self, op: Any, names: tuple[str, ...], impl: Any, args: Any, kwargs: Any,
+        key: list[Any], line: Any, new_operands: tuple[list[Any], list[float]],
+    ) -> Any:  # fmt: skip
+        """Compute a call that is not in the record, and note it there."""
+        self._leave_record()
+        arguments = dict(zip(names, args, strict=False)) | kwargs
+        active.busy = True
+        try:
+            result = impl(*args, **kwargs)
+        finally:
+            active.busy = False
+        if type(result) is not Tensor or not self._has_room() or not eligible(op, arguments):
+            return result
+        fresh, numbers = new_operands
+        values = iter(key[2:-2])
+        refs: dict[str, Ref | None] = dict.fromkeys(op.inputs)
+        inputs: list[Input] = []
+        for name in names[: len(args)]:
+            self._note(refs, name, next(values), inputs, arguments[name])
+        for name in kwargs:
+            next(values)
+            self._note(refs, name, next(values), inputs, arguments[name])
+        params = {n: arguments.get(n, default) for n, default in op.params.items()}
+        entry = OpEntry(self.entry, line, op, refs, params, result._edge is not None)
+        entry.inputs = tuple(inputs)
+        entry.outlines = (outline_of(result._array, result._edge is not None),)
+        self._grow(entry, tuple(key))
+        self._bind(fresh, numbers)
+        self._keep(result)
+        return result
+
+    def _note(self, refs: Any, name: str, key: Any, inputs: list[Input], value: Any) -> None:
+        """Turn the key of an argument into a reference, if it is an operand."""
+        if name not in refs:
+            return
+        if type(key) is int:
+            refs[name] = Ref("value", key)
+        elif type(key) is Input:
+            refs[name] = Ref("input", len(self.tensors) + len(inputs))
+            inputs.append(key)
+        elif key is float:
+            count = sum(r is not None and r.kind == "number" for r in refs.values())
+            refs[name] = Ref("number", len(self.numbers) + count)
+        elif key[0] == "i":
+            refs[name] = Ref("input", key[1])
+        elif value is not None:
+            refs[name] = Ref("constant", value)
+
+    def _has_room(self) -> bool:
+        return self.entry.depth < MOST_ENTRIES and len(self.entry.children) < MOST_BRANCHES
+
+    def _grow(self, entry: Entry, key: Any) -> None:
+        self.entry.children[key] = entry
+        self.entry = entry
+
+    def _keep(self, tensor: Tensor) -> None:
+        """Note that a tensor is the next value of the run."""
+        self.recorded[id(tensor)] = weakref.ref(tensor), len(self.outputs)
+        self.outputs.append(weakref.ref(tensor))
+
+    def _leave_record(self) -> None:
+        """Compute what was deferred: the run records from here on."""
+        if self.recording:
+            return
+        alive = [(ref(), place) for place, ref in enumerate(self.outputs)]
+        self._compute()
+        self._forget()
+        self.recording = True
+        self.recorded = {id(t): (weakref.ref(t), k) for t, k in alive if t is not None}
+
+    # Backward
+
+    def backward(self, root: Tensor, retain: bool, impl: Callable[[], Any]) -> Any:
+        """A backward from one of the run's values."""
+        place = self._value(root)
+        if place is None or unusual() or observers or mode.site is None:
+            return impl()
+        path = self.entry.path()
+        leaves = tuple(reached(path, place)) if self._records(path, place) else ()
+        inputs = inputs_of(path)
+        plain_leaves = leaves and all(
+            inputs[k].grad == LEAF and self._is_quiet(k) for k in leaves
+        )
+        if not plain_leaves:
+            return impl()
+        added = tuple([self._gradient_place(k) for k in leaves])
+        if -1 in added:
+            return impl()
+        line = caller(getframe(2))
+        key = ("backward", place, retain, leaves, added, *line)
+        child = None if self.recording else self.entry.children.get(key)
+        if child is None:
+            self._leave_record()
+            impl()
+            self._record_backward(key, line, place, leaves, added, retain)
+            return None
+        assert isinstance(child, BackwardEntry)
+        self.entry = child
+        self._defer_gradients(child, Step(mode.site, line, tick()))
+        return None
+
+    def _records(self, path: list[Entry], place: int) -> bool:
+        outlines = [o for entry in path for o in entry.outlines]
+        return outlines[place].requires_grad and not any(
+            isinstance(e, BackwardEntry) and e.releases and not self.recording and e.root == place
+            for e in path
+        )
+
+    def _is_quiet(self, slot: int) -> bool:
+        """Whether nobody listens at a leaf, and it is the one that the run has met."""
+        tensor = self._tensor(slot)
+        edge = None if tensor is None else tensor._edge
+        if type(edge) is not Leaf or not (self.recording or self.edges[slot] is edge):
+            return False
+        return edge.state is None and edge.open and edge.tensor() is tensor
+
+    def _tensor(self, slot: int) -> Any:
+        """The tensor that is an input; None if it is gone."""
+        return self.tensors[slot]() if self.recording else self.tensors[slot]
+
+    def _gradient_place(self, slot: int) -> int | None:
+        """The place of the gradient that a leaf has; -1 if it does not come from this run."""
+        gradient = getattr(self._tensor(slot), "_grad", None)
+        if gradient is None:
+            return None
+        place = self._value(gradient) if type(gradient) in (Tensor, Deferred) else None
+        return -1 if place is None else place
+
+    def _record_backward(
+        self, key: Any, line: Any, place: int, leaves: Any, added: Any, retain: bool
+    ) -> None:
+        gradients = [getattr(self._tensor(k), "_grad", None) for k in leaves]
+        if not self._has_room() or not all(type(g) is Tensor for g in gradients):
+            return
+        entry = BackwardEntry(self.entry, line, place, leaves, added, not retain)
+        entry.outlines = tuple([outline_of(g._array, False) for g in gradients if g is not None])
+        self._grow(entry, key)
+        for g in gradients:
+            assert g is not None
+            self._keep(g)
+
+    def _defer_gradients(self, entry: BackwardEntry, step: Step) -> None:
+        self.steps.append(step)
+        for slot, outline, before in zip(entry.leaves, entry.outlines, entry.added, strict=True):
+            place = len(self.outputs)
+            if before is None:
+                gradient: Any = new(Deferred)
+                self.tensors[slot]._grad = gradient
+            else:
+                gradient = self.tensors[slot]._grad
+                self.outputs[before] = _nobody
+            gradient._pending = Pending(self, place, outline, None)
+            self.outputs.append(weakref.ref(gradient))
+
+    # Values
+
+    def settle(self) -> None:
+        """Compute what was deferred, because a value is read or an input is about to change."""
+        with self.lock:
+            if self.settled or not self.steps or self.recording:
+                return
+            self._compute()
+            self._forget()
+            self.settled = True
+            self.entry.reads += 1
+            self.entry.read_at = caller(getframe(1))
+
+    def _compute(self) -> None:
+        from wengert.replay.settling import compute
+
+        if self.steps:
+            busy, active.busy = active.busy, True
+            try:
+                compute(self)
+            finally:
+                active.busy = busy
+
+    def following(self) -> Run:
+        """The run that goes on once values were read."""
+        if self.entry.after is None:
+            self.entry.after = Entry(None, None)
+        return Run(self.entry.after)
+
+
+def _has_value(key: list[Any]) -> bool:
+    """Whether some operand is a value of the run."""
+    return any(type(k) is int for k in key)
+
+
+def _nobody() -> None:
+    """The reference of a place whose tensor stands for a later one."""
+    return
+
+
+def exposed(x: Any, array: np.ndarray) -> bool:
+    """Whether others may write to an input's memory without notice: NumPy shows no writes."""
+    if type(x) is np.ndarray or array.base is not None:
+        return True
+    return getrefcount(array) > ALONE + _HOLDERS
+
+
+def _holders() -> int:
+    """What `getrefcount` says in `exposed` of an array that a tensor alone holds, beyond `ALONE`."""
+
+    def count(x: Any, array: np.ndarray) -> int:
+        return getrefcount(array)
+
+    tensor = new(Tensor)
+    tensor._array = np.empty(1)
+    array = tensor._array
+    return count(tensor, array) - ALONE
+
+
+_HOLDERS = _holders()
+
+
+def before_write(array: np.ndarray) -> None:
+    """A guard of writes: who reads that memory later reads it now."""
+    if pending_runs:
+        written = id(owner(array))
+        for run in list(pending_runs):
+            if written in run.owners:
+                run.settle()
+
+
+def current_run() -> Run | None:
+    """The run of this thread, or the next one if its values were read."""
+    run = active.run
+    if run is not None and run.settled:
+        run = active.run = run.following()
+    return run
+
+
+__all__ = ["Outline", "Run", "active", "before_write", "current_run", "pending_runs", "plain"]

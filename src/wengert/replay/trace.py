@@ -1,0 +1,159 @@
+"""The record of a compiled function: a tree of operations, each with the ways it went on.
+
+A run goes down the tree. Where it takes another way than before, a branch grows there. An entry
+says of each operand what it was: the value of an earlier entry, the n-th tensor that came from
+outside (an *input*), or a number. What it was is its key: the next run's call compares itself
+with the keys of the branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.storage import location_of, source_text
+from wengert.ops.op import Op
+from wengert.replay.deferred import Outline
+
+LEAF, INNER = 1, 2  # how an input requires grad
+MOST_ENTRIES = 20_000
+MOST_BRANCHES = 16
+
+
+class Input(NamedTuple):
+    """A tensor or array from outside, when a run first meets it."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+    grad: int  # 0, LEAF or INNER
+    is_tensor: bool
+
+
+class Ref(NamedTuple):
+    """An operand: a value of the run, one of its inputs, or one of its numbers."""
+
+    kind: str  # "value", "input", "number"; "constant" for a number of the record
+    index: Any
+
+
+class Entry:
+    """One step of the record.
+
+    Attributes:
+        children: the entries that came next, by key.
+        after: where the record goes on once values were read here.
+        first: the place of its first value among those of the run.
+        inputs: the inputs that it met first.
+    """
+
+    __slots__ = (
+        "after", "children", "code", "depth", "first", "inputs", "lasti", "outlines", "parent",
+        "programs", "read_at", "reads",
+    )  # fmt: skip
+
+    def __init__(self, parent: Entry | None, line: tuple[CodeType, int] | None) -> None:
+        self.parent = parent
+        self.depth = 0 if parent is None else parent.depth + 1
+        self.first = 0 if parent is None else parent.first + len(parent.outlines)
+        self.outlines: tuple[Outline, ...] = ()
+        self.inputs: tuple[Input, ...] = ()
+        self.children: dict[Any, Entry] = {}
+        self.after: Entry | None = None
+        self.programs: dict[Any, Any] = {}
+        self.reads = 0
+        self.read_at: tuple[CodeType, int] | None = None
+        self.code, self.lasti = line or (None, 0)
+
+    def path(self) -> list[Entry]:
+        """The entries that lead here, oldest first, without the root."""
+        entries, entry = [], self
+        while entry.parent is not None:
+            entries.append(entry)
+            entry = entry.parent
+        return entries[::-1]
+
+    def below(self) -> Iterator[Entry]:
+        """This entry and all that came behind it."""
+        waiting = [self]
+        while waiting:
+            entry = waiting.pop()
+            yield entry
+            waiting += entry.children.values()
+            if entry.after is not None:
+                waiting.append(entry.after)
+
+    def line(self) -> str:
+        """``file:line  source``."""
+        if self.code is None:
+            return ""
+        return f"{location_of(self.code, self.lasti)}  {source_text(self.code, self.lasti)}"
+
+
+class OpEntry(Entry):
+    """A declared operation."""
+
+    __slots__ = ("op", "params", "records", "refs")
+
+    def __init__(
+        self, parent: Entry, line: tuple[CodeType, int], op: Op, refs: dict[str, Ref | None],
+        params: dict[str, Any], records: bool,
+    ) -> None:  # fmt: skip
+        super().__init__(parent, line)
+        self.op, self.refs, self.params, self.records = op, refs, params, records
+
+
+class BackwardEntry(Entry):
+    """A backward, and the inputs whose gradients it computes.
+
+    `added` says of each whether it is added to the gradient at a place of the run.
+    """
+
+    __slots__ = ("added", "leaves", "releases", "root")
+
+    def __init__(
+        self, parent: Entry, line: tuple[CodeType, int], root: int, leaves: tuple[int, ...],
+        added: tuple[int | None, ...], releases: bool,
+    ) -> None:  # fmt: skip
+        super().__init__(parent, line)
+        self.root, self.leaves, self.added, self.releases = root, leaves, added, releases
+
+
+def inputs_of(path: list[Entry]) -> list[Input]:
+    """The inputs of a run, in the order in which it meets them."""
+    return [one for entry in path for one in entry.inputs]
+
+
+def producers(path: list[Entry]) -> dict[int, Entry]:
+    """The entry of each place."""
+    return {entry.first + k: entry for entry in path for k in range(len(entry.outlines))}
+
+
+def reached(path: list[Entry], root: int) -> list[int]:
+    """The inputs that a backward from a place arrives at."""
+    inputs, by_place = inputs_of(path), producers(path)
+    waiting, visited = {root}, dict[int, None]()
+    while waiting:
+        place = max(waiting)  # the newest first, as a walk goes
+        waiting.remove(place)
+        entry = by_place[place]
+        assert isinstance(entry, OpEntry)
+        for name in entry.op.differentiable:
+            ref = entry.refs[name]
+            if ref is None:
+                continue
+            if ref.kind == "input" and inputs[ref.index].grad:
+                visited[ref.index] = None
+            elif ref.kind == "value":
+                source = by_place[ref.index]
+                if source.outlines[ref.index - source.first].requires_grad:
+                    waiting.add(ref.index)
+    return list(visited)
+
+
+def outline_of(array: np.ndarray, requires_grad: bool) -> Outline:
+    """What is to be known of a value."""
+    return Outline(array.shape, array.strides, array.dtype, requires_grad)
