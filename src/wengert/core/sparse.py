@@ -46,6 +46,8 @@ class SparseTensor(Tensor, unwrapped=False):
         """What code for dense tensors asks for."""
         raise unsupported(_called(), self)
 
+    _outline = _array  # type: ignore[assignment]
+
     @property
     def _edge(self) -> Node | None:  # type: ignore[override]
         return self._stored._edge

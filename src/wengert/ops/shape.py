@@ -149,7 +149,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
             [2]])
     """
     require_tensor("view_as", "other", other, 2)
-    return view(input, other._array.shape)
+    return view(input, other._outline.shape)
 
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
@@ -161,7 +161,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
             [2]])
     """
     require_tensor("reshape_as", "other", other, 2)
-    return reshape(input, other._array.shape)
+    return reshape(input, other._outline.shape)
 
 
 def _flatten_batch(b: Batch) -> Value:
@@ -532,7 +532,7 @@ def atleast_3d(*tensors: Any) -> Any:
     def shaped(x: Tensor) -> Tensor:
         if x.ndim > 2:
             return x
-        return unsqueeze(x, -1) if x.ndim == 2 else reshape(x, (1, x._array.size, 1))
+        return unsqueeze(x, -1) if x.ndim == 2 else reshape(x, (1, x._outline.size, 1))
 
     return _at_least(tensors, shaped)
 

@@ -288,10 +288,10 @@ def with_outputs(
                 else inference_cut(forward.__name__, (input,))
             )
             if site is not None and input._edge is not None and cut is None:
-                node = record(whole, (input._edge,), input._array.shape, site)
+                node = record(whole, (input._edge,), input._outline.shape, site)
                 node.kept, node.shapes = kept, [a.shape for a in arrays]
                 for k, output in enumerate(outputs):
-                    output._edge = output_of(part, node, k, output._array.shape)
+                    output._edge = output_of(part, node, k, output._outline.shape)
             else:
                 cut = cut or cut_from((input,))
                 for output in outputs:

@@ -7,6 +7,7 @@ shape and dtype are those of the record. Whatever else is read, by users or by t
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,16 @@ class Outline(NamedTuple):
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
     requires_grad: bool
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
 
     def text(self) -> str:
         """As in ``float32[32, 10]``."""
@@ -114,6 +125,11 @@ class Deferred(Tensor):
     def _edge(self, value: Any) -> None:
         settle(self)
         _EDGE.__set__(self, value)
+
+    @property
+    def _outline(self) -> Any:  # type: ignore[override]
+        pending = self.__dict__.get("_pending")
+        return _ARRAY.__get__(self, Tensor) if pending is None else pending.outline
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the length of one dimension."""
