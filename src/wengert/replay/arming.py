@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.autograd import backward, grad
 from wengert.core import storage
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
 from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY, Op
 from wengert.replay.rules import defers
-from wengert.replay.run import active, before_write, current_run
+from wengert.replay.run import active, before_write, computing_at_once, current_run
 
 
 class _Behind(Front):
@@ -65,6 +66,20 @@ class BackwardFront(_Behind):
         return run.backward(args[0], bool(retain), lambda: self.impl(*args, **kwargs))
 
 
+class WalkFront(_Behind):
+    """`autograd.backward` and `autograd.grad`: their rules are computed as they are called."""
+
+    __slots__ = ()
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function, (None,))
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the walk gives."""
+        with computing_at_once():
+            return self.impl(*args, **kwargs)
+
+
 class EscapeFront(_Behind):
     """A method that shows a tensor's memory to those whose writes nobody sees."""
 
@@ -99,7 +114,7 @@ def arm() -> None:
     with compile_lock:
         if _fronts:
             return
-        fronts: list[Front] = [BackwardFront()]
+        fronts: list[Front] = [BackwardFront(), WalkFront(backward), WalkFront(grad)]
         functions = [getattr(Tensor, name, None) for name in _ESCAPES]
         fronts += [EscapeFront(f) for f in dict.fromkeys(functions) if hasattr(f, "__code__")]
         ops = {op.name: OpFront(op) for op in REGISTRY.values() if defers(op)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from wengert.autograd.transforms.levels import transform_stack
 from wengert.core.dispatching import dispatching
 from wengert.core.overriding import overriding
 from wengert.core.references import ALONE, getrefcount
-from wengert.core.storage import owner
+from wengert.core.signals import contextmanager
+from wengert.core.storage import owner, quoted_location
 from wengert.core.tensor import (
     Leaf,
     Site,
@@ -30,6 +31,7 @@ from wengert.core.tensor import (
     inferences,
     mode,
     new,
+    tensors,
     tick,
 )
 from wengert.replay.deferred import Deferred, Outline, Pending, settle
@@ -49,17 +51,12 @@ from wengert.replay.trace import (
     reached,
 )
 
-# Tensors whose class adds nothing to what an operation reads. `register` adds to them.
-plain: set[type] = {Tensor}
-
-_FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
-
-
 class Active(threading.local):
     """The run of a thread, and how many compiled functions it is inside of."""
 
     run: Run | None = None
     inside = 0
+    whole = False  # whether the innermost of them has to be one program
     busy = False  # an operation is being computed: those that it is made of are not seen
 
 
@@ -115,7 +112,7 @@ class Run:
 
     # Operands
 
-    def _value(self, x: Any) -> int | None:
+    def place_of(self, x: Any) -> int | None:
         """The place of a tensor among the values of this run."""
         if type(x) is Deferred:
             pending = x.__dict__.get("_pending")
@@ -133,8 +130,8 @@ class Run:
     def _key(self, x: Any, fresh: list[Any], numbers: list[float], operand: bool) -> Any:
         """What an argument is in terms of the run; new inputs and numbers are collected."""
         kind = type(x)
-        if kind is Deferred or kind in plain or kind is np.ndarray:
-            place = self._value(x)
+        if kind is Deferred or kind in tensors or kind is np.ndarray:
+            place = self.place_of(x)
             if place is not None:
                 return place
             return self._input(x, fresh)
@@ -202,6 +199,8 @@ class Run:
         site = mode.site
         if unusual() or (site is not None and type(site) is not Site):
             return impl(*args, **kwargs)
+        if args and not isinstance(args[0], Tensor | float | int):  # a rule, on arrays
+            return impl(*args, **kwargs)
         fresh: list[Any] = []
         numbers: list[float] = []
         try:
@@ -214,7 +213,7 @@ class Run:
             return impl(*args, **kwargs)
         if len(args) > len(names) or (not active.inside and not _has_value(key)):
             return impl(*args, **kwargs)
-        if op.view and fresh and exposed(fresh[0], fresh[0]._array):
+        if op.view and any(exposed(x, x._array) for x in fresh):
             return impl(*args, **kwargs)
         line = caller(getframe(3))
         key += line
@@ -315,7 +314,7 @@ class Run:
 
     def backward(self, root: Tensor, retain: bool, impl: Callable[[], Any]) -> Any:
         """A backward from one of the run's values."""
-        place = self._value(root)
+        place = self.place_of(root)
         if place is None or unusual() or observers or mode.site is None:
             return impl()
         path = self.entry.path()
@@ -366,7 +365,7 @@ class Run:
         gradient = getattr(self._tensor(slot), "_grad", None)
         if gradient is None:
             return None
-        place = self._value(gradient) if type(gradient) in (Tensor, Deferred) else None
+        place = self.place_of(gradient) if type(gradient) in (Tensor, Deferred) else None
         return -1 if place is None else place
 
     def _record_backward(
@@ -402,11 +401,17 @@ class Run:
         with self.lock:
             if self.settled or not self.steps or self.recording:
                 return
+            line = caller(getframe(1))
+            if active.whole:
+                raise RuntimeError(
+                    "torch.compile(fullgraph=True): a value is read inside of the function, at"
+                    f" {quoted_location(*line)}: read it after the call, or leave fullgraph out"
+                )
             self._compute()
             self._forget()
             self.settled = True
             self.entry.reads += 1
-            self.entry.read_at = caller(getframe(1))
+            self.entry.read_at = line
 
     def _compute(self) -> None:
         from wengert.replay.settling import compute
@@ -466,6 +471,16 @@ def before_write(array: np.ndarray) -> None:
                 run.settle()
 
 
+@contextmanager
+def computing_at_once() -> Iterator[None]:
+    """A context in which operations are computed when they are called."""
+    before, active.busy = active.busy, True
+    try:
+        yield
+    finally:
+        active.busy = before
+
+
 def current_run() -> Run | None:
     """The run of this thread, or the next one if its values were read."""
     run = active.run
@@ -474,4 +489,4 @@ def current_run() -> Run | None:
     return run
 
 
-__all__ = ["Outline", "Run", "active", "before_write", "current_run", "pending_runs", "plain"]
+__all__ = ["Outline", "Run", "active", "before_write", "current_run", "pending_runs"]
