@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.autograd import backward, grad
-from wengert.core import storage
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
 from wengert.core.tensor import Tensor
@@ -41,10 +40,8 @@ class OpFront(_Behind):
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A deferred result, or the function's own."""
-        if active.run is None or active.busy:
+        if active.busy or (run := current_run()) is None:
             return self.impl(*args, **kwargs)
-        run = current_run()
-        assert run is not None
         return run.call(self.op, self.names, self.impl, args, kwargs)
 
 
@@ -120,5 +117,4 @@ def arm() -> None:
         ops = {op.name: OpFront(op) for op in REGISTRY.values() if defers(op)}
         for front in (*fronts, *ops.values()):
             front.arm()
-        storage.guards.append(before_write)
         _fronts.update(ops)

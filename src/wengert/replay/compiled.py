@@ -13,7 +13,7 @@ from typing import Any
 from wengert.compiler import Stance
 from wengert.core.tensor import Tensor
 from wengert.replay.arming import arm
-from wengert.replay.run import Run, active, current_run
+from wengert.replay.run import Run, active, current_run, end_run
 from wengert.replay.trace import Entry
 
 _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
@@ -49,13 +49,15 @@ class Compiled:
         arm()
         run = current_run()
         if run is None or not any(run.place_of(x) is not None for x in _tensors((args, kwargs))):
-            active.run = Run(self.root)
+            run = Run(self.root)
+        active.run = run
         active.inside, active.whole = 1, self.fullgraph
         start = perf_counter()
         try:
             return self.function(*args, **kwargs)
         finally:
             active.inside, active.whole = 0, False
+            end_run()
             self._count(perf_counter() - start)
 
     def _count(self, seconds: float) -> None:
@@ -118,7 +120,7 @@ def record_of(function: Any) -> Compiled | None:
 
 def forget() -> None:
     """Let all compiled functions begin anew."""
-    active.run = None
+    active.run, active.behind = None, None
     for one in list(_compiled):
         one.forget()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from wengert.core.storage import location_of, source_text
 from wengert.replay.compiled import Compiled, compiled, record_of
-from wengert.replay.run import active
+from wengert.replay.run import current_run
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry
 
 
@@ -66,7 +66,7 @@ def explain_calls(function: Callable[..., Any], args: Any, kwargs: Any) -> Expla
     assert record is not None
     for _ in range(3):
         result = function(*args, **kwargs)
-        run = active.run
+        run = current_run()
         if run is not None:
             run.settle()
         del result

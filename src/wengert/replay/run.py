@@ -11,14 +11,14 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from wengert.autograd.engine import anomaly, observers
-from wengert.autograd.transforms.levels import transform_stack
+from wengert.core import storage
 from wengert.core.dispatching import dispatching
-from wengert.core.overriding import overriding
 from wengert.core.references import ALONE, getrefcount
 from wengert.core.signals import contextmanager
 from wengert.core.storage import owner, quoted_location
@@ -34,7 +34,7 @@ from wengert.core.tensor import (
     tensors,
     tick,
 )
-from wengert.replay.deferred import Deferred, Outline, Pending, settle
+from wengert.replay.deferred import Deferred, Pending, settle
 from wengert.replay.rules import Step, eligible
 from wengert.replay.trace import (
     INNER,
@@ -44,17 +44,23 @@ from wengert.replay.trace import (
     BackwardEntry,
     Entry,
     Input,
+    Memo,
     OpEntry,
     Ref,
     inputs_of,
     outline_of,
+    producers,
     reached,
 )
+
+make: Any = tuple.__new__
+
 
 class Active(threading.local):
     """The run of a thread, and how many compiled functions it is inside of."""
 
     run: Run | None = None
+    behind: weakref.ref[Run] | None = None  # the run of a function that has returned
     inside = 0
     whole = False  # whether the innermost of them has to be one program
     busy = False  # an operation is being computed: those that it is made of are not seen
@@ -74,10 +80,7 @@ def unusual() -> bool:
     """Whether somebody else sees the operations of this thread, or they mean something else."""
     return bool(
         inferences
-        or overriding.modes
         or dispatching.modes
-        or transform_stack.levels
-        or transform_stack.recordings
         or anomaly.enabled
         or type(mode.where) is not Site
     )
@@ -152,7 +155,7 @@ class Run:
         slot = self.slots.get(id(x))
         is_tensor = type(x) is not np.ndarray
         array = x._array if is_tensor else x
-        if slot is not None and (not self.recording or self.tensors[slot]() is x):
+        if slot is not None and self.tensors[slot]() is x:
             if not self.recording and (
                 self.originals[slot] is not array or (is_tensor and self.edges[slot] is not x._edge)
             ):
@@ -169,14 +172,16 @@ class Run:
         return Input(array.shape, array.strides, array.dtype.str, grad, is_tensor)
 
     def _bind(self, fresh: list[Any], numbers: list[float]) -> None:
-        """Take hold of the inputs that a call brought; weakly, where nothing is deferred."""
+        """Take hold of the inputs that a call brought: of their memory, where it is read later.
+
+        Of the tensors weakly: a parameter's gradient may belong to the run.
+        """
         for x in fresh:
             array = x._array if type(x) is not np.ndarray else x
             self.slots[id(x)] = len(self.tensors)
+            self.tensors.append(weakref.ref(x))
             if self.recording:
-                self.tensors.append(weakref.ref(x))
                 continue
-            self.tensors.append(x)
             self.originals.append(array)
             self.owners.add(id(owner(array)))
             self.arrays.append(array.copy(order="K") if exposed(x, array) else array)
@@ -187,7 +192,6 @@ class Run:
         """Let go of the inputs: nothing is deferred any more."""
         self.originals, self.arrays, self.edges = [], [], []
         self.owners, self.steps = set(), []
-        self.tensors = [weakref.ref(x) for x in self.tensors]
         pending_runs.discard(self)
 
     # Calls
@@ -197,44 +201,115 @@ class Run:
     ) -> Any:
         """A call of a declared operation."""
         site = mode.site
-        if unusual() or (site is not None and type(site) is not Site):
+        if (site is not None and type(site) is not Site) or unusual():
             return impl(*args, **kwargs)
+        line = caller(getframe(2))
+        child = self.entry.hot
+        fresh: list[Any] = []
+        numbers: list[float] = []
+        if (
+            self.recording
+            or type(child) is not OpEntry
+            or child.op is not op
+            or child.code is not line[0]
+            or child.lasti != line[1]
+            or child.grad is not (site is not None)
+            or not self._is_as(child, args, kwargs, fresh, numbers)
+        ):
+            return self._search(op, names, impl, args, kwargs, line)
+        if not active.inside and not child.continues:
+            return impl(*args, **kwargs)
+        return self._follow(child, fresh, numbers, impl, args, kwargs)
+
+    def _is_as(
+        self, child: OpEntry, args: Any, kwargs: Any, fresh: list[Any], numbers: list[float]
+    ) -> bool:
+        """Whether arguments are those of an entry; its new inputs and numbers are collected."""
+        pattern = child.pattern
+        if len(args) + len(kwargs) != len(pattern) or (kwargs and (*kwargs,) != child.keywords):
+            return False
+        for x, expected in zip((*args, *kwargs.values()) if kwargs else args, pattern, strict=True):
+            kind = type(expected)
+            if kind is int:
+                if type(x) is not Deferred:
+                    return False
+                pending = x.__dict__.get("_pending")
+                if pending is None or pending[0] is not self or pending[1] != expected:
+                    return False
+            elif kind is Memo:
+                if id(x) in self.slots or _among(x, fresh) or not expected.fits(x):
+                    return False
+                fresh.append(x)
+            elif expected is float:
+                if type(x) is not float:
+                    return False
+                numbers.append(x)
+            elif not self._has_key(x, expected):
+                return False
+        return True
+
+    def _has_key(self, x: Any, expected: Any) -> bool:
+        """Whether an argument that is no new input has a key."""
+        if type(x) is int or type(x) is bool or x is None or type(x) is str:
+            return type(x) is expected[0] and bool(x == expected[1])
+        try:
+            return bool(self._key(x, [], [], False) == expected)
+        except UnseenError:
+            return False
+
+    def _search(
+        self, op: Any, names: tuple[str, ...], impl: Any, args: Any, kwargs: Any, line: Any
+    ) -> Any:
+        """A call that is not as the last time: another way on record, or a new one."""
         if args and not isinstance(args[0], Tensor | float | int):  # a rule, on arrays
             return impl(*args, **kwargs)
         fresh: list[Any] = []
         numbers: list[float] = []
+        key = [op, mode.site is not None, *line]
         try:
-            key = [op, site is not None]
             for name, x in zip(names, args, strict=False):
                 key.append(self._key(x, fresh, numbers, name in op.rules))
             for name, x in kwargs.items():
                 key += [name, self._key(x, fresh, numbers, name in op.rules)]
         except UnseenError:
             return impl(*args, **kwargs)
-        if len(args) > len(names) or (not active.inside and not _has_value(key)):
+        if len(args) > len(names) or not (active.inside or _has_value(key[4:])):
             return impl(*args, **kwargs)
         if op.view and any(exposed(x, x._array) for x in fresh):
             return impl(*args, **kwargs)
-        line = caller(getframe(3))
-        key += line
         try:
             child = None if self.recording else self.entry.children.get(tuple(key))
         except TypeError:  # an argument without a hash
             return impl(*args, **kwargs)
         if child is None:
             return self._record(op, names, impl, args, kwargs, key, line, (fresh, numbers))
-        self._bind(fresh, numbers)
-        self.entry = child
-        source = args[0] if op.view else None
-        return self._defer(child, Step(site, mode.off, tick()), source)
+        self.entry.hot = child
+        return self._follow(child, fresh, numbers, impl, args, kwargs)
+
+    def _follow(
+        self, child: Any, fresh: list[Any], numbers: list[float], impl: Any, args: Any, kwargs: Any
+    ) -> Any:
+        """Go on to an entry that a call is as."""
+        view = child.op.view
+        if view and fresh and any(exposed(x, x._array) for x in fresh):
+            return impl(*args, **kwargs)
+        with self.lock:
+            if self.settled:  # by another thread
+                return impl(*args, **kwargs)
+            self._bind(fresh, numbers)
+            self.entry = child
+            step = make(Step, (mode.site, mode.off, tick()))
+            return self._defer(child, step, args[0] if view else None)
 
     def _defer(self, entry: Entry, step: Step, source: Any) -> Deferred:
         """The result of a step that is not computed."""
         result = new(Deferred)
         place = len(self.outputs)
-        result._pending = Pending(self, place, entry.outlines[0], source)
+        result._pending = make(Pending, (self, place, entry.outlines[0], source))
         if not self.steps:
             pending_runs.add(self)
+            if before_write not in storage.guards:
+                storage.guards.append(before_write)
         self.steps.append(step)
         self.outputs.append(weakref.ref(result))
         return result
@@ -254,7 +329,7 @@ class Run:
         if type(result) is not Tensor or not self._has_room() or not eligible(op, arguments):
             return result
         fresh, numbers = new_operands
-        values = iter(key[2:-2])
+        values = iter(key[4:])
         refs: dict[str, Ref | None] = dict.fromkeys(op.inputs)
         inputs: list[Input] = []
         for name in names[: len(args)]:
@@ -264,6 +339,11 @@ class Run:
             self._note(refs, name, next(values), inputs, arguments[name])
         params = {n: arguments.get(n, default) for n, default in op.params.items()}
         entry = OpEntry(self.entry, line, op, refs, params, result._edge is not None)
+        entry.grad, entry.keywords = mode.site is not None, tuple(kwargs)
+        entry.pattern = tuple(
+            [Memo(k) if type(k) is Input else k for k in _positional(key[4:], len(args))]
+        )
+        entry.continues = _has_value(key[4:])
         entry.inputs = tuple(inputs)
         entry.outlines = (outline_of(result._array, result._edge is not None),)
         self._grow(entry, tuple(key))
@@ -292,7 +372,7 @@ class Run:
         return self.entry.depth < MOST_ENTRIES and len(self.entry.children) < MOST_BRANCHES
 
     def _grow(self, entry: Entry, key: Any) -> None:
-        self.entry.children[key] = entry
+        self.entry.children[key] = self.entry.hot = entry
         self.entry = entry
 
     def _keep(self, tensor: Tensor) -> None:
@@ -317,13 +397,8 @@ class Run:
         place = self.place_of(root)
         if place is None or unusual() or observers or mode.site is None:
             return impl()
-        path = self.entry.path()
-        leaves = tuple(reached(path, place)) if self._records(path, place) else ()
-        inputs = inputs_of(path)
-        plain_leaves = leaves and all(
-            inputs[k].grad == LEAF and self._is_quiet(k) for k in leaves
-        )
-        if not plain_leaves:
+        leaves = self._leaves(place)
+        if not leaves or not all(map(self._is_quiet, leaves)):
             return impl()
         added = tuple([self._gradient_place(k) for k in leaves])
         if -1 in added:
@@ -337,16 +412,26 @@ class Run:
             self._record_backward(key, line, place, leaves, added, retain)
             return None
         assert isinstance(child, BackwardEntry)
-        self.entry = child
-        self._defer_gradients(child, Step(mode.site, line, tick()))
+        with self.lock:
+            if self.settled:
+                return impl()
+            self.entry = child
+            self._defer_gradients(child, Step(mode.site, line, tick()))
         return None
 
-    def _records(self, path: list[Entry], place: int) -> bool:
-        outlines = [o for entry in path for o in entry.outlines]
-        return outlines[place].requires_grad and not any(
-            isinstance(e, BackwardEntry) and e.releases and not self.recording and e.root == place
-            for e in path
-        )
+    def _leaves(self, place: int) -> tuple[int, ...]:
+        """The inputs that a backward from a place arrives at; none, if some are no leaves."""
+        leaves = self.entry.arrivals.get(place)
+        if leaves is None:
+            path = self.entry.path()
+            inputs, leaves = inputs_of(path), ()
+            source = producers(path)[place]
+            if isinstance(source, OpEntry) and source.records:
+                leaves = tuple(reached(path, place))
+            if any(inputs[k].grad != LEAF for k in leaves):
+                leaves = ()
+            self.entry.arrivals[place] = leaves
+        return leaves
 
     def _is_quiet(self, slot: int) -> bool:
         """Whether nobody listens at a leaf, and it is the one that the run has met."""
@@ -358,7 +443,7 @@ class Run:
 
     def _tensor(self, slot: int) -> Any:
         """The tensor that is an input; None if it is gone."""
-        return self.tensors[slot]() if self.recording else self.tensors[slot]
+        return self.tensors[slot]()
 
     def _gradient_place(self, slot: int) -> int | None:
         """The place of the gradient that a leaf has; -1 if it does not come from this run."""
@@ -387,9 +472,9 @@ class Run:
             place = len(self.outputs)
             if before is None:
                 gradient: Any = new(Deferred)
-                self.tensors[slot]._grad = gradient
+                self._tensor(slot)._grad = gradient
             else:
-                gradient = self.tensors[slot]._grad
+                gradient = self._tensor(slot)._grad
                 self.outputs[before] = _nobody
             gradient._pending = Pending(self, place, outline, None)
             self.outputs.append(weakref.ref(gradient))
@@ -435,6 +520,19 @@ def _has_value(key: list[Any]) -> bool:
     return any(type(k) is int for k in key)
 
 
+def _positional(keys: list[Any], count: int) -> list[Any]:
+    """The keys of arguments, without the names of those by keyword."""
+    return keys[:count] + keys[count + 1 :: 2]
+
+
+def _among(x: Any, others: list[Any]) -> bool:
+    """Whether an object is one of others."""
+    for other in others:  # noqa: SIM110 (a call of any() costs more)
+        if other is x:
+            return True
+    return False
+
+
 def _nobody() -> None:
     """The reference of a place whose tensor stands for a later one."""
     return
@@ -463,12 +561,15 @@ _HOLDERS = _holders()
 
 
 def before_write(array: np.ndarray) -> None:
-    """A guard of writes: who reads that memory later reads it now."""
-    if pending_runs:
-        written = id(owner(array))
-        for run in list(pending_runs):
-            if written in run.owners:
-                run.settle()
+    """A guard of writes: what is to be computed from that memory is computed now."""
+    written = id(owner(array))
+    runs = list(pending_runs)
+    if not runs:
+        with suppress(ValueError):
+            storage.guards.remove(before_write)
+    for run in runs:
+        if written in run.owners:
+            run.settle()
 
 
 @contextmanager
@@ -484,9 +585,23 @@ def computing_at_once() -> Iterator[None]:
 def current_run() -> Run | None:
     """The run of this thread, or the next one if its values were read."""
     run = active.run
+    if run is None:
+        run = None if active.behind is None else active.behind()
     if run is not None and run.settled:
-        run = active.run = run.following()
+        run = run.following()
+        if active.inside:
+            active.run = run
+        else:
+            active.run, active.behind = None, None
+            return None
     return run
 
 
-__all__ = ["Outline", "Run", "active", "before_write", "current_run", "pending_runs"]
+def end_run() -> None:
+    """A compiled function has returned: from here on its values hold the run."""
+    run = current_run()
+    active.run = None
+    if run is None or not run.recording:
+        active.behind = None if run is None else weakref.ref(run)
+    else:
+        active.run = run

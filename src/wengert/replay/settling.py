@@ -149,7 +149,7 @@ def _cut(plan: Plan, run: Run, place: int) -> Any:
             return steps[place].off
         for ref in refs:
             if ref.kind == "input":
-                tensor = run.tensors[ref.index]
+                tensor = run.tensors[ref.index]()
                 cut = tensor._cut if isinstance(tensor, Tensor) and tensor._edge is None else None
                 if cut is not None:
                     return cut

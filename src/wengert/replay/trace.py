@@ -8,6 +8,7 @@ with the keys of the branches.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple
@@ -15,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.storage import location_of, source_text
+from wengert.core.tensor import Leaf, tensors
 from wengert.ops.op import Op
-from wengert.replay.deferred import Outline
+from wengert.replay.deferred import Deferred, Outline
 
 LEAF, INNER = 1, 2  # how an input requires grad
 MOST_ENTRIES = 20_000
@@ -33,6 +35,42 @@ class Input(NamedTuple):
     is_tensor: bool
 
 
+class Memo:
+    """An input as an argument of an entry: what it has to be like, and which it was last."""
+
+    __slots__ = ("array", "dtype", "input", "tensor")
+
+    def __init__(self, input: Input) -> None:
+        self.input, self.dtype = input, np.dtype(input.dtype)
+        self.tensor: Any = _gone
+        self.array: Any = _gone
+
+    def fits(self, x: Any) -> bool:
+        """Whether a tensor or array is like it."""
+        one = self.input
+        if one.is_tensor:
+            if type(x) not in tensors or type(x) is Deferred:
+                return False
+            edge, array = x._edge, x._array
+            if (0 if edge is None else LEAF if type(edge) is Leaf else INNER) != one.grad:
+                return False
+            if self.tensor() is x and self.array() is array:
+                return True
+        else:
+            array = x
+        if type(array) is not np.ndarray or array.dtype != self.dtype:
+            return False
+        if array.shape != one.shape or array.strides != one.strides:
+            return False
+        self.tensor, self.array = weakref.ref(x), weakref.ref(array)
+        return True
+
+
+def _gone() -> None:
+    """The reference to nothing."""
+    return
+
+
 class Ref(NamedTuple):
     """An operand: a value of the run, one of its inputs, or one of its numbers."""
 
@@ -45,14 +83,16 @@ class Entry:
 
     Attributes:
         children: the entries that came next, by key.
+        hot: the child that was taken last.
+        arrivals: what backwards from here arrive at, by place.
         after: where the record goes on once values were read here.
         first: the place of its first value among those of the run.
         inputs: the inputs that it met first.
     """
 
     __slots__ = (
-        "after", "children", "code", "depth", "first", "inputs", "lasti", "outlines", "parent",
-        "programs", "read_at", "reads",
+        "after", "children", "code", "depth", "first", "arrivals", "hot", "inputs", "lasti",
+        "outlines", "parent", "programs", "read_at", "reads",
     )  # fmt: skip
 
     def __init__(self, parent: Entry | None, line: tuple[CodeType, int] | None) -> None:
@@ -63,6 +103,8 @@ class Entry:
         self.inputs: tuple[Input, ...] = ()
         self.children: dict[Any, Entry] = {}
         self.after: Entry | None = None
+        self.hot: Entry | None = None
+        self.arrivals: dict[int, tuple[int, ...]] = {}
         self.programs: dict[Any, Any] = {}
         self.reads = 0
         self.read_at: tuple[CodeType, int] | None = None
@@ -94,9 +136,22 @@ class Entry:
 
 
 class OpEntry(Entry):
-    """A declared operation."""
+    """A declared operation.
 
-    __slots__ = ("op", "params", "records", "refs")
+    Attributes:
+        refs: its operands, by name; `params` are the other arguments.
+        records: whether its result has a place in a graph.
+        pattern: the keys of its arguments in order, `keywords` the names of the last.
+        grad: whether operations were recorded.
+        continues: whether a value of the run is among the operands.
+    """
+
+    __slots__ = ("continues", "grad", "keywords", "op", "params", "pattern", "records", "refs")
+
+    continues: bool
+    grad: bool
+    keywords: tuple[str, ...]
+    pattern: tuple[Any, ...]
 
     def __init__(
         self, parent: Entry, line: tuple[CodeType, int], op: Op, refs: dict[str, Ref | None],
