@@ -534,6 +534,52 @@ def results_that_go_on(wrap, log):
         log += [(scores.argmax(1) == t).float().mean(), *state(model)]
 
 
+@program
+def recurrent_cell_in_operations(wrap, log):
+    ih, hh = nn.Linear(8, 64), nn.Linear(16, 64)
+    model = nn.ModuleList([ih, hh])
+
+    @wrap
+    def cell(x, h, c):
+        i, f, g, o = (ih(x) + hh(h)).chunk(4, 1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        return o.sigmoid() * c.tanh(), c
+
+    for k in range(5):
+        model.zero_grad()
+        h = c = wengert.zeros(64, 16)
+        states = []
+        for x in wengert.randn(4, 64, 8):
+            h, c = cell(x, h, c)
+            states.append(h)
+        if k == 3:
+            log.append(c[0, 0].item())
+        loss = wengert.stack(states).square().mean() + wengert.cat(states, 1).sum()
+        loss.backward()
+        log += [loss, h, *state(model)]
+
+
+@program
+def parts_and_joined(wrap, log):
+    weight = wengert.randn(6, 10, requires_grad=True)
+
+    @wrap
+    def step(x):
+        a, b, _ = (x @ weight).split([3, 3, 4], 1)
+        rows = (x @ weight).unbind(0)
+        joined = wengert.cat([a.exp(), b, rows[0][None, :3].expand(64, 3)], 1)
+        return joined.sum() + wengert.stack([rows[1], rows[1], rows[-1]]).square().sum(), a, rows[2]
+
+    for k in range(5):
+        weight.grad = None
+        loss, a, row = step(batch(width=6))
+        loss.backward(retain_graph=k > 2)
+        log += [loss, a, row, weight.grad.clone()]
+        if k > 2:
+            (a.sum() + row.sum()).backward()
+            log.append(weight.grad.clone())
+
+
 def run(function: Program, wrap: Callable[[Any], Any]) -> Log:
     """The log of a program, from a fixed start; the state of the random stream last."""
     wengert.manual_seed(0)

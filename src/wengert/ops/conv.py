@@ -286,7 +286,7 @@ def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Any, groups: 
             raise TypeError(f"{name}(): argument {what!r} must be Tensor, not {type(x).__name__}")
     if type(groups) is bool or not isinstance(groups, int | np.integer):
         raise TypeError(f"{name}(): argument 'groups' must be int, not {type(groups).__name__}")
-    x, w = input._array, weight._array
+    x, w = input._outline, weight._outline
     if w.ndim != n + 2:
         raise RuntimeError(f"{name}(): expected {n + 2}D weight, but got size {list(w.shape)}")
     if x.ndim not in (n + 1, n + 2):
@@ -301,7 +301,7 @@ def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Any, groups: 
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0,"
             f" but got weight of size {list(w.shape)} instead"
         )
-    for other in (w,) if bias is None else (w, bias._array):
+    for other in (w,) if bias is None else (w, bias._outline):
         if other.dtype != x.dtype:
             raise RuntimeError(
                 f"expected scalar type {of_numpy[x.dtype].short}"

@@ -41,6 +41,11 @@ Array = np.ndarray
 Edges = tuple[Node | None, ...]
 
 
+# All that are declared.
+LIST_OPS: list[ListOp] = []
+SEVERAL_OPS: list[SeveralOp] = []
+
+
 def record(kind: type[Any], edges: Edges, shape: tuple[int, ...], site: Site) -> Any:
     """A fresh node at the caller's line. The caller fills in the slots of its kind."""
     node = new(kind)
@@ -76,6 +81,8 @@ class ListOp:
         self, forward: Callable[..., Any], kind: type[Any], batch: Callable[..., Any] | None
     ) -> None:
         self.forward, self.kind, self.batch = forward, kind, batch
+        self.name = forward.__name__
+        LIST_OPS.append(self)
 
     function: Callable[..., Any]
 
@@ -249,6 +256,8 @@ class SeveralOp:
         batch: Callable[..., Any],
     ) -> None:
         self.forward, self.whole, self.part, self.batch = forward, whole, part, batch
+        self.name = forward.__name__
+        SEVERAL_OPS.append(self)
 
     function: Callable[..., Any]
 

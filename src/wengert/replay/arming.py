@@ -14,7 +14,8 @@ from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
 from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY, Op
-from wengert.replay.rules import defers
+from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
+from wengert.replay.rules import ListForm, SeveralForm, defers
 from wengert.replay.run import active, before_write, computing_at_once, current_run
 
 
@@ -43,6 +44,52 @@ class OpFront(_Behind):
         if active.busy or (run := current_run()) is None:
             return self.impl(*args, **kwargs)
         return run.call(self.op, self.names, self.impl, args, kwargs)
+
+
+class ListFront(_Behind):
+    """An operation on a list of tensors."""
+
+    __slots__ = ("forms", "op")
+
+    def __init__(self, op: ListOp) -> None:
+        super().__init__(op.function, (None,))
+        self.op = op
+        self.forms: dict[tuple[int, int], tuple[ListForm, Any]] = {}
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A deferred result, or the function's own."""
+        if active.busy or (run := current_run()) is None or kwargs:
+            return self.impl(*args, **kwargs)
+        inputs, *params = args
+        if type(inputs) not in (list, tuple) or not inputs:
+            return self.impl(*args)
+        key = len(inputs), len(params)
+        if key not in self.forms:
+            impl, count = self.impl, len(inputs)
+            form = ListForm(self.op, *key)
+            self.forms[key] = form, lambda *a: impl(a[:count], *a[count:])
+        form, call = self.forms[key]
+        return run.call(form, form.names, call, (*inputs, *params), {})
+
+
+class SeveralFront(_Behind):
+    """An operation with several outputs."""
+
+    __slots__ = ("forms", "op")
+
+    def __init__(self, op: SeveralOp) -> None:
+        super().__init__(op.function, (None,))
+        self.op = op
+        self.forms: dict[int, SeveralForm] = {}
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Deferred results, or the function's own."""
+        if active.busy or (run := current_run()) is None or kwargs:
+            return self.impl(*args, **kwargs)
+        form = self.forms.get(len(args) - 1)
+        if form is None:
+            form = self.forms[len(args) - 1] = SeveralForm(self.op, len(args) - 1)
+        return run.call(form, form.names, self.impl, args, {})
 
 
 class BackwardFront(_Behind):
@@ -112,6 +159,8 @@ def arm() -> None:
         if _fronts:
             return
         fronts: list[Front] = [BackwardFront(), WalkFront(backward), WalkFront(grad)]
+        fronts += [ListFront(op) for op in LIST_OPS]
+        fronts += [SeveralFront(op) for op in SEVERAL_OPS]
         functions = [getattr(Tensor, name, None) for name in _ESCAPES]
         fronts += [EscapeFront(f) for f in dict.fromkeys(functions) if hasattr(f, "__code__")]
         ops = {op.name: OpFront(op) for op in REGISTRY.values() if defers(op)}

@@ -15,8 +15,10 @@ import numpy as np
 from wengert.ops import operands
 from wengert.ops.numbers import number_as_array
 from wengert.ops.op import REGISTRY, Op
+from wengert.ops.subscript import deferred
 from wengert.replay.arming import plain_function
 from wengert.replay.ir import Instruction, Program, Type
+from wengert.replay.rules import ListForm, SeveralForm
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref, inputs_of
 
 class Lowering:
@@ -104,6 +106,9 @@ class Lowering:
     # Forward
 
     def _forward(self, entry: OpEntry) -> None:
+        if not isinstance(entry.op, Op):
+            self._forward_of_form(entry)
+            return
         op, outline = entry.op, entry.outlines[0]
         present = [n for n in op.inputs if entry.refs[n] is not None]
         values = tuple([self._operand(entry, r) for n in present if (r := entry.refs[n])])
@@ -126,6 +131,57 @@ class Lowering:
         for name, value in zip(op.aux, outputs[1:], strict=True):
             self.aux[place, name] = value
 
+    def _forward_of_form(self, entry: OpEntry) -> None:
+        """An operation on a list of tensors, or one with several outputs."""
+        op, params = entry.op, tuple(entry.params.values())
+        values = tuple([self._operand(entry, r) for n in op.inputs if (r := entry.refs[n])])
+        compute = partial(_of_list if isinstance(op, ListForm) else _of_one, op.op.forward, params)
+        types = [Type(o.shape, o.dtype) for o in entry.outlines]
+        outputs = self._emit(
+            op.public_name, compute, values, types, entry, hashed(op.name, entry.params),
+            unpacked=not entry.single,
+        )  # fmt: skip
+        for value in outputs:
+            self.entries[len(self.places)] = entry
+            self.places.append(value)
+
+    def kept(self, entry: OpEntry) -> Any:
+        """What the rule of a form reads: it depends on shapes alone."""
+        types = [self.operand_type(r) for n in entry.op.inputs if (r := entry.refs[n])]
+        blank = [np.broadcast_to(np.zeros((), t.dtype), t.shape) for t in types]
+        params = tuple(entry.params.values())
+        arrays = blank if isinstance(entry.op, ListForm) else blank[0]
+        return entry.op.op.forward(arrays, *params)[1]
+
+    def _pull_list(self, entry: OpEntry, g: int) -> list[tuple[Ref, int]]:
+        op, kept, gradients = entry.op, self.kept(entry), []
+        for k, name in enumerate(op.inputs):
+            ref = entry.refs[name]
+            if ref is not None and self.wants(ref):
+                rule = partial(_list_rule, op.rules[name], k, kept)
+                (gradient,) = self._emit(
+                    f"{op.public_name}_backward", rule, (g,), [self.operand_type(ref)], entry
+                )
+                gradients.append((ref, gradient))
+        return gradients
+
+    def _pull_several(self, entry: OpEntry, cotangents: dict[Any, int]) -> list[tuple[Ref, int]]:
+        """The gradient of the input from those of the outputs that have one."""
+        op, ref = entry.op, entry.refs["input"]
+        if ref is None or not self.wants(ref):
+            return []
+        values, template = [], []
+        for k, outline in enumerate(entry.outlines):
+            g = cotangents.pop(("value", entry.first + k), None)
+            template.append(np.broadcast_to(np.zeros((), outline.dtype), outline.shape)
+                            if g is None else len(values))  # fmt: skip
+            values += [] if g is None else [g]
+        rule = partial(_several_rule, op.rules["input"], self.kept(entry), tuple(template))
+        (gradient,) = self._emit(
+            f"{op.public_name}_backward", rule, tuple(values), [self.operand_type(ref)], entry
+        )
+        return [(ref, gradient)]
+
     # Backward
 
     def _backward(self, entry: BackwardEntry) -> None:
@@ -136,27 +192,43 @@ class Lowering:
         )
         cotangents: dict[Any, int] = {("value", entry.root): seed}
         for place in range(entry.root, -1, -1):
-            g = cotangents.pop(("value", place), None)
             producer = self.entries.get(place)
-            if g is None or producer is None:
+            if producer is None:
                 continue
-            for ref, gradient in self._pull(producer, place, g):
+            if entry.releases and ("value", place) in cotangents:
+                self.released[place] = entry
+            for ref, gradient in self._gradients(producer, place, cotangents):
                 where = ref.kind, ref.index
                 earlier = cotangents.get(where)
                 cotangents[where] = (
                     gradient if earlier is None else self._sum(earlier, gradient, producer)
                 )
-            if entry.releases:
-                self.released[place] = entry
         for slot, before in zip(entry.leaves, entry.added, strict=True):
             gradient = cotangents["input", slot]
             if before is not None:
                 gradient = self._sum(self.places[before], gradient, entry)
             self.places.append(gradient)
 
+    def _gradients(
+        self, entry: OpEntry, place: int, cotangents: dict[Any, int]
+    ) -> list[tuple[Ref, int]]:
+        """The gradients that a step sends on once those of all its results are there."""
+        if isinstance(entry.op, SeveralForm):
+            places = range(entry.first, entry.first + len(entry.outlines))
+            if place > entry.first or not any(("value", k) in cotangents for k in places):
+                return []
+            return self._pull_several(entry, cotangents)
+        g = cotangents.pop(("value", place), None)
+        if g is None:
+            return []
+        return self._pull_list(entry, g) if isinstance(entry.op, ListForm) else self._pull(
+            entry, place, g
+        )
+
     def path_outline(self, place: int) -> Any:
         """The outline of the value of an operation."""
-        return self.entries[place].outlines[0]
+        entry = self.entries[place]
+        return entry.outlines[place - entry.first]
 
     def _sum(self, a: int, b: int, entry: Entry) -> int:
         return self._emit(
@@ -185,14 +257,15 @@ class Lowering:
             assert rule is not None
             assert ref is not None
             gradient = self._rule(entry, place, g, rule, takes, name, shared)
-            type_ = self._operand_type(ref)
+            type_ = self.operand_type(ref)
             if self.program.types[gradient].shape != type_.shape:
                 fit = partial(operands.sum_to, shape=type_.shape)
                 (gradient,) = self._emit("sum_to", fit, (gradient,), [type_], entry, type_.shape)
             gradients.append((ref, gradient))
         return gradients
 
-    def _operand_type(self, ref: Ref) -> Type:
+    def operand_type(self, ref: Ref) -> Type:
+        """The type of an operand that is no number."""
         of = self.places if ref.kind == "value" else self.program.inputs
         return self.program.types[of[ref.index]]
 
@@ -230,7 +303,7 @@ class Lowering:
         if elementwise or ref is None:
             type_ = Type(entry.outlines[0].shape, entry.outlines[0].dtype)
         else:
-            type_ = self._operand_type(ref)
+            type_ = self.operand_type(ref)
         if name == "shared":
             type_ = Type()
         key = hashed((op.name, name), entry.params)
@@ -253,7 +326,24 @@ def hashed(name: Any, params: dict[str, Any]) -> Any:
 def _apply_rule(rule: Any, template: tuple[Any, ...], *values: Any) -> Any:
     """A rule with its constants in their places; `values` begin with the cotangent."""
     rest = [constant if k is None else values[k] for k, constant in template]
-    return rule(values[0], *rest)
+    gradient = rule(values[0], *rest)
+    return gradient.dense() if type(gradient) in deferred else gradient
+
+
+def _of_list(forward: Any, params: tuple[Any, ...], *arrays: Any) -> Any:
+    return forward(list(arrays), *params)[0]
+
+
+def _of_one(forward: Any, params: tuple[Any, ...], array: Any) -> Any:
+    return forward(array, *params)[0]
+
+
+def _list_rule(rule: Any, k: int, kept: Any, g: Any) -> Any:
+    return rule(g, k, kept)
+
+
+def _several_rule(rule: Any, kept: Any, template: tuple[Any, ...], *gs: Any) -> Any:
+    return rule([gs[t] if type(t) is int else t for t in template], kept)
 
 
 def _scalar(op: Op, params: tuple[Any, ...], *inputs: Any) -> Any:

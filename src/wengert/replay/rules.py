@@ -8,6 +8,7 @@ import numpy as np
 
 from wengert.core.tensor import RawCut, Tensor
 from wengert.ops.op import Op
+from wengert.ops.variadic import ListOp, SeveralOp
 
 
 class Step(NamedTuple):
@@ -31,10 +32,41 @@ _OTHERS = frozenset({
     "reshape", "view", "flatten", "squeeze", "unsqueeze", "transpose", "t", "permute", "expand",
     "clone", "_layer_norm", "_rms_norm", "_group_norm", "_convolution", "_transposed_convolution",
     "_var", "_std", "amax", "amin", "vector_norm", "_where", "_masked_fill", "tril", "triu",
-    "window_mean", "_constant_pad", "_attention", "select",
+    "window_mean", "_constant_pad", "_attention", "select", "basic", "maxima", "_masked", "_embedding",
 })  # fmt: skip
 
 _FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+
+
+class ListForm:
+    """An operation on a list of so many tensors, with the attributes of a declared one."""
+
+    kind, view, mixed, floats = "list", False, True, False
+    aux: tuple[str, ...] = ()
+    shared: Any = None
+
+    def __init__(self, op: ListOp, count: int, params: int) -> None:
+        self.op, self.public_name = op, op.name.strip("_")
+        self.name = f"{op.name} of {count}"
+        self.inputs = self.differentiable = [f"t{k}" for k in range(count)]
+        self.rules: dict[str, Any] = dict.fromkeys(self.inputs, op.kind.rule)
+        self.params = {f"p{k}": None for k in range(params)}
+        self.names = (*self.inputs, *self.params)
+
+
+class SeveralForm:
+    """An operation with several outputs, with the attributes of a declared one."""
+
+    kind, view, mixed, floats = "several", True, False, False
+    aux: tuple[str, ...] = ()
+    shared: Any = None
+
+    def __init__(self, op: SeveralOp, params: int) -> None:
+        self.op, self.public_name, self.name = op, op.name.strip("_"), op.name
+        self.inputs = self.differentiable = ["input"]
+        self.rules: dict[str, Any] = {"input": op.whole.rule}
+        self.params = {f"p{k}": None for k in range(params)}
+        self.names = ("input", *self.params)
 
 
 def defers(op: Op) -> bool:
@@ -42,7 +74,7 @@ def defers(op: Op) -> bool:
     return op.name in _OTHERS or (op.kind == "elementwise" and op.name not in _REFUSE)
 
 
-def eligible(op: Op, arguments: dict[str, Any]) -> bool:
+def eligible(op: Any, arguments: dict[str, Any]) -> bool:
     """Whether a call computes the same from arrays as from tensors: its operands have one dtype."""
     dtypes = set()
     for name, x in arguments.items():

@@ -34,7 +34,7 @@ from wengert.core.tensor import (
     tensors,
     tick,
 )
-from wengert.replay.deferred import Deferred, Pending, settle
+from wengert.replay.deferred import Deferred, Outline, Pending, settle
 from wengert.replay.rules import Step, eligible
 from wengert.replay.trace import (
     INNER,
@@ -145,10 +145,12 @@ class Run:
             return "f", x.hex()
         if kind is int or kind is bool or kind is str or x is None:
             return kind, x
-        if kind is tuple or kind is list:
+        if kind is list or isinstance(x, tuple):
             return (kind, *[self._key(v, fresh, numbers, False) for v in x])
-        if isinstance(x, np.dtype) or kind.__name__ in ("dtype", "Size"):
-            return kind, tuple(x) if isinstance(x, tuple) else x
+        if kind is slice:
+            return kind, x.start, x.stop, x.step
+        if x is ... or isinstance(x, np.dtype):
+            return kind, x
         raise UnseenError(kind.__name__)
 
     def _input(self, x: Any, fresh: list[Any]) -> Any:
@@ -299,18 +301,26 @@ class Run:
             self._bind(fresh, numbers)
             self.entry = child
             step = make(Step, (mode.site, mode.off, tick()))
+            if not child.single:
+                tick()  # for the nodes of its results
             return self._defer(child, step, args[0] if view else None)
 
-    def _defer(self, entry: Entry, step: Step, source: Any) -> Deferred:
-        """The result of a step that is not computed."""
-        result = new(Deferred)
-        place = len(self.outputs)
-        result._pending = make(Pending, (self, place, entry.outlines[0], source))
+    def _defer(self, entry: OpEntry, step: Step, source: Any) -> Any:
+        """The results of a step that is not computed."""
         if not self.steps:
             pending_runs.add(self)
             if before_write not in storage.guards:
                 storage.guards.append(before_write)
         self.steps.append(step)
+        outlines = entry.outlines
+        if entry.single:
+            return self._deferred(outlines[0], source)
+        return tuple([self._deferred(outline, source) for outline in outlines])
+
+    def _deferred(self, outline: Outline, source: Any) -> Deferred:
+        """The tensor of the next place."""
+        result = new(Deferred)
+        result._pending = make(Pending, (self, len(self.outputs), outline, source))
         self.outputs.append(weakref.ref(result))
         return result
 
@@ -326,7 +336,9 @@ class Run:
             result = impl(*args, **kwargs)
         finally:
             active.busy = False
-        if type(result) is not Tensor or not self._has_room() or not eligible(op, arguments):
+        results = (result,) if type(result) is not tuple else result
+        plain = all(type(r) is Tensor for r in results)
+        if not plain or not self._has_room() or not eligible(op, arguments):
             return result
         fresh, numbers = new_operands
         values = iter(key[4:])
@@ -338,17 +350,20 @@ class Run:
             next(values)
             self._note(refs, name, next(values), inputs, arguments[name])
         params = {n: arguments.get(n, default) for n, default in op.params.items()}
-        entry = OpEntry(self.entry, line, op, refs, params, result._edge is not None)
+        records = any(r._edge is not None for r in results)
+        entry = OpEntry(self.entry, line, op, refs, params, records)
+        entry.single = type(result) is not tuple
         entry.grad, entry.keywords = mode.site is not None, tuple(kwargs)
         entry.pattern = tuple(
             [Memo(k) if type(k) is Input else k for k in _positional(key[4:], len(args))]
         )
         entry.continues = _has_value(key[4:])
         entry.inputs = tuple(inputs)
-        entry.outlines = (outline_of(result._array, result._edge is not None),)
+        entry.outlines = tuple([outline_of(r._array, records) for r in results])
         self._grow(entry, tuple(key))
         self._bind(fresh, numbers)
-        self._keep(result)
+        for r in results:
+            self._keep(r)
         return result
 
     def _note(self, refs: Any, name: str, key: Any, inputs: list[Input], value: Any) -> None:

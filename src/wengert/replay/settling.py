@@ -9,13 +9,14 @@ import numpy as np
 
 from wengert.autograd.engine import compatibility
 from wengert.core.tensor import Call, NodeState, Tensor, new
-from wengert.ops.op import NodeLayout
+from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
+from wengert.ops.variadic import output_of
 from wengert.replay.deferred import Deferred, Pending, filled
 from wengert.replay.fusion import eliminate, fuse
 from wengert.replay.ir import Program
 from wengert.replay.lowering import Lowering, laid_out
-from wengert.replay.rules import Step
+from wengert.replay.rules import SeveralForm, Step
 from wengert.replay.run import Run
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry
 
@@ -37,7 +38,7 @@ class Plan:
         self.nodes = self._nodes()
         self.saved: dict[int, list[tuple[str, int | None, Any]]] = {}
         for place in self.nodes:
-            if place not in lowering.released:
+            if place not in lowering.released and isinstance(lowering.entries[place].op, Op):
                 self.saved[place] = self._saved(place)
         self.eager_bytes = program.peak()
         program.check()
@@ -146,7 +147,7 @@ def _cut(plan: Plan, run: Run, place: int) -> Any:
             continue
         refs = [r for n in entry.op.inputs if (r := entry.refs[n]) is not None]
         if any(lowering.wants(ref) for ref in refs):
-            return steps[place].off
+            return steps[entry.first].off
         for ref in refs:
             if ref.kind == "input":
                 tensor = run.tensors[ref.index]()
@@ -174,8 +175,11 @@ def _made_nodes(plan: Plan, run: Run, results: Sequence[Any]) -> dict[int, Any]:
     marks = _marks(plan, run)
     nodes: dict[int, Any] = {}
     for place in plan.nodes:
-        entry, step = lowering.entries[place], steps[place]
-        op = entry.op
+        entry = lowering.entries[place]
+        if not isinstance(entry.op, Op):
+            _make_nodes_of_form(plan, run, entry, steps[entry.first], marks, nodes)
+            continue
+        op, step = entry.op, steps[place]
         node: Any = new(op.node)
         node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, step.seq, step.site
         node.shape = entry.outlines[0].shape
@@ -195,6 +199,42 @@ def _made_nodes(plan: Plan, run: Run, results: Sequence[Any]) -> dict[int, Any]:
                 setattr(node, f"s_{name}", None)
         nodes[place] = node
     return nodes
+
+
+def _make_nodes_of_form(
+    plan: Plan, run: Run, entry: OpEntry, step: Step, marks: Any, nodes: dict[int, Any]
+) -> None:
+    """The nodes of an operation on a list of tensors, or of one with several outputs."""
+    if entry.first in nodes:
+        return
+    lowering, op = plan.lowering, entry.op
+    places = range(entry.first, entry.first + len(entry.outlines))
+    releasing = next((r for k in places if (r := lowering.released.get(k)) is not None), None)
+    several = isinstance(op, SeveralForm)
+    node: Any = new(op.op.whole if several else op.op.kind)
+    node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, step.seq, step.site
+    node.state = None if releasing is None else marks[releasing]
+    edges: list[Any] = []
+    for name in op.inputs:
+        ref = entry.refs[name]
+        if ref is None or not lowering.wants(ref):
+            edges.append(None)
+        else:
+            edges.append(run.edges[ref.index] if ref.kind == "input" else nodes.get(ref.index))
+    node.edges = tuple(edges) if releasing is None or plan.lenient else ()
+    node.kept = lowering.kept(entry)
+    if not several:
+        node.shape = entry.outlines[0].shape
+        nodes[entry.first] = node
+        return
+    ref = entry.refs["input"]
+    assert ref is not None
+    node.shape, node.shapes = lowering.operand_type(ref).shape, [o.shape for o in entry.outlines]
+    for k, place in enumerate(places):
+        nodes[place] = part = output_of(op.op.part, node, k, entry.outlines[k].shape)
+        part.state, part.seq = node.state, step.seq + 1
+        if releasing is not None and not plan.lenient:
+            part.edges = ()
 
 
 def _saved_array(value: Any) -> Any:

@@ -17,7 +17,6 @@ import numpy as np
 
 from wengert.core.storage import location_of, source_text
 from wengert.core.tensor import Leaf, tensors
-from wengert.ops.op import Op
 from wengert.replay.deferred import Deferred, Outline
 
 LEAF, INNER = 1, 2  # how an input requires grad
@@ -144,17 +143,19 @@ class OpEntry(Entry):
         pattern: the keys of its arguments in order, `keywords` the names of the last.
         grad: whether operations were recorded.
         continues: whether a value of the run is among the operands.
+        single: whether it has one result, and not a tuple of them.
     """
 
-    __slots__ = ("continues", "grad", "keywords", "op", "params", "pattern", "records", "refs")
+    __slots__ = ("continues", "grad", "keywords", "op", "params", "pattern", "records", "refs", "single")
 
     continues: bool
     grad: bool
     keywords: tuple[str, ...]
     pattern: tuple[Any, ...]
+    single: bool
 
     def __init__(
-        self, parent: Entry, line: tuple[CodeType, int], op: Op, refs: dict[str, Ref | None],
+        self, parent: Entry, line: tuple[CodeType, int], op: Any, refs: dict[str, Ref | None],
         params: dict[str, Any], records: bool,
     ) -> None:  # fmt: skip
         super().__init__(parent, line)
