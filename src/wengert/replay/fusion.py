@@ -117,9 +117,8 @@ def fuse(program: Program) -> None:
         members.setdefault(representative(instruction), []).append(instruction)
     users = _users(program)
     ordered = sorted(members.values(), key=lambda m: levels[m[0]])
-    program.instructions = _scheduled(
-        program, [i for m in ordered for i in _merged(program, m, users)]
-    )
+    program.instructions = [i for m in ordered for i in _merged(program, m, users)]
+    schedule(program)
 
 
 def _fit(program: Program, a: Instruction, b: Instruction) -> bool:
@@ -168,18 +167,12 @@ def _merged(
     ]
 
 
-def _scheduled(program: Program, instructions: list[Instruction]) -> list[Instruction]:
-    """An order as close as possible to that of the record, so that values die early."""
-    makers = {v: i for i in instructions for v in i.outputs}
-    place: dict[int, int] = {}
-    for k, one in enumerate(instructions):
-        for member in one.members or (one,):
-            for v in member.outputs:
-                place[v] = k
+def schedule(program: Program) -> None:
+    """Order instructions as closely to the record as their operands allow: values die early."""
+    makers = {v: i for i in program.instructions for v in i.outputs}
     done: set[int] = set()
     order: list[Instruction] = []
-    wanted = sorted(instructions, key=lambda i: max(i.outputs))
-    for one in wanted:
+    for one in sorted(program.instructions, key=lambda i: max(i.outputs)):
         waiting = [one]
         while waiting:
             last = waiting[-1]
@@ -192,4 +185,4 @@ def _scheduled(program: Program, instructions: list[Instruction]) -> list[Instru
             else:
                 done.add(id(last))
                 order.append(waiting.pop())
-    return order
+    program.instructions = order

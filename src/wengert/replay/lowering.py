@@ -298,6 +298,8 @@ class Lowering:
             template.append((None, constant) if value is None else (len(values), None))
             values += [] if value is None else [value]
         compute = partial(_apply_rule, rule, tuple(template))
+        if not takes and name != "shared" and _is_identity(rule):
+            return g
         elementwise = op.kind == "elementwise" and name != "shared"
         ref = entry.refs.get(name)
         if elementwise or ref is None:
@@ -344,6 +346,15 @@ def _list_rule(rule: Any, k: int, kept: Any, g: Any) -> Any:
 
 def _several_rule(rule: Any, kept: Any, template: tuple[Any, ...], *gs: Any) -> Any:
     return rule([gs[t] if type(t) is int else t for t in template], kept)
+
+
+def _is_identity(rule: Any) -> bool:
+    """Whether a rule passes its cotangent on."""
+    cotangent = object()
+    try:
+        return rule(cotangent) is cotangent
+    except Exception:  # it computes something
+        return False
 
 
 def _scalar(op: Op, params: tuple[Any, ...], *inputs: Any) -> Any:

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.engine import compatibility
+from wengert.core.storage import owner
 from wengert.core.tensor import Call, NodeState, Tensor, new
 from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
 from wengert.replay.deferred import Deferred, Pending, filled
-from wengert.replay.fusion import eliminate, fuse
+from wengert.replay.fusion import eliminate, fuse, schedule
 from wengert.replay.ir import Program
 from wengert.replay.lowering import Lowering, laid_out
+from wengert.replay.products import join_products
 from wengert.replay.rules import SeveralForm, Step
 from wengert.replay.run import Run
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry
@@ -42,6 +44,9 @@ class Plan:
                 self.saved[place] = self._saved(place)
         self.eager_bytes = program.peak()
         program.check()
+        eliminate(program)
+        join_products(program)
+        schedule(program)
         eliminate(program)
         fuse(program)
         program.check()
@@ -121,11 +126,16 @@ def _own_arrays(plan: Plan, run: Run, results: Sequence[Any]) -> list[np.ndarray
             if array.base is not None or id(array) in taken or array.strides != outline.strides:
                 array = laid_out(array, outline.strides)
                 array = array.copy(order="K") if array is results[k] else array
-        elif id(array) in taken and not entry.op.view:
+        elif not entry.op.view and (id(array) in taken or _is_part(array)):
             array = array.copy(order="K")
         taken.add(id(array))
         own.append(array)
     return own
+
+
+def _is_part(array: np.ndarray) -> bool:
+    """Whether an array is some of the rows of a joint one."""
+    return array.base is not None and owner(array).nbytes > array.nbytes
 
 
 def _outline(entry: Entry | None, place: int) -> Any:
