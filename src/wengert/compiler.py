@@ -92,7 +92,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
     @functools.wraps(fn, updated=())
     def computing(*args: Any, **kwargs: Any) -> Any:
-        from wengert.replay.run import computing_at_once
+        from wengert.replay.state import computing_at_once
 
         with computing_at_once():
             return fn(*args, **kwargs)
@@ -180,7 +180,9 @@ class set_stance:  # noqa: N801 (PyTorch's name)
         force_backend: str | Callable[..., Any] | None = None,
     ) -> None:
         if stance not in _STANCES:
-            raise RuntimeError(f"invalid torch.compile stance {stance!r}, expected one of {_STANCES}")
+            raise RuntimeError(
+                f"invalid torch.compile stance {stance!r}, expected one of {_STANCES}"
+            )
         self.eager, self._before = stance == "force_eager", Stance.eager
         Stance.eager = self.eager
 

@@ -1,24 +1,20 @@
-"""Small programs compiled and eager: the values of each to rounding, its side effects exactly."""
+"""The twenty programs of docs/compile.md: each compiled and eager."""
 
 from __future__ import annotations
 
 import math
 import random
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wengert
+from tests.replay.harness import Program, batch, compare, mlp, state
 from wengert import nn
-from wengert.compiler import compile as compiled
-from wengert.compiler import reset
-from wengert.nn import functional as F  # noqa: N812
+from wengert.nn import functional as F
 
-Log = list[Any]
-Program = Callable[[Callable[[Any], Any], Log], Any]
 PROGRAMS: list[Program] = []
 
 
@@ -26,26 +22,6 @@ def program(function: Program) -> Program:
     """Add a program to those that are compared."""
     PROGRAMS.append(function)
     return function
-
-
-def mlp(*widths: int) -> nn.Sequential:
-    """Linear layers with tanh between them, at least 4096 hidden values for a batch of 64."""
-    layers: list[nn.Module] = []
-    for a, b in zip(widths, widths[1:], strict=False):
-        layers += [nn.Linear(a, b), nn.Tanh()]
-    return nn.Sequential(*layers[:-1])
-
-
-def batch(n: int = 64, width: int = 8) -> wengert.Tensor:
-    return wengert.randn(n, width)
-
-
-def state(model: Any) -> list[Any]:
-    """All numbers of a model, and its gradients."""
-    tensors = [*model.parameters(), *model.buffers()]
-    return [t.detach().numpy().copy() for t in tensors] + [
-        None if p.grad is None else p.grad.numpy().copy() for p in model.parameters()
-    ]
 
 
 @program
@@ -382,11 +358,14 @@ def hooks_added_later(wrap, log):
         loss.backward()
         return loss
 
+    def note(*_):
+        log.append("forward")
+
     handles = []
     for k in range(9):
         if k == 4:
             handles.append(model[2].weight.register_hook(lambda g: g * 2))
-            handles.append(model[0].register_forward_hook(lambda *_: log.append("forward")))
+            handles.append(model[0].register_forward_hook(note))
         if k == 6:
             handles.pop().remove()
         log += [step(batch()), *state(model)]
@@ -462,162 +441,6 @@ def from_two_threads(wrap, log):
         log += state(model)
 
 
-@program
-def gradients_of_gradients(wrap, log):
-    model = mlp(8, 64, 1)
-
-    @wrap
-    def step(x):
-        x.requires_grad_()
-        (g,) = wengert.autograd.grad(model(x).sum(), x, create_graph=True)
-        model.zero_grad()
-        loss = (g.norm(2, 1) - 1).square().mean()
-        loss.backward()
-        return loss
-
-    for _ in range(4):
-        log += [step(batch()), *state(model)]
-
-
-@program
-def weights_that_are_shared_and_moved(wrap, log):
-    model = mlp(8, 64, 8)
-    average = mlp(8, 64, 8)
-    model[2].weight = nn.Parameter(model[0].weight.detach().t().contiguous())
-
-    @wrap
-    def step(x):
-        model.zero_grad()
-        y = F.linear(F.linear(x, model[0].weight).tanh(), model[0].weight.t())
-        loss = F.mse_loss(model(y), average(x))
-        loss.backward()
-        with wengert.no_grad():
-            for p, q in zip(average.parameters(), model.parameters(), strict=True):
-                p.lerp_(q, 0.1)
-        return loss, y
-
-    for _ in range(5):
-        log += [*step(batch()), *state(model), *state(average)]
-
-
-@program
-def views_and_writes(wrap, log):
-    @wrap
-    def step(x):
-        y = x * 2
-        z = y.view(-1)
-        rows = y[1:3]
-        y.add_(1)
-        rows.mul_(3)
-        y[0] = z[5]
-        return y.sum(), z[:5], rows.exp()
-
-    for _ in range(4):
-        x = batch()
-        log += step(x)
-        log.append(x)
-
-
-@program
-def results_that_go_on(wrap, log):
-    model = wrap(mlp(8, 64, 3))
-    optimizer = wengert.optim.AdamW(model.parameters(), lr=0.01)
-    for k in range(6):
-        x, t = batch(), wengert.randint(3, (64,))
-        scores = model(x)
-        loss = F.cross_entropy(scores, t)
-        if k % 2:
-            log.append(loss.item())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        log += [(scores.argmax(1) == t).float().mean(), *state(model)]
-
-
-@program
-def recurrent_cell_in_operations(wrap, log):
-    ih, hh = nn.Linear(8, 64), nn.Linear(16, 64)
-    model = nn.ModuleList([ih, hh])
-
-    @wrap
-    def cell(x, h, c):
-        i, f, g, o = (ih(x) + hh(h)).chunk(4, 1)
-        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-        return o.sigmoid() * c.tanh(), c
-
-    for k in range(5):
-        model.zero_grad()
-        h = c = wengert.zeros(64, 16)
-        states = []
-        for x in wengert.randn(4, 64, 8):
-            h, c = cell(x, h, c)
-            states.append(h)
-        if k == 3:
-            log.append(c[0, 0].item())
-        loss = wengert.stack(states).square().mean() + wengert.cat(states, 1).sum()
-        loss.backward()
-        log += [loss, h, *state(model)]
-
-
-@program
-def parts_and_joined(wrap, log):
-    weight = wengert.randn(6, 10, requires_grad=True)
-
-    @wrap
-    def step(x):
-        a, b, _ = (x @ weight).split([3, 3, 4], 1)
-        rows = (x @ weight).unbind(0)
-        joined = wengert.cat([a.exp(), b, rows[0][None, :3].expand(64, 3)], 1)
-        return joined.sum() + wengert.stack([rows[1], rows[1], rows[-1]]).square().sum(), a, rows[2]
-
-    for k in range(5):
-        weight.grad = None
-        loss, a, row = step(batch(width=6))
-        loss.backward(retain_graph=k > 2)
-        log += [loss, a, row, weight.grad.clone()]
-        if k > 2:
-            (a.sum() + row.sum()).backward()
-            log.append(weight.grad.clone())
-
-
-def run(function: Program, wrap: Callable[[Any], Any]) -> Log:
-    """The log of a program, from a fixed start; the state of the random stream last."""
-    wengert.manual_seed(0)
-    random.seed(0)
-    log: Log = []
-    function(wrap, log)
-    return [*log, wengert.rand(2), random.random()]
-
-
-def check_same(ours: Any, eager: Any) -> None:
-    """Numbers to rounding, all else exactly."""
-    if isinstance(eager, wengert.Tensor):
-        assert ours.requires_grad == eager.requires_grad
-        assert (ours.grad_fn is None) == (eager.grad_fn is None)
-        if eager.grad_fn is not None:
-            assert ours.grad_fn.name() == eager.grad_fn.name()
-        assert ours.stride() == eager.stride()
-        assert ours.tolist() is not None  # now its value is read
-        assert type(ours) is type(eager)
-        ours, eager = ours.detach().numpy(), eager.detach().numpy()
-    if isinstance(eager, np.ndarray):
-        assert (ours.shape, ours.dtype) == (eager.shape, eager.dtype)
-        np.testing.assert_allclose(ours, eager, rtol=2e-5, atol=2e-6)
-    elif isinstance(eager, float):
-        assert ours == pytest.approx(eager, rel=2e-5, abs=2e-6)
-    elif isinstance(eager, list):
-        assert len(ours) == len(eager)
-        for a, b in zip(ours, eager, strict=True):
-            check_same(a, b)
-    else:
-        assert ours == eager
-
-
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_compiled_and_eager_do_the_same(function: Program) -> None:
-    reset()
-    eager = run(function, lambda f: f)
-    ours = run(function, compiled)
-    assert len(ours) == len(eager)
-    for a, b in zip(ours, eager, strict=True):
-        check_same(a, b)
+    compare(function)

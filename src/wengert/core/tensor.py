@@ -215,7 +215,6 @@ def _converted_to(cls: type[Tensor], value: Any) -> Any:
     return value
 
 
-# The same slot: no attribute of a tensor is read faster.
 Tensor._outline = Tensor.__dict__["_array"]
 
 # Functions whose results stay as they are, such as the getter of `.grad`.

@@ -6,7 +6,6 @@ functions it costs a look at the thread's run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from wengert.autograd import backward, grad
@@ -15,8 +14,10 @@ from wengert.core.fronts import Front, public_functions
 from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
+from wengert.replay.plain import plain
 from wengert.replay.rules import ListForm, SeveralForm, defers
-from wengert.replay.run import active, before_write, computing_at_once, current_run
+from wengert.replay.run import current_run
+from wengert.replay.state import active, before_write, computing_at_once
 
 
 class _Behind(Front):
@@ -141,29 +142,20 @@ class EscapeFront(_Behind):
 
 _ESCAPES = ("numpy", "__array__", "__dlpack__", "data_ptr", "untyped_storage", "storage")
 
-_fronts: dict[str, OpFront] = {}
-
-
-def plain_function(op: Op) -> Callable[..., Any]:
-    """The function of an operation without a front."""
-    front = _fronts.get(op.name)
-    impl: Callable[..., Any] = op.function if front is None else front.impl
-    return impl
-
 
 def arm() -> None:
     """Put the fronts in place, once for the process."""
-    if _fronts:
+    if plain:
         return
     with compile_lock:
-        if _fronts:
+        if plain:
             return
         fronts: list[Front] = [BackwardFront(), WalkFront(backward), WalkFront(grad)]
         fronts += [ListFront(op) for op in LIST_OPS]
         fronts += [SeveralFront(op) for op in SEVERAL_OPS]
         functions = [getattr(Tensor, name, None) for name in _ESCAPES]
         fronts += [EscapeFront(f) for f in dict.fromkeys(functions) if hasattr(f, "__code__")]
-        ops = {op.name: OpFront(op) for op in REGISTRY.values() if defers(op)}
-        for front in (*fronts, *ops.values()):
+        ops = [OpFront(op) for op in REGISTRY.values() if defers(op)]
+        for front in (*fronts, *ops):
             front.arm()
-        _fronts.update(ops)
+        plain.update({front.op.name: front.impl for front in ops})

@@ -11,15 +11,17 @@ from time import perf_counter
 from typing import Any
 
 from wengert.compiler import Stance
-from wengert.core.tensor import Tensor
+from wengert.core.storage import quoted_location
+from wengert.core.tensor import Tensor, internal
 from wengert.replay.arming import arm
-from wengert.replay.run import Run, active, current_run, end_run
-from wengert.replay.trace import Entry
+from wengert.replay.run import Run, current_run, end_run
+from wengert.replay.state import active
+from wengert.replay.trace import Record
 
 _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
-# Calls that may record nothing before a warning says so.
-_PATIENCE = 2
+# Calls after which runs have to pay.
+_PATIENCE = 24
 
 
 class Compiled:
@@ -27,7 +29,7 @@ class Compiled:
 
     Attributes:
         function: as it was given.
-        root: the beginning of its record.
+        record: what is on record of it.
         calls: how often it was called.
         seconds: how long the first call took, and the shortest of the others.
     """
@@ -39,17 +41,18 @@ class Compiled:
 
     def forget(self) -> None:
         """Begin anew."""
-        self.root = Entry(None, None)
+        self.record = Record()
         self.calls = 0
         self.seconds: list[float] = []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if active.inside or active.busy or Stance.eager:  # part of a run, or of none
+        # Part of a run, or of none.
+        if active.inside or active.busy or Stance.eager or self.record.retired:
             return self.function(*args, **kwargs)
         arm()
         run = current_run()
         if run is None or not any(run.place_of(x) is not None for x in _tensors((args, kwargs))):
-            run = Run(self.root)
+            run = Run(self.record)
         active.run = run
         active.inside, active.whole = 1, self.fullgraph
         start = perf_counter()
@@ -66,23 +69,30 @@ class Compiled:
             self.seconds.append(seconds)
         elif seconds < self.seconds[1]:
             self.seconds[1] = seconds
-        if self.calls == _PATIENCE and not self.root.children and self.root.after is None:
-            self._tell_eager()
+        if self.calls == _PATIENCE or (self.calls > _PATIENCE and not self.calls % 256):
+            self._review()
 
-    def _tell_eager(self) -> None:
+    def _review(self) -> None:
+        """Retire the record if runs do not pay; a warning says why."""
+        record = self.record
+        if record.size and record.pays():
+            return
+        record.retired = True
         code = getattr(self.function, "__code__", None)
-        name = getattr(self.function, "__qualname__", type(self.function).__name__)
-        warnings.warn_explicit(
-            f"torch.compile: no operation of {name}() can be computed later than it is called:"
-            " it runs as it is",
-            UserWarning,
-            "<unknown>" if code is None else code.co_filename,
-            1 if code is None else code.co_firstlineno,
-        )
+        if code is None or code.co_filename in internal:
+            return  # an optimizer's step, say, which is a program of its own
+        why = "no operation in it can be computed later than it is called"
+        if record.reads:
+            line, count = record.reads.most_common(1)[0]
+            why = f"values are read too often, {count} times at {quoted_location(*line)}"
+        elif record.settled:
+            why = "it takes another way too often"
+        message = f"torch.compile: {self.function.__qualname__}() runs as it is from here on: {why}"
+        warnings.warn_explicit(message, UserWarning, code.co_filename, code.co_firstlineno)
 
     def graph(self) -> str:
         """The programs on record, as text: each line with those of the user's that it is from."""
-        plans = [p for entry in self.root.below() for p in entry.programs.values()]
+        plans = [p for entry in self.record.root.below() for p in entry.programs.values()]
         return "\n\n".join(str(plan.program) for plan in plans)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
@@ -94,25 +104,25 @@ class Compiled:
 
 def compiled(function: Callable[..., Any], fullgraph: bool = False) -> Any:
     """A function that runs `function` as `Compiled` does; its record is its attribute `record`."""
-    record = Compiled(function, fullgraph)
+    compiled_function = Compiled(function, fullgraph)
     if not hasattr(function, "__code__"):
-        return record
+        return compiled_function
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return record(*args, **kwargs)
+        return compiled_function(*args, **kwargs)
 
-    call.record, call.graph = record, record.graph  # type: ignore[attr-defined]
+    call.compiled, call.graph = compiled_function, compiled_function.graph  # type: ignore[attr-defined]
     return call
 
 
-def record_of(function: Any) -> Compiled | None:
-    """The record of what `compiled` gave, or of a module that is compiled."""
+def compiled_of(function: Any) -> Compiled | None:
+    """What `compiled` made, of what it gave, or of a module that is compiled."""
     own = vars(function) if hasattr(function, "__dict__") else {}
-    for one in (function, own.get("record"), own.get("_call"), own.get("forward")):
+    for one in (function, own.get("compiled"), own.get("_call"), own.get("forward")):
         if isinstance(one, Compiled):
             return one
-        inner = getattr(one, "record", None) if one is not None and one is not function else None
+        inner = getattr(one, "compiled", None) if one is not None and one is not function else None
         if isinstance(inner, Compiled):
             return inner
     return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wengert.core.storage import location_of, source_text
-from wengert.replay.compiled import Compiled, compiled, record_of
+from wengert.replay.compiled import Compiled, compiled, compiled_of
 from wengert.replay.run import current_run
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry
 
@@ -59,25 +59,25 @@ class Explanation:
 
 def explain_calls(function: Callable[..., Any], args: Any, kwargs: Any) -> Explanation:
     """Call a function three times and explain what it has become."""
-    record = record_of(function)
-    if record is None:
+    own = compiled_of(function)
+    if own is None:
         function = compiled(function)
-        record = record_of(function)
-    assert record is not None
+        own = compiled_of(function)
+    assert own is not None
     for _ in range(3):
         result = function(*args, **kwargs)
         run = current_run()
         if run is not None:
             run.settle()
         del result
-    return explanation_of(record)
+    return explanation_of(own)
 
 
-def explanation_of(record: Compiled) -> Explanation:
-    """What is to be said of a record."""
-    found = Explanation(seconds=list(record.seconds))
+def explanation_of(function: Compiled) -> Explanation:
+    """What is to be said of a compiled function."""
+    found = Explanation(seconds=list(function.seconds))
     sizes = [(0, 0)]
-    for entry in record.root.below():
+    for entry in function.record.root.below():
         plans = list(entry.programs.values())
         found.ways += not entry.children and entry.depth > 0
         if not plans:

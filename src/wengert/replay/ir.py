@@ -14,6 +14,9 @@ from wengert.replay.trace import Entry
 
 Compute = Callable[..., Any]
 
+# The key of sums of two cotangents.
+SUM = ("sum",)
+
 
 @dataclass(frozen=True)
 class Type:

@@ -16,10 +16,11 @@ from wengert.ops import operands
 from wengert.ops.numbers import number_as_array
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.subscript import deferred
-from wengert.replay.arming import plain_function
 from wengert.replay.ir import Instruction, Program, Type
+from wengert.replay.plain import plain_function
 from wengert.replay.rules import ListForm, SeveralForm
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref, inputs_of
+
 
 class Lowering:
     """The program of a path through the record, and where its values are.
@@ -221,8 +222,10 @@ class Lowering:
         g = cotangents.pop(("value", place), None)
         if g is None:
             return []
-        return self._pull_list(entry, g) if isinstance(entry.op, ListForm) else self._pull(
-            entry, place, g
+        return (
+            self._pull_list(entry, g)
+            if isinstance(entry.op, ListForm)
+            else self._pull(entry, place, g)
         )
 
     def path_outline(self, place: int) -> Any:
@@ -232,7 +235,13 @@ class Lowering:
 
     def _sum(self, a: int, b: int, entry: Entry) -> int:
         return self._emit(
-            "add", plain_function(REGISTRY["_add"]), (a, b), [self.program.types[a]], entry, ("sum",), np.add
+            "add",
+            plain_function(REGISTRY["_add"]),
+            (a, b),
+            [self.program.types[a]],
+            entry,
+            ("sum",),
+            np.add,
         )[0]
 
     def wants(self, ref: Ref | None) -> bool:
@@ -292,9 +301,7 @@ class Lowering:
         """The instruction of one rule."""
         op, values, template = entry.op, [g], list[Any]()
         for read in takes:
-            value, constant = (
-                (shared, None) if read == "shared" else self.read(entry, place, read)
-            )
+            value, constant = (shared, None) if read == "shared" else self.read(entry, place, read)
             template.append((None, constant) if value is None else (len(values), None))
             values += [] if value is None else [value]
         compute = partial(_apply_rule, rule, tuple(template))

@@ -17,10 +17,8 @@ import numpy as np
 
 from wengert.ops import operands
 from wengert.ops.op import REGISTRY
-from wengert.replay.arming import plain_function
-from wengert.replay.ir import Instruction, Program, Type
-
-SUM = ("sum",)
+from wengert.replay.ir import SUM, Instruction, Program, Type
+from wengert.replay.plain import plain_function
 
 
 def join_products(program: Program) -> None:
@@ -52,9 +50,7 @@ class Joining:
         for members in self._independent():
             self._join_rows(members)
         self.program.instructions = [
-            i
-            for one in self.program.instructions
-            for i in self.instead.get(one, (one,))
+            i for one in self.program.instructions for i in self.instead.get(one, (one,))
         ]
 
     # Sums of gradients

@@ -10,32 +10,19 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from wengert.autograd.engine import anomaly, observers
+from wengert.autograd.engine import observers
 from wengert.core import storage
-from wengert.core.dispatching import dispatching
-from wengert.core.references import ALONE, getrefcount
-from wengert.core.signals import contextmanager
 from wengert.core.storage import owner, quoted_location
-from wengert.core.tensor import (
-    Leaf,
-    Site,
-    Tensor,
-    caller,
-    getframe,
-    inferences,
-    mode,
-    new,
-    tensors,
-    tick,
-)
+from wengert.core.tensor import Leaf, Site, Tensor, caller, getframe, mode, new, tensors, tick
 from wengert.replay.deferred import Deferred, Outline, Pending, settle
 from wengert.replay.rules import Step, eligible
+from wengert.replay.settling import compute
+from wengert.replay.state import active, before_write, exposed, pending_runs, unusual
 from wengert.replay.trace import (
     INNER,
     LEAF,
@@ -46,6 +33,7 @@ from wengert.replay.trace import (
     Input,
     Memo,
     OpEntry,
+    Record,
     Ref,
     inputs_of,
     outline_of,
@@ -56,34 +44,8 @@ from wengert.replay.trace import (
 make: Any = tuple.__new__
 
 
-class Active(threading.local):
-    """The run of a thread, and how many compiled functions it is inside of."""
-
-    run: Run | None = None
-    behind: weakref.ref[Run] | None = None  # the run of a function that has returned
-    inside = 0
-    whole = False  # whether the innermost of them has to be one program
-    busy = False  # an operation is being computed: those that it is made of are not seen
-
-
-active = Active()
-
-# Runs with deferred values: a write to what they read settles them.
-pending_runs: weakref.WeakSet[Run] = weakref.WeakSet()
-
-
 class UnseenError(Exception):
     """An operand that the record cannot describe."""
-
-
-def unusual() -> bool:
-    """Whether somebody else sees the operations of this thread, or they mean something else."""
-    return bool(
-        inferences
-        or dispatching.modes
-        or anomaly.enabled
-        or type(mode.where) is not Site
-    )
 
 
 class Run:
@@ -98,8 +60,9 @@ class Run:
         outputs: the deferred tensors by place, weakly.
     """
 
-    def __init__(self, root: Entry) -> None:
-        self.entry = root
+    def __init__(self, record: Record, start: Entry | None = None) -> None:
+        self.record = record
+        self.entry = record.root if start is None else start
         self.recording = self.settled = False
         self.lock = threading.RLock()
         self.tensors: list[Any] = []
@@ -233,10 +196,7 @@ class Run:
         for x, expected in zip((*args, *kwargs.values()) if kwargs else args, pattern, strict=True):
             kind = type(expected)
             if kind is int:
-                if type(x) is not Deferred:
-                    return False
-                pending = x.__dict__.get("_pending")
-                if pending is None or pending[0] is not self or pending[1] != expected:
+                if type(x) is not Deferred or not self._is_at(x, expected):
                     return False
             elif kind is Memo:
                 if id(x) in self.slots or _among(x, fresh) or not expected.fits(x):
@@ -249,6 +209,11 @@ class Run:
             elif not self._has_key(x, expected):
                 return False
         return True
+
+    def _is_at(self, x: Deferred, place: int) -> bool:
+        """Whether a deferred tensor is the value at a place of this run."""
+        pending = x.__dict__.get("_pending")
+        return pending is not None and pending[0] is self and pending[1] == place
 
     def _has_key(self, x: Any, expected: Any) -> bool:
         """Whether an argument that is no new input has a key."""
@@ -384,9 +349,10 @@ class Run:
             refs[name] = Ref("constant", value)
 
     def _has_room(self) -> bool:
-        return self.entry.depth < MOST_ENTRIES and len(self.entry.children) < MOST_BRANCHES
+        return self.record.size < MOST_ENTRIES and len(self.entry.children) < MOST_BRANCHES
 
     def _grow(self, entry: Entry, key: Any) -> None:
+        self.record.size += 1
         self.entry.children[key] = self.entry.hot = entry
         self.entry = entry
 
@@ -510,13 +476,13 @@ class Run:
             self._compute()
             self._forget()
             self.settled = True
-            self.entry.reads += 1
+            self.record.reads[line] += 1
             self.entry.read_at = line
 
     def _compute(self) -> None:
-        from wengert.replay.settling import compute
-
         if self.steps:
+            self.record.settled += 1
+            self.record.deferred += len(self.steps)
             busy, active.busy = active.busy, True
             try:
                 compute(self)
@@ -527,7 +493,7 @@ class Run:
         """The run that goes on once values were read."""
         if self.entry.after is None:
             self.entry.after = Entry(None, None)
-        return Run(self.entry.after)
+        return Run(self.record, self.entry.after)
 
 
 def _has_value(key: list[Any]) -> bool:
@@ -551,50 +517,6 @@ def _among(x: Any, others: list[Any]) -> bool:
 def _nobody() -> None:
     """The reference of a place whose tensor stands for a later one."""
     return
-
-
-def exposed(x: Any, array: np.ndarray) -> bool:
-    """Whether others may write to an input's memory without notice: NumPy shows no writes."""
-    if type(x) is np.ndarray or array.base is not None:
-        return True
-    return getrefcount(array) > ALONE + _HOLDERS
-
-
-def _holders() -> int:
-    """What `getrefcount` says in `exposed` of an array that a tensor alone holds, beyond `ALONE`."""
-
-    def count(x: Any, array: np.ndarray) -> int:
-        return getrefcount(array)
-
-    tensor = new(Tensor)
-    tensor._array = np.empty(1)
-    array = tensor._array
-    return count(tensor, array) - ALONE
-
-
-_HOLDERS = _holders()
-
-
-def before_write(array: np.ndarray) -> None:
-    """A guard of writes: what is to be computed from that memory is computed now."""
-    written = id(owner(array))
-    runs = list(pending_runs)
-    if not runs:
-        with suppress(ValueError):
-            storage.guards.remove(before_write)
-    for run in runs:
-        if written in run.owners:
-            run.settle()
-
-
-@contextmanager
-def computing_at_once() -> Iterator[None]:
-    """A context in which operations are computed when they are called."""
-    before, active.busy = active.busy, True
-    try:
-        yield
-    finally:
-        active.busy = before
 
 
 def current_run() -> Run | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,14 +13,16 @@ from wengert.core.tensor import Call, NodeState, Tensor, new
 from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
-from wengert.replay.deferred import Deferred, Pending, filled
+from wengert.replay.deferred import Pending, filled
 from wengert.replay.fusion import eliminate, fuse, schedule
 from wengert.replay.ir import Program
 from wengert.replay.lowering import Lowering, laid_out
 from wengert.replay.products import join_products
 from wengert.replay.rules import SeveralForm, Step
-from wengert.replay.run import Run
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry
+
+if TYPE_CHECKING:
+    from wengert.replay.run import Run
 
 
 class Plan:
@@ -63,10 +65,11 @@ class Plan:
                 continue
             for name in lowering.entries[place].op.differentiable:
                 ref = lowering.entries[place].refs[name]
-                if ref is not None and ref.kind == "value" and lowering.wants(ref):
-                    if ref.index not in visited:
-                        visited.add(ref.index)
-                        waiting.append(ref.index)
+                if ref is None or ref.kind != "value" or ref.index in visited:
+                    continue
+                if lowering.wants(ref):
+                    visited.add(ref.index)
+                    waiting.append(ref.index)
         return sorted(visited)
 
     def _saved(self, place: int) -> list[tuple[str, int | None, Any]]:
@@ -95,6 +98,7 @@ def compute(run: Run) -> None:
     plan = run.entry.programs.get(key)
     if plan is None:
         plan = run.entry.programs[key] = Plan(run.entry, *key)
+        run.record.plans += 1
     results = plan.run(run.arrays, run.numbers)
     edges = _made_nodes(plan, run, results) if plan.nodes else {}
     arrays = _own_arrays(plan, run, results)
@@ -284,6 +288,3 @@ def written(program: Program) -> Callable[[Sequence[Any], Sequence[float]], Sequ
     exec(compile("\n".join(lines), "<program>", "exec"), scope)
     run: Callable[[Sequence[Any], Sequence[float]], Sequence[Any]] = scope["program"]
     return run
-
-
-__all__ = ["Deferred", "Plan", "compute", "written"]

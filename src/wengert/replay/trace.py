@@ -9,6 +9,7 @@ with the keys of the branches.
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple
@@ -20,8 +21,11 @@ from wengert.core.tensor import Leaf, tensors
 from wengert.replay.deferred import Deferred, Outline
 
 LEAF, INNER = 1, 2  # how an input requires grad
-MOST_ENTRIES = 20_000
+MOST_ENTRIES = 50_000
 MOST_BRANCHES = 16
+MOST_PLANS = 64
+# Fewer steps at once than this are computed as fast when they are called.
+_FEW = 6
 
 
 class Input(NamedTuple):
@@ -90,8 +94,8 @@ class Entry:
     """
 
     __slots__ = (
-        "after", "children", "code", "depth", "first", "arrivals", "hot", "inputs", "lasti",
-        "outlines", "parent", "programs", "read_at", "reads",
+        "after", "arrivals", "children", "code", "depth", "first", "hot", "inputs", "lasti",
+        "outlines", "parent", "programs", "read_at",
     )  # fmt: skip
 
     def __init__(self, parent: Entry | None, line: tuple[CodeType, int] | None) -> None:
@@ -105,7 +109,6 @@ class Entry:
         self.hot: Entry | None = None
         self.arrivals: dict[int, tuple[int, ...]] = {}
         self.programs: dict[Any, Any] = {}
-        self.reads = 0
         self.read_at: tuple[CodeType, int] | None = None
         self.code, self.lasti = line or (None, 0)
 
@@ -134,6 +137,31 @@ class Entry:
         return f"{location_of(self.code, self.lasti)}  {source_text(self.code, self.lasti)}"
 
 
+class Record:
+    """All that is on record of a compiled function, and how it has served.
+
+    Attributes:
+        root: where runs begin.
+        size: how many entries there are.
+        settled: how often a run was settled, and `deferred` the steps that were deferred by then.
+        plans: how many programs were made.
+        reads: how often a value was read, by line.
+        retired: whether runs have turned out not to pay.
+    """
+
+    def __init__(self) -> None:
+        self.root = Entry(None, None)
+        self.size = self.settled = self.deferred = self.plans = 0
+        self.reads: Counter[tuple[CodeType, int]] = Counter()
+        self.retired = False
+
+    def pays(self) -> bool:
+        """Whether runs settle many steps at once, by programs that they have used before."""
+        if self.plans > MOST_PLANS and self.plans > self.settled // 2:
+            return False
+        return self.deferred >= _FEW * self.settled
+
+
 class OpEntry(Entry):
     """A declared operation.
 
@@ -146,7 +174,17 @@ class OpEntry(Entry):
         single: whether it has one result, and not a tuple of them.
     """
 
-    __slots__ = ("continues", "grad", "keywords", "op", "params", "pattern", "records", "refs", "single")
+    __slots__ = (
+        "continues",
+        "grad",
+        "keywords",
+        "op",
+        "params",
+        "pattern",
+        "records",
+        "refs",
+        "single",
+    )
 
     continues: bool
     grad: bool

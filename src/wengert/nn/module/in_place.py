@@ -30,5 +30,3 @@ class _Forward:
 def compile_in_place(module: Any, *args: Any, **kwargs: Any) -> None:
     """Let a module's own forward compute as a compiled function."""
     module.__dict__["forward"] = compiler.compile(_Forward(module), *args, **kwargs)
-
-
