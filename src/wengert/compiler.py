@@ -7,6 +7,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from wengert.replay.stance import Stance
+
 if TYPE_CHECKING:
     from wengert.replay.explanation import Explanation
 
@@ -18,12 +20,6 @@ _STANCES = (
 
 # How objects that are more than functions are compiled, by their class: `nn` adds to them.
 wrappers: list[tuple[type, Callable[[Any, Callable[..., Any]], Any]]] = []
-
-
-class Stance:
-    """What `set_stance` says."""
-
-    eager = False
 
 
 def compile(

@@ -15,7 +15,6 @@ from wengert.nn.module import Module
 from wengert.serialization import load as _load
 from wengert.serialization import save as _save
 
-
 _told: set[str] = set()
 
 

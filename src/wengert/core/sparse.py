@@ -46,7 +46,7 @@ class SparseTensor(Tensor, unwrapped=False):
         """What code for dense tensors asks for."""
         raise unsupported(_called(), self)
 
-    _outline = _array  # type: ignore[assignment]
+    _outline = _array
 
     @property
     def _edge(self) -> Node | None:  # type: ignore[override]

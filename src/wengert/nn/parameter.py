@@ -220,7 +220,7 @@ class _Uninitialized(Tensor):
         _memory.__set__(self, array)
 
     @property
-    def _outline(self) -> Any:
+    def _outline(self) -> Any:  # type: ignore[override]
         return self._array
 
     @property

@@ -185,7 +185,7 @@ def _max_unpool(
     if index.shape != input._outline.shape:
         raise RuntimeError(
             "Expected shape of indices to be same as that of the input tensor"
-            f" ({list(input._outline.shape)}) but got indices tensor with shape: {list(index.shape)}"
+            f" ({list(input.shape)}) but got indices tensor with shape: {list(index.shape)}"
         )
     return unpool(input, indices, out)
 

@@ -352,8 +352,8 @@ def input_gradient(
 ) -> Tensor:  # fmt: skip
     """Return the gradient of a convolution's input, of the given shape, from its output's."""
     name, size = f"conv{n}d_input", tuple(input_size)
-    geometry = _fitting(name, n, size, weight._outline.shape, grad_output, stride, padding, dilation,
-                        groups)  # fmt: skip
+    shape = weight._outline.shape
+    geometry = _fitting(name, n, size, shape, grad_output, stride, padding, dilation, groups)
     return _transposed_convolution(grad_output, conj(weight), size[2:], geometry)
 
 
@@ -363,8 +363,8 @@ def weight_gradient(
 ) -> Tensor:  # fmt: skip
     """Return the gradient of a convolution's weight, of the given shape, from its output's."""
     name, shape = f"conv{n}d_weight", tuple(weight_size)
-    geometry = _fitting(name, n, input._outline.shape, shape, grad_output, stride, padding, dilation,
-                        groups)  # fmt: skip
+    size = input._outline.shape
+    geometry = _fitting(name, n, size, shape, grad_output, stride, padding, dilation, groups)
     return _convolution_weight(grad_output, conj(input), shape[2:], geometry)
 
 
@@ -428,7 +428,9 @@ def _convolve_transposed(
 def _check_space(name: str, input: Tensor, weight: Tensor, n: int) -> None:
     """Raise RuntimeError for an empty kernel, and for samples with an empty spatial dimension."""
     if 0 in weight._outline.shape[2:]:
-        raise RuntimeError(f"{name}(): weight of size {list(weight._outline.shape)} has no elements")
+        raise RuntimeError(
+            f"{name}(): weight of size {list(weight._outline.shape)} has no elements"
+        )
     shape = input._outline.shape
     if 0 in shape[-n:] and (len(shape) == n + 1 or shape[0]):
         raise RuntimeError(

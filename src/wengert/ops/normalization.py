@@ -184,7 +184,7 @@ def group_norm(
         if x is not None and x._outline.shape != shape[1:2]:
             raise RuntimeError(
                 f"Expected {what} to be a vector of size equal to the number of channels in input,"
-                f" but got {what} of shape {list(x._outline.shape)} and input of shape {list(shape)}"
+                f" but got {what} of shape {list(x.shape)} and input of shape {list(shape)}"
             )
     size = prod(shape[1:]) // num_groups
     if shape[0] * size == 1:

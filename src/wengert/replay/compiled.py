@@ -10,11 +10,11 @@ from copy import deepcopy
 from time import perf_counter
 from typing import Any
 
-from wengert.compiler import Stance
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import Tensor, internal
 from wengert.replay.arming import arm
 from wengert.replay.run import Run, current_run, end_run
+from wengert.replay.stance import Stance
 from wengert.replay.state import active
 from wengert.replay.trace import Record
 

@@ -127,7 +127,7 @@ class Deferred(Tensor):
         _EDGE.__set__(self, value)
 
     @property
-    def _outline(self) -> Any:  # type: ignore[override]
+    def _outline(self) -> Any:
         pending = self.__dict__.get("_pending")
         return _ARRAY.__get__(self, Tensor) if pending is None else pending.outline
 
@@ -147,7 +147,7 @@ class Deferred(Tensor):
         shape = self.shape
         return shape[0] if shape else Tensor.__len__(self)
 
-    def __repr__(self, **options: Any) -> str:
+    def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         settle(self)
         return Tensor.__repr__(self, **options)
 

@@ -171,7 +171,7 @@ class Lowering:
         op, ref = entry.op, entry.refs["input"]
         if ref is None or not self.wants(ref):
             return []
-        values, template = [], []
+        values, template = list[int](), list[Any]()
         for k, outline in enumerate(entry.outlines):
             g = cotangents.pop(("value", entry.first + k), None)
             template.append(np.broadcast_to(np.zeros((), outline.dtype), outline.shape)

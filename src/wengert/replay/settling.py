@@ -76,7 +76,8 @@ class Plan:
         """What the node of a place saves."""
         lowering, entry = self.lowering, self.lowering.entries[place]
         op, results = entry.op, self.program.results
-        readers, slots = NodeLayout(op).readers, []
+        readers = NodeLayout(op).readers
+        slots: list[tuple[str, int | None, Any]] = []
         for name in op.keeps:
             value, constant = lowering.read(entry, place, name)
             if value is None:

@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from wengert.autograd.engine import anomaly
 from wengert.core import storage
 from wengert.core.dispatching import dispatching
-from wengert.core.references import ALONE, getrefcount
+from wengert.core.references import ALONE
 from wengert.core.signals import contextmanager
 from wengert.core.storage import owner
 from wengert.core.tensor import Site, Tensor, inferences, mode, new

@@ -100,8 +100,9 @@ class Entry:
 
     def __init__(self, parent: Entry | None, line: tuple[CodeType, int] | None) -> None:
         self.parent = parent
-        self.depth = 0 if parent is None else parent.depth + 1
-        self.first = 0 if parent is None else parent.first + len(parent.outlines)
+        self.code: CodeType | None
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.first: int = 0 if parent is None else parent.first + len(parent.outlines)
         self.outlines: tuple[Outline, ...] = ()
         self.inputs: tuple[Input, ...] = ()
         self.children: dict[Any, Entry] = {}

@@ -151,7 +151,9 @@ def _same_memory(region: Tensor, value: Tensor) -> bool:
     """Whether the value is the part itself, as at the end of ``x[i] += v``."""
     a, b = region._array.__array_interface__, value._array.__array_interface__
     strides_agree = region._array.strides == value._array.strides
-    same = a["data"] == b["data"] and strides_agree and region._outline.shape == value._outline.shape
+    same = (
+        a["data"] == b["data"] and strides_agree and region._outline.shape == value._outline.shape
+    )
     return bool(same) and region._edge is not None and (
         getattr(value, "_root", value) is getattr(region, "_root", region)
     )  # fmt: skip
