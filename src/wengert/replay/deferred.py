@@ -113,7 +113,7 @@ class Deferred(Tensor):
     requires_grad = _outline("requires_grad", lambda o: o.requires_grad)
 
     @property
-    def _edge(self) -> Any:  # type: ignore[override]
+    def _edge(self) -> Any:
         pending = self.__dict__.get("_pending")
         if pending is not None:
             if not pending.outline.requires_grad:
@@ -127,7 +127,7 @@ class Deferred(Tensor):
         _EDGE.__set__(self, value)
 
     @property
-    def _outline(self) -> Any:
+    def _outline(self) -> Any:  # type: ignore[override]
         pending = self.__dict__.get("_pending")
         return _ARRAY.__get__(self, Tensor) if pending is None else pending.outline
 
