@@ -123,7 +123,7 @@ def compressed(
 def numpy_dtype(tensor: Tensor) -> np.dtype[Any]:
     """NumPy's dtype of the elements of a tensor, dense or sparse."""
     values = tensor._stored if isinstance(tensor, SparseTensor) else tensor
-    return values._array.dtype
+    return values._outline.dtype
 
 
 def shape_of(tensor: Tensor) -> Shape:

@@ -67,9 +67,9 @@ def _keep(
     def draw(shape: tuple[int, ...]) -> np.ndarray:
         return default_generator.bernoulli(shape, 1 - p)
 
-    if leading is not None or isinstance(input, Tracer) or input._array.flags.c_contiguous:
+    if leading is not None or isinstance(input, Tracer) or input._outline.flags.c_contiguous:
         return draw_numbers(draw, shape, partner=input)
-    order = order_of(shape, ((shape, input._array.strides),))  # that of memory
+    order = order_of(shape, ((shape, input._outline.strides),))  # that of memory
     return permute(draw_numbers(draw, tuple([shape[d] for d in order])), inverse_of(order))
 
 

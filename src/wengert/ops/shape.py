@@ -482,8 +482,9 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     torch.Size([3, 2])
     """
     format = formats.check_format("contiguous", memory_format, contiguous_format)
-    array = memory_of(input) if isinstance(input, Tracer) else input._array
-    if formats.lies_in(array, format):
+    array = memory_of(input) if isinstance(input, Tracer) else input._outline
+    plain = format is contiguous_format
+    if array.flags.c_contiguous if plain else formats.lies_in(input._array, format):
         return input
     if format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")

@@ -14,8 +14,9 @@ from wengert.core.fronts import Front, public_functions
 from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
+from wengert.replay.deferred import Deferred
 from wengert.replay.plain import plain
-from wengert.replay.rules import ListForm, SeveralForm, defers
+from wengert.replay.rules import DetachForm, ListForm, SeveralForm, defers
 from wengert.replay.run import current_run
 from wengert.replay.state import active, before_write, computing_at_once
 
@@ -93,6 +94,23 @@ class SeveralFront(_Behind):
         return run.call(form, form.names, self.impl, args, {})
 
 
+class DetachFront(_Behind):
+    """`Tensor.detach`."""
+
+    __slots__ = ("form",)
+
+    def __init__(self) -> None:
+        super().__init__(Tensor.detach, (None,))
+        self.form = DetachForm()
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A deferred result, or the method's own."""
+        run = None if active.busy else current_run()
+        if run is None or kwargs or len(args) != 1 or type(args[0]) is not Deferred:
+            return self.impl(*args, **kwargs)
+        return run.call(self.form, ("input",), self.impl, args, kwargs)
+
+
 class BackwardFront(_Behind):
     """`Tensor.backward`."""
 
@@ -150,7 +168,7 @@ def arm() -> None:
     with compile_lock:
         if plain:
             return
-        fronts: list[Front] = [BackwardFront(), WalkFront(backward), WalkFront(grad)]
+        fronts: list[Front] = [DetachFront(), BackwardFront(), WalkFront(backward), WalkFront(grad)]
         fronts += [ListFront(op) for op in LIST_OPS]
         fronts += [SeveralFront(op) for op in SEVERAL_OPS]
         functions = [getattr(Tensor, name, None) for name in _ESCAPES]

@@ -15,7 +15,6 @@ import numpy as np
 from wengert.core.device import cpu
 from wengert.core.dtypes import of_numpy
 from wengert.core.overriding import disabled_torch_function_impl
-from wengert.core.size import Size
 from wengert.core.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -34,6 +33,21 @@ class Outline(NamedTuple):
     def ndim(self) -> int:
         """The number of dimensions."""
         return len(self.shape)
+
+    @property
+    def flags(self) -> Outline:
+        """Itself: whether it is contiguous is all that is known."""
+        return self
+
+    @property
+    def c_contiguous(self) -> bool:
+        """Whether the elements are dense, in the order of the dimensions."""
+        step = self.dtype.itemsize
+        for n, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if n != 1 and stride != step:
+                return not self.size
+            step *= n
+        return True
 
     @property
     def size(self) -> int:
@@ -106,9 +120,6 @@ class Deferred(Tensor):
     _views = _settled("_views")
     _block = _settled("_block")
 
-    shape = _outline("shape", lambda o: tuple.__new__(Size, o.shape))
-    dtype = _outline("dtype", lambda o: of_numpy[o.dtype])
-    ndim = _outline("ndim", lambda o: len(o.shape))
     device = _outline("device", lambda o: cpu)
     requires_grad = _outline("requires_grad", lambda o: o.requires_grad)
 
@@ -130,22 +141,6 @@ class Deferred(Tensor):
     def _outline(self) -> Any:  # type: ignore[override]
         pending = self.__dict__.get("_pending")
         return _ARRAY.__get__(self, Tensor) if pending is None else pending.outline
-
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or the length of one dimension."""
-        pending = self.__dict__.get("_pending")
-        if pending is not None and dim is None:
-            return self.shape
-        settle(self)
-        return Tensor.size(self, dim)
-
-    def dim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
-
-    def __len__(self) -> int:
-        shape = self.shape
-        return shape[0] if shape else Tensor.__len__(self)
 
     def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         settle(self)

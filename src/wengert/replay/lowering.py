@@ -18,7 +18,7 @@ from wengert.ops.op import REGISTRY, Op
 from wengert.ops.subscript import deferred
 from wengert.replay.ir import Instruction, Program, Type
 from wengert.replay.plain import plain_function
-from wengert.replay.rules import ListForm, SeveralForm
+from wengert.replay.rules import DetachForm, ListForm, SeveralForm
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref, inputs_of
 
 
@@ -134,6 +134,12 @@ class Lowering:
 
     def _forward_of_form(self, entry: OpEntry) -> None:
         """An operation on a list of tensors, or one with several outputs."""
+        if isinstance(entry.op, DetachForm):
+            ref = entry.refs["input"]
+            assert ref is not None
+            self.entries[len(self.places)] = entry
+            self.places.append(self._operand(entry, ref))
+            return
         op, params = entry.op, tuple(entry.params.values())
         values = tuple([self._operand(entry, r) for n in op.inputs if (r := entry.refs[n])])
         compute = partial(_of_list if isinstance(op, ListForm) else _of_one, op.op.forward, params)

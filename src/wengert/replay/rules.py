@@ -32,7 +32,8 @@ _OTHERS = frozenset({
     "reshape", "view", "flatten", "squeeze", "unsqueeze", "transpose", "t", "permute", "expand",
     "clone", "_layer_norm", "_rms_norm", "_group_norm", "_convolution", "_transposed_convolution",
     "_var", "_std", "amax", "amin", "vector_norm", "_where", "_masked_fill", "tril", "triu",
-    "window_mean", "_constant_pad", "_attention", "select", "basic", "maxima",
+    "window_mean", "_constant_pad", "_attention", "select", "basic", "maxima", "_cumsum", "contract", "_max_of_all", "_min_of_all",
+    "argmax", "argmin", "rearrange", "spread", "times", "times_transposed", "transposed_times",
     "_masked", "_embedding",
 })  # fmt: skip
 
@@ -68,6 +69,18 @@ class SeveralForm:
         self.rules: dict[str, Any] = {"input": op.whole.rule}
         self.params = {f"p{k}": None for k in range(params)}
         self.names = ("input", *self.params)
+
+
+class DetachForm:
+    """`detach()`, with the attributes of a declared operation: the same memory without a graph."""
+
+    kind, view, mixed, floats, name, public_name = "detach", True, False, False, "detach", "detach"
+    aux: tuple[str, ...] = ()
+    shared: Any = None
+    inputs: tuple[str, ...] = ("input",)
+    differentiable: tuple[str, ...] = ()
+    rules: dict[str, Any] = {"input": None}  # noqa: RUF012 (as of a declared one)
+    params: dict[str, Any] = {}  # noqa: RUF012
 
 
 def defers(op: Op) -> bool:

@@ -125,6 +125,8 @@ class Run:
                 self.originals[slot] is not array or (is_tensor and self.edges[slot] is not x._edge)
             ):
                 raise UnseenError("a tensor that shows other memory than before")
+            if not self.recording and not self._is_current(slot):
+                raise UnseenError("memory that somebody has written to")
             return "i", slot
         for k, other in enumerate(fresh):
             if other is x:
@@ -135,6 +137,11 @@ class Run:
         edge = x._edge if is_tensor else None
         grad = 0 if edge is None else LEAF if type(edge) is Leaf else INNER
         return Input(array.shape, array.strides, array.dtype.str, grad, is_tensor)
+
+    def _is_current(self, slot: int) -> bool:
+        """Whether memory that was copied, because NumPy may write to it, is as it was."""
+        copy, original = self.arrays[slot], self.originals[slot]
+        return copy is original or copy.tobytes() == original.tobytes()
 
     def _bind(self, fresh: list[Any], numbers: list[float]) -> None:
         """Take hold of the inputs that a call brought: of their memory, where it is read later.

@@ -18,7 +18,7 @@ from wengert.replay.fusion import eliminate, fuse, schedule
 from wengert.replay.ir import Program
 from wengert.replay.lowering import Lowering, laid_out
 from wengert.replay.products import join_products
-from wengert.replay.rules import SeveralForm, Step
+from wengert.replay.rules import DetachForm, SeveralForm, Step
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry
 
 if TYPE_CHECKING:
@@ -161,6 +161,8 @@ def _cut(plan: Plan, run: Run, place: int) -> Any:
         if entry is None:
             continue
         refs = [r for n in entry.op.inputs if (r := entry.refs[n]) is not None]
+        if isinstance(entry.op, DetachForm) and lowering.wants(refs[0]):
+            return "detach()", entry.code, entry.lasti, None
         if any(lowering.wants(ref) for ref in refs):
             return steps[entry.first].off
         for ref in refs:

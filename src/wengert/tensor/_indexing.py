@@ -367,7 +367,7 @@ def _array_of(sequence: Sequence[Any]) -> np.ndarray:
 def _len(self: Tensor) -> int:
     if not self._outline.ndim:
         raise TypeError("len() of a 0-d tensor")
-    return len(self._array)
+    return self._outline.shape[0]
 
 
 def _iter(self: Tensor) -> Iterator[Tensor]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.core.dtypes import float64, promote_types
 from wengert.core.info import finfo
+from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor, mode, wrap
 from wengert.ops.decompositions import qr_factors, svd_factors
 from wengert.ops.reduction import mean
@@ -163,7 +164,7 @@ def _product_with(x: Tensor | None, i: tuple[int, ...]) -> Any:
         return None
     matrix = _in_double(x)
     matrix = matrix[i] if matrix.ndim > 2 else matrix
-    dtype = matrix._outline.dtype  # SciPy asks with integers as well
+    dtype = numpy_dtype(matrix)  # SciPy asks with integers as well
     return lambda columns: (matrix @ wrap(np.ascontiguousarray(columns, dtype))).numpy()
 
 
