@@ -86,7 +86,8 @@ class FusedLoop:
 
 def fuse(program: Program) -> None:
     """Make one instruction of pointwise ones that follow each other over one shape."""
-    level: dict[int, int] = dict.fromkeys((*program.inputs, *program.numbers), 0)
+    given = (*program.inputs, *program.numbers, *program.constants)
+    level: dict[int, int] = dict.fromkeys(given, 0)
     makers: dict[int, Instruction] = {}
     levels: dict[Instruction, int] = {}
     group: dict[Instruction, Instruction] = {}  # a representative, as in union-find

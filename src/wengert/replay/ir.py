@@ -64,6 +64,7 @@ class Program:
     types: list[Type] = field(default_factory=list)
     inputs: list[int] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
+    constants: dict[int, np.ndarray] = field(default_factory=dict)
     instructions: list[Instruction] = field(default_factory=list)
     results: list[int] = field(default_factory=list)
 
@@ -74,7 +75,7 @@ class Program:
 
     def check(self) -> None:
         """ValueError unless every value is defined once, before it is used, and results exist."""
-        defined = {*self.inputs, *self.numbers}
+        defined = {*self.inputs, *self.numbers, *self.constants}
         for instruction in self.instructions:
             missing = [v for v in instruction.inputs if v not in defined]
             if missing:
@@ -105,13 +106,13 @@ class Program:
         for k, instruction in enumerate(self.instructions):
             for v in (*instruction.outputs, *instruction.inputs):
                 last[v] = k
-        for v in self.results:
+        for v in (*self.results, *self.constants):
             last.pop(v, None)
         return last
 
     def peak(self) -> int:
         """The most bytes of values that are alive at once, without inputs."""
-        last, outside = self.last_uses(), {*self.inputs, *self.numbers}
+        last, outside = self.last_uses(), {*self.inputs, *self.numbers, *self.constants}
         now = most = 0
         for k, instruction in enumerate(self.instructions):
             now += sum(self.types[v].nbytes for v in instruction.outputs)
@@ -123,6 +124,11 @@ class Program:
     def __str__(self) -> str:
         lines = [f"%{v} = input {self.types[v]}" for v in self.inputs]
         lines += [f"%{v} = number" for v in self.numbers]
+        read = {v for i in self.instructions for v in i.inputs} | {*self.results}
+        lines += [
+            f"%{v} = {a.item() if a.size == 1 else 'constant'}: {self.types[v]}"
+            for v, a in self.constants.items() if v in read
+        ]  # fmt: skip
         width = 0
         texts: list[tuple[str, str]] = []
         for instruction in self.instructions:

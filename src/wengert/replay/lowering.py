@@ -72,11 +72,11 @@ class Lowering:
             self._known[identity] = outputs
         return outputs
 
-    def _constant(self, array: np.ndarray, entry: Entry) -> int:
+    def _constant(self, array: np.ndarray) -> int:
         key = array.tobytes(), array.dtype.str, array.shape
         if key not in self._constants:
-            (value,) = self._emit("constant", lambda: array, (), [typed(array)], entry)
-            self._constants[key] = value
+            value = self._constants[key] = self.program.value(Type(array.shape, array.dtype))
+            self.program.constants[value] = array
         return self._constants[key]
 
     def _operand(self, entry: OpEntry, ref: Ref) -> int:
@@ -87,7 +87,7 @@ class Lowering:
             return self.program.inputs[ref.index]
         dtype, table = self._dtype(entry), operands.table_of(entry.op)
         if ref.kind == "constant":
-            return self._constant(number_as_array(ref.index, dtype, table), entry)
+            return self._constant(number_as_array(ref.index, dtype, table))
         while len(self.program.numbers) <= ref.index:
             self.program.numbers.append(self._value((), None))
         convert = partial(number_as_array, to=dtype, table=table)
@@ -193,10 +193,7 @@ class Lowering:
 
     def _backward(self, entry: BackwardEntry) -> None:
         outline = self.path_outline(entry.root)
-        ones = partial(np.ones, outline.shape, outline.dtype)
-        (seed,) = self._emit(
-            "ones", ones, (), [Type(outline.shape, outline.dtype)], entry, (outline.shape,)
-        )
+        seed = self._constant(np.ones(outline.shape, outline.dtype))
         cotangents: dict[Any, int] = {("value", entry.root): seed}
         for place in range(entry.root, -1, -1):
             producer = self.entries.get(place)
@@ -326,11 +323,6 @@ class Lowering:
             f"{op.public_name}_backward_{name}", compute, tuple(values), [type_], entry, key,
             compute if elementwise else None,
         )[0]  # fmt: skip
-
-
-def typed(array: np.ndarray) -> Type:
-    """The type of an array."""
-    return Type(array.shape, array.dtype)
 
 
 def hashed(name: Any, params: dict[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels.products import gemm
 from wengert.ops import operands
 from wengert.ops.op import REGISTRY
 from wengert.replay.ir import SUM, Instruction, Program, Type
@@ -182,3 +183,45 @@ def _joined(*arrays: Any) -> Any:
 
 def _rows(spans: tuple[tuple[int, int], ...], array: Any) -> list[Any]:
     return [array[a:b] for a, b in spans]
+
+
+# Sums of fewer rows lose nothing without float64.
+_FEW_ROWS = 128
+
+
+def plan_products(program: Program) -> None:
+    """Let products of matrices call their kernel directly: all but the memory is known before."""
+    for instruction in program.instructions:
+        types = [program.types[v] for v in instruction.inputs]
+        if any(len(t.shape) != 2 for t in types[:2]) or not types:
+            continue
+        form = _form(instruction)
+        if form == "bias" and types[0].shape[0] <= _FEW_ROWS:
+            instruction.compute = partial(np.add.reduce, axis=0)
+        if form not in _TURNED or len(types) < 2:
+            continue
+        turned_a, turned_b = _TURNED[form]
+        a, b, dtype = types[0].shape, types[1].shape, types[0].dtype
+        assert dtype is not None
+        k, m = a if turned_a else a[::-1]
+        product = gemm.planned(m, k, b[0] if turned_b else b[1], turned_a, turned_b, dtype)
+        if product is not None:
+            instruction.compute = partial(_product, product, instruction.compute)
+
+
+# Which factors of a product lie turned in memory.
+_TURNED = {"linear": (False, True), "input": (False, False), "weight": (True, False)}
+
+
+def _form(instruction: Instruction) -> str:
+    if instruction.name in ("joint_weight", "joint_linear"):
+        return instruction.name.removeprefix("joint_")
+    key = instruction.key
+    return "linear" if key and key[0] == "linear" else _part(instruction, "linear")
+
+
+def _product(product: Any, otherwise: Any, a: Any, b: Any, *bias: Any) -> Any:
+    for array in (a, b, *bias):
+        if not array.flags.c_contiguous:
+            return otherwise(a, b, *bias)
+    return product(a, b, *bias)

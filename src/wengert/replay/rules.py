@@ -32,7 +32,8 @@ _OTHERS = frozenset({
     "reshape", "view", "flatten", "squeeze", "unsqueeze", "transpose", "t", "permute", "expand",
     "clone", "_layer_norm", "_rms_norm", "_group_norm", "_convolution", "_transposed_convolution",
     "_var", "_std", "amax", "amin", "vector_norm", "_where", "_masked_fill", "tril", "triu",
-    "window_mean", "_constant_pad", "_attention", "select", "basic", "maxima", "_cumsum", "contract", "_max_of_all", "_min_of_all",
+    "window_mean", "_constant_pad", "_attention", "select", "basic", "maxima", "_cumsum",
+    "contract", "_max_of_all", "_min_of_all",
     "argmax", "argmin", "rearrange", "spread", "times", "times_transposed", "transposed_times",
     "_masked", "_embedding",
 })  # fmt: skip

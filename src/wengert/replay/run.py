@@ -155,7 +155,7 @@ class Run:
             if self.recording:
                 continue
             self.originals.append(array)
-            self.owners.add(id(owner(array)))
+            self.owners.add(id(array if array.base is None else owner(array)))
             self.arrays.append(array.copy(order="K") if exposed(x, array) else array)
             self.edges.append(x._edge if isinstance(x, Tensor) else None)
         self.numbers += numbers

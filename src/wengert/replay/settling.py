@@ -17,7 +17,7 @@ from wengert.replay.deferred import Pending, filled
 from wengert.replay.fusion import eliminate, fuse, schedule
 from wengert.replay.ir import Program
 from wengert.replay.lowering import Lowering, laid_out
-from wengert.replay.products import join_products
+from wengert.replay.products import join_products, plan_products
 from wengert.replay.rules import DetachForm, SeveralForm, Step
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry
 
@@ -44,12 +44,17 @@ class Plan:
         for place in self.nodes:
             if place not in lowering.released and isinstance(lowering.entries[place].op, Op):
                 self.saved[place] = self._saved(place)
+        path = lowering.path
+        self.outlines = [o for entry in path for o in entry.outlines]
+        self.step_of = {e.first: k for k, e in enumerate(path) if isinstance(e, OpEntry)}
+        self.backwards = [(k, e) for k, e in enumerate(path) if isinstance(e, BackwardEntry)]
         self.eager_bytes = program.peak()
         program.check()
         eliminate(program)
         join_products(program)
         schedule(program)
         eliminate(program)
+        plan_products(program)
         fuse(program)
         program.check()
         self.run = written(program)
@@ -109,7 +114,8 @@ def compute(run: Run) -> None:
 
 def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) -> None:
     pending: Pending = tensor.__dict__["_pending"]
-    cut = None if edge is not None else _cut(plan, run, place)
+    known = edge is not None or place not in plan.lowering.entries
+    cut = None if known else _cut(plan, run, place)
     filled(tensor, array, edge, cut)
     if pending.source is not None:
         mark_view(tensor, pending.source)
@@ -118,6 +124,7 @@ def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) 
 def _own_arrays(plan: Plan, run: Run, results: Sequence[Any]) -> list[np.ndarray]:
     """The arrays of the living tensors: gradients own their memory, others as their operations."""
     taken = {id(a) for a in run.arrays}
+    taken.update(map(id, plan.program.constants.values()))
     own = []
     for k, place in enumerate(plan.alive):
         array = results[k]
@@ -125,7 +132,7 @@ def _own_arrays(plan: Plan, run: Run, results: Sequence[Any]) -> list[np.ndarray
             array = np.asarray(array)
         entry = plan.lowering.entries.get(place)
         if entry is None:
-            outline = _outline(run.entry, place)
+            outline = plan.outlines[place]
             if array.dtype != outline.dtype:
                 array = array.astype(outline.dtype)
             if array.base is not None or id(array) in taken or array.strides != outline.strides:
@@ -143,17 +150,9 @@ def _is_part(array: np.ndarray) -> bool:
     return array.base is not None and owner(array).nbytes > array.nbytes
 
 
-def _outline(entry: Entry | None, place: int) -> Any:
-    """The outline of a place at or before an entry."""
-    while entry is not None and not entry.first <= place < entry.first + len(entry.outlines):
-        entry = entry.parent
-    assert entry is not None
-    return entry.outlines[place - entry.first]
-
-
 def _cut(plan: Plan, run: Run, place: int) -> Any:
     """Where the values of a place left a graph, if they did."""
-    lowering, steps = plan.lowering, _steps(plan, run)
+    lowering = plan.lowering
     waiting = [place]
     while waiting:
         place = waiting.pop()
@@ -164,7 +163,7 @@ def _cut(plan: Plan, run: Run, place: int) -> Any:
         if isinstance(entry.op, DetachForm) and lowering.wants(refs[0]):
             return "detach()", entry.code, entry.lasti, None
         if any(lowering.wants(ref) for ref in refs):
-            return steps[entry.first].off
+            return run.steps[plan.step_of[entry.first]].off
         for ref in refs:
             if ref.kind == "input":
                 tensor = run.tensors[ref.index]()
@@ -176,27 +175,17 @@ def _cut(plan: Plan, run: Run, place: int) -> Any:
     return None
 
 
-def _steps(plan: Plan, run: Run) -> dict[int, Step]:
-    """The step of each place."""
-    path = plan.lowering.path
-    return {
-        entry.first: step
-        for entry, step in zip(path, run.steps, strict=True)
-        if isinstance(entry, OpEntry)
-    }
-
-
 def _made_nodes(plan: Plan, run: Run, results: Sequence[Any]) -> dict[int, Any]:
     """The nodes of the graph of the living tensors."""
-    lowering, steps = plan.lowering, _steps(plan, run)
+    lowering, steps = plan.lowering, run.steps
     marks = _marks(plan, run)
     nodes: dict[int, Any] = {}
     for place in plan.nodes:
         entry = lowering.entries[place]
         if not isinstance(entry.op, Op):
-            _make_nodes_of_form(plan, run, entry, steps[entry.first], marks, nodes)
+            _make_nodes_of_form(plan, run, entry, steps[plan.step_of[entry.first]], marks, nodes)
             continue
-        op, step = entry.op, steps[place]
+        op, step = entry.op, steps[plan.step_of[place]]
         node: Any = new(op.node)
         node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, step.seq, step.site
         node.shape = entry.outlines[0].shape
@@ -261,17 +250,16 @@ def _saved_array(value: Any) -> Any:
 def _marks(plan: Plan, run: Run) -> dict[BackwardEntry, NodeState]:
     """The state of the nodes that each backward has released."""
     marks = {}
-    for entry, step in zip(plan.lowering.path, run.steps, strict=True):
-        if isinstance(entry, BackwardEntry):
-            state = NodeState(Call("backward()", *step.off), shared=True)
-            state.below.update(run.edges[k] for k in entry.leaves)
-            marks[entry] = state
+    for k, entry in plan.backwards:
+        state = NodeState(Call("backward()", *run.steps[k].off), shared=True)
+        state.below.update([run.edges[k] for k in entry.leaves])
+        marks[entry] = state
     return marks
 
 
 def written(program: Program) -> Callable[[Sequence[Any], Sequence[float]], Sequence[Any]]:
     """The program as a Python function of its inputs and numbers: one line an instruction."""
-    scope: dict[str, Any] = {}
+    scope: dict[str, Any] = {f"v{v}": array for v, array in program.constants.items()}
     lines = ["def program(inputs, numbers):"]
     for kind, values in (("inputs", program.inputs), ("numbers", program.numbers)):
         if values:

@@ -81,13 +81,8 @@ def gemm(
         into = out
     else:
         return None
-    down = m >= n
-    part = across = m if down else n
-    pieces, work = 1, m * n * k
-    if work >= WORTH_PIECES:
-        most = min(max(min(4, across // 128), across // 256), _MOST // size)
-        part = _STEP * ceil(across / max(1, min(work // PIECE, most)) / _STEP)
-        pieces = ceil(across / part)
+    down, part, pieces = _pieces(m, n, k, size)
+    work = m * n * k
     with hold_forks():
         calls.kernel(
             a, b, bias, into, calls.address, turned_a, turned_b, m, n, k,
@@ -95,6 +90,45 @@ def gemm(
             batch.inner, *batch.strides, size * pieces, PIECE * pieces // work or 1,
         )  # fmt: skip
     return into
+
+
+def _pieces(m: int, n: int, k: int, size: int) -> tuple[bool, int, int]:
+    """How a product is cut: whether along its rows, the length of a piece, and how many."""
+    down = m >= n
+    part = across = m if down else n
+    pieces, work = 1, m * n * k
+    if work >= WORTH_PIECES:
+        most = min(max(min(4, across // 128), across // 256), _MOST // size)
+        part = _STEP * ceil(across / max(1, min(work // PIECE, most)) / _STEP)
+        pieces = ceil(across / part)
+    return down, part, pieces
+
+
+def planned(
+    m: int, k: int, n: int, turned_a: bool, turned_b: bool, dtype: np.dtype[Any]
+) -> Callable[..., np.ndarray] | None:
+    """`product(a, b, bias=None)`: `gemm` for dense matrices of one size, of which all is known.
+
+    Factors that are turned are passed as they lie in memory. None if `gemm` does not apply.
+    """
+    calls = _calls(dtype)
+    if calls is None or m < 2 or n < 2 or not k:
+        return None
+    kernel, address = calls
+    down, part, pieces = _pieces(m, n, k, 1)
+    apart_a, apart_b = m if turned_a else k, k if turned_b else n
+    chunk = PIECE * pieces // (m * n * k) or 1
+
+    def product(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
+        into = np.empty((m, n), dtype)
+        with hold_forks():
+            kernel(
+                a, b, bias, into, address, turned_a, turned_b, m, n, k, apart_a, apart_b, n, 1,
+                False, down, part, pieces, 1, 0, 0, 0, 0, pieces, chunk,
+            )  # fmt: skip
+        return into
+
+    return product
 
 
 def _plain(array: np.ndarray) -> bool:
