@@ -61,7 +61,9 @@ def check_same(ours: Any, eager: Any) -> None:
         ours, eager = ours.detach().numpy(), eager.detach().numpy()
     if isinstance(eager, np.ndarray):
         assert (ours.shape, ours.dtype) == (eager.shape, eager.dtype)
-        np.testing.assert_allclose(ours, eager, rtol=2e-5, atol=2e-6)
+        # What sums have rounded off is relative to their terms.
+        scale = max(1.0, float(np.abs(eager[np.isfinite(eager)]).max(initial=0)))
+        np.testing.assert_allclose(ours, eager, rtol=2e-5, atol=2e-6 * scale)
     elif isinstance(eager, float):
         assert ours == pytest.approx(eager, rel=2e-5, abs=2e-6)
     elif isinstance(eager, list):

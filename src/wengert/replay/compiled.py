@@ -7,6 +7,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -20,8 +21,8 @@ from wengert.replay.trace import Record
 
 _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
-# Calls after which runs have to pay.
-_PATIENCE = 24
+# Calls that are timed as they are, then as runs, and after which runs have to pay.
+_AS_IT_IS, _AS_RUNS = range(16, 22), range(22, 32)
 
 
 class Compiled:
@@ -32,6 +33,7 @@ class Compiled:
         record: what is on record of it.
         calls: how often it was called.
         seconds: how long the first call took, and the shortest of the others.
+        periods: from the start of a call to that of the next, as it is and as runs.
     """
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
@@ -44,10 +46,15 @@ class Compiled:
         self.record = Record()
         self.calls = 0
         self.seconds: list[float] = []
+        self.periods: tuple[list[float], list[float]] = ([], [])
+        self.started = 0.0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Part of a run, or of none.
         if active.inside or active.busy or Stance.eager or self.record.retired:
+            return self.function(*args, **kwargs)
+        start = perf_counter()
+        if self.calls <= _AS_RUNS.stop and self._is_on_trial(start):
             return self.function(*args, **kwargs)
         arm()
         run = current_run()
@@ -55,7 +62,6 @@ class Compiled:
             run = Run(self.record)
         active.run = run
         active.inside, active.whole = 1, self.fullgraph
-        start = perf_counter()
         try:
             return self.function(*args, **kwargs)
         finally:
@@ -69,15 +75,35 @@ class Compiled:
             self.seconds.append(seconds)
         elif seconds < self.seconds[1]:
             self.seconds[1] = seconds
-        if self.calls == _PATIENCE or (self.calls > _PATIENCE and not self.calls % 256):
+        if self.calls == _AS_RUNS.stop or not self.calls % 256:
             self._review()
+
+    def _is_on_trial(self, start: float) -> bool:
+        """Note when a call starts; whether it is one to be timed as it is."""
+        before = self.calls - 1
+        if before in _AS_IT_IS or before in _AS_RUNS:
+            self.periods[before in _AS_RUNS].append(start - self.started)
+        self.started = start
+        if self.calls not in _AS_IT_IS:
+            return False
+        self.calls += 1
+        active.run = active.behind = None
+        return True
+
+    def is_slower(self) -> bool:
+        """Whether calls took longer as runs: then they were as fast as they are."""
+        plain, runs = self.periods
+        return bool(plain and runs) and median(runs) > median(plain)
 
     def _review(self) -> None:
         """Retire the record if runs do not pay; a warning says why."""
         record = self.record
-        if record.size and record.pays():
+        slower = self.is_slower()
+        if record.size and record.pays() and not slower:
             return
         record.retired = True
+        if slower and record.pays():
+            return  # `explain` says so
         code = getattr(self.function, "__code__", None)
         if code is None or code.co_filename in internal:
             return  # an optimizer's step, say, which is a program of its own

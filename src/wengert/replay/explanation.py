@@ -25,6 +25,7 @@ class Explanation:
         ways: how many ways through the function are on record.
         bytes: the most bytes of intermediate values, fused and as eager mode would hold them.
         seconds: of the first call, and of the fastest later one.
+        retired: why the function runs as it is by now, empty if it does not.
         programs: the programs themselves.
     """
 
@@ -36,6 +37,7 @@ class Explanation:
     ways: int = 0
     bytes: tuple[int, int] = (0, 0)
     seconds: list[float] = field(default_factory=list)
+    retired: str = ""
     programs: list[Any] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -50,6 +52,8 @@ class Explanation:
         if len(self.seconds) > 1:
             first, best = self.seconds
             lines.append(f"first call {first * 1e3:.3g} ms, fastest later {best * 1e3:.3g} ms")
+        if self.retired:
+            lines.append(f"retired: {self.retired}")
         lines += [
             f"split where a value is read: {line}; read it after the function, or not at all"
             for line in self.splits
@@ -76,6 +80,9 @@ def explain_calls(function: Callable[..., Any], args: Any, kwargs: Any) -> Expla
 def explanation_of(function: Compiled) -> Explanation:
     """What is to be said of a compiled function."""
     found = Explanation(seconds=list(function.seconds))
+    if function.record.retired:
+        slower = function.is_slower()
+        found.retired = "as fast without" if slower else "values are read too often"
     sizes = [(0, 0)]
     for entry in function.record.root.below():
         plans = list(entry.programs.values())
