@@ -62,7 +62,7 @@ def random_step(seed: int, weights: Tensors, log: list[Any]) -> Callable[..., An
                 y = wengert.nn.functional.linear(y, weights[b % 3], weights[3])
             elif kind < 0.95:
                 y = BINARY[b % len(BINARY)](y, values[b % len(values)])
-            elif reads and k % 3 == 2 and y.sum() > 0:
+            elif reads and k % 3 == 2 and y.square().mean() > 0.3:
                 log.append(y.mean().item())
                 y = -y
             values.append(y)

@@ -16,7 +16,8 @@ from wengert.ops import operands
 from wengert.ops.numbers import number_as_array
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.subscript import deferred
-from wengert.replay.ir import Instruction, Program, Type
+from wengert.replay.deferred import Outline
+from wengert.replay.ir import SUM, Instruction, Program, Type
 from wengert.replay.plain import plain_function
 from wengert.replay.rules import DetachForm, ListForm, SeveralForm
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref, inputs_of
@@ -36,6 +37,7 @@ class Lowering:
         self.program = Program()
         self.inputs = inputs_of(path)
         self.places: list[int] = []
+        self._outlines = [o for entry in path for o in entry.outlines]
         self.entries: dict[int, OpEntry] = {}
         self.aux: dict[tuple[int, str], int] = {}
         self.released: dict[int, BackwardEntry] = {}
@@ -116,7 +118,8 @@ class Lowering:
         compute = forward_of(op, present, entry.params)
         types = [Type(outline.shape, outline.dtype)]
         pointwise = None
-        if op.kind == "elementwise" and len(present) == len(op.inputs):
+        plain = self._is_plain(entry)
+        if op.kind == "elementwise" and len(present) == len(op.inputs) and plain:
             pointwise = partial(_scalar, op, tuple(entry.params.values()))
         elif not op.view and not op.aux:
             compute = in_layout(compute, outline.shape, outline.strides)
@@ -131,6 +134,17 @@ class Lowering:
         self.entries[place] = entry
         for name, value in zip(op.aux, outputs[1:], strict=True):
             self.aux[place, name] = value
+
+    def _is_plain(self, entry: OpEntry) -> bool:
+        """Whether operands and result of an operation are dense in the order of dimensions."""
+        outlines = [entry.outlines[0]]
+        for ref in entry.refs.values():
+            if ref is not None and ref.kind == "input":
+                one = self.inputs[ref.index]
+                outlines.append(Outline(one.shape, one.strides, np.dtype(one.dtype), False))
+            elif ref is not None and ref.kind == "value":
+                outlines.append(self._outlines[ref.index])
+        return all(outline.c_contiguous for outline in outlines)
 
     def _forward_of_form(self, entry: OpEntry) -> None:
         """An operation on a list of tensors, or one with several outputs."""
@@ -243,7 +257,7 @@ class Lowering:
             (a, b),
             [self.program.types[a]],
             entry,
-            ("sum",),
+            SUM,
             np.add,
         )[0]
 

@@ -140,6 +140,12 @@ def _own_arrays(plan: Plan, run: Run, results: Sequence[Any]) -> list[np.ndarray
                 array = array.copy(order="K") if array is results[k] else array
         elif not entry.op.view and (id(array) in taken or _is_part(array)):
             array = array.copy(order="K")
+        if (
+            entry is not None
+            and not entry.op.view
+            and array.strides != plan.outlines[place].strides
+        ):
+            array = laid_out(array, plan.outlines[place].strides)
         taken.add(id(array))
         own.append(array)
     return own
