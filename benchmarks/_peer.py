@@ -23,7 +23,13 @@ from workloads._workload import Compile, Step, Workload
 STEPS = 3  # first steps, whose losses are compared
 
 # The imports that a peer's steps need: they belong to its start.
-PEERS = {"wengert": "wengert", "torch": "torch", "compile": "torch", "jax": "jax"}
+PEERS = {
+    "wengert": "wengert",
+    "compiled": "wengert",
+    "torch": "torch",
+    "compile": "torch",
+    "jax": "jax",
+}
 
 
 CLOCKS = {"wall": perf_counter, "processor": process_time}
@@ -47,6 +53,8 @@ def built(peer: str, workload: Workload) -> Step:
     compiled: Compile = lambda function: function  # noqa: E731
     if peer == "compile":
         compiled = library.compile
+    elif peer == "compiled":
+        compiled = import_module("wengert.compiler").compile
     return workload.make(library, compiled)
 
 

@@ -1,4 +1,6 @@
-"""wengert beside PyTorch, torch.compile and jax.jit: training steps, operations, kernels.
+"""wengert, eager and compiled, beside PyTorch, torch.compile and jax.jit.
+
+Training steps, operations, kernels.
 
     python benchmarks/compare.py
     python benchmarks/compare.py --quick                        # wengert and torch, in 3 minutes
@@ -30,7 +32,7 @@ from _measure import clean_environment, machine, save, turns
 from workloads import DEEP_MLP, FAMILIES, TRAINING
 from workloads._workload import Workload
 
-PEERS = ("wengert", "torch", "compile", "jax")
+PEERS = ("wengert", "torch", "compile", "jax", "compiled")
 CHILD = Path(__file__).resolve().parent / "_peer.py"
 TOLERANCE = 1e-3
 # What the libraries take their number of threads from.
@@ -303,7 +305,8 @@ def parsed(command: list[str]) -> argparse.Namespace:
                         " (but jax, which has its own)")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="fewer rows, rounds and peers")
     arguments = parser.parse_args(command)
-    arguments.peers = (arguments.peers or ",".join(PEERS[: 2 if arguments.quick else 4])).split(",")
+    peers = PEERS[:2] if arguments.quick else PEERS
+    arguments.peers = (arguments.peers or ",".join(peers)).split(",")
     arguments.rounds = arguments.rounds or (3 if arguments.quick else 7)
     if unknown := set(arguments.peers) - set(PEERS):
         parser.error(f"argument --peers: {', '.join(sorted(unknown))}: expected {', '.join(PEERS)}")

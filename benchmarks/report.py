@@ -46,7 +46,13 @@ def table(result: dict[str, Any]) -> str:
     return markdown(["", *heads.values()], lines)
 
 
-NAMES = {"wengert": "wengert", "torch": "torch", "compile": "torch.compile", "jax": "jax.jit"}
+NAMES = {
+    "wengert": "wengert",
+    "compiled": "wengert, compiled",
+    "torch": "torch",
+    "compile": "torch.compile",
+    "jax": "jax.jit",
+}
 # Kinds of compare.py's rows.
 TITLES = {
     "training": "Training steps",

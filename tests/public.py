@@ -35,6 +35,7 @@ INNER = (
     "wengert.data",
     "wengert.dispatch",
     "wengert.kernels",
+    "wengert.replay",
     "wengert.meta",
     "wengert.ops",
     "wengert.platform",

@@ -170,7 +170,7 @@ def test_only_selects_families_and_rows(
 
 def test_command_line(load: Any, capsys: pytest.CaptureFixture[str]) -> None:
     parsed = load("compare").parsed
-    assert parsed([]).peers == ["wengert", "torch", "compile", "jax"]
+    assert parsed([]).peers == ["wengert", "torch", "compile", "jax", "compiled"]
     assert parsed(["--quick"]).peers == ["wengert", "torch"]
     assert parsed(["--quick", "--peers", "jax", "--rounds", "5"]).rounds == 5
     with pytest.raises(SystemExit):

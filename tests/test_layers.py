@@ -12,7 +12,7 @@ LAYERS = {
     "core": "core",
     "kernels": "kernels",
     # What scripts ask about the machine, and the few settings that they change.
-    "platform": "accelerator amp backends compiler cpu cuda mps overrides platform version xpu",
+    "platform": "accelerator amp backends cpu cuda mps overrides platform version xpu",
     "ops": "ops",
     "autograd": "autograd",
     "meta": "meta",
@@ -23,7 +23,7 @@ LAYERS = {
     "func": "func",
     "graph": "graph",
     "dispatch": "dispatch library",
-    "compile": "compile",
+    "compile": "compiler replay",
     "nn": "nn",
     "checkpointing": "checkpointing",
     "distributions": "distributions",

@@ -77,6 +77,7 @@ from wengert import platform as platform
 from wengert import profiler as profiler
 from wengert import quasirandom as quasirandom
 from wengert import random as random
+from wengert import replay as replay
 from wengert import return_types as return_types
 from wengert import serialization as serialization
 from wengert import signal as signal

@@ -1,25 +1,25 @@
-"""``compile`` as an honest no-op: the function runs eagerly, and a warning says so once."""
+"""``torch.compile``: functions whose steps are compared with a record and computed as programs."""
 
 from __future__ import annotations
 
-import warnings
+import functools
 from collections.abc import Callable
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
-from wengert.core.storage import line_of
-from wengert.core.tensor import caller, getframe
+from wengert.replay.stance import Stance
 
-_told: set[str] = set()
+if TYPE_CHECKING:
+    from wengert.replay.explanation import Explanation
 
+_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+_STANCES = (
+    "default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile",
+    "aot_eager_then_compile",
+)  # fmt: skip
 
-def tell_eager(name: str) -> None:
-    """Warn, once for each `name`, that what it was given runs eagerly."""
-    if name in _told:
-        return
-    _told.add(name)
-    code, lasti = caller(getframe(1))
-    message = f"{name} compiles nothing in wengert: the function runs eagerly, as written"
-    warnings.warn_explicit(message, UserWarning, code.co_filename, line_of(code, lasti))
+# How objects that are more than functions are compiled, by their class: `nn` adds to them.
+wrappers: list[tuple[type, Callable[[Any, Callable[..., Any]], Any]]] = []
 
 
 def compile(
@@ -32,34 +32,91 @@ def compile(
     options: dict[str, Any] | None = None,
     disable: bool = False,
 ) -> Any:
-    """Return `model` as it is; without a model, a decorator that does so.
+    """A function or module that computes its operations as one program; a decorator without one.
 
-    >>> import warnings, wengert.compiler
-    >>> with warnings.catch_warnings(action="ignore"):
-    ...     double = wengert.compiler.compile(lambda x: x * 2)
-    >>> double(3)
-    6
+    The function's own Python runs at every call. Its operations compare themselves with those of
+    earlier calls; as long as they are the same, nothing is computed until a value is read. So
+    control flow, prints and everything else that Python does are as they are without `compile`.
+
+    Args:
+        model: the function or module.
+        fullgraph: raise RuntimeError where a value is read inside of `model`, which splits the
+            program.
+        dynamic: accepted; other shapes are another way through the record in any case.
+        backend: ``"eager"`` runs the function as it is; others are accepted.
+        mode: one of PyTorch's modes, without effect.
+        options: accepted, without effect.
+        disable: return `model` as it is.
+
+    >>> import wengert.compiler
+    >>> @wengert.compiler.compile
+    ... def norm(x):
+    ...     return (x * x).sum().sqrt()
+    >>> norm(wengert.tensor([3.0, 4.0]))
+    tensor(5.)
     """
-    if not disable:
-        tell_eager("torch.compile")
+    if mode is not None and mode not in _MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
     if model is None:
-        return _unchanged
+        return functools.partial(
+            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
+            options=options, disable=disable,
+        )  # fmt: skip
     if not callable(model):
         raise RuntimeError(f"torch.compile: argument 'model' is {model!r}, expected a callable")
-    return model
+    if disable or backend == "eager":
+        return model
+    from wengert.replay.compiled import compiled
 
-
-def _unchanged(function: Any) -> Any:
-    return function
+    for kind, wrap in wrappers:
+        if isinstance(model, kind):
+            return wrap(model, functools.partial(compiled, fullgraph=fullgraph))
+    return compiled(model, fullgraph)
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Return `fn` as it is; without one, a decorator that does so."""
-    return _unchanged if fn is None else fn
+    """A function that computes at once when a compiled one calls it; a decorator without one.
+
+    >>> import wengert.compiler
+    >>> wengert.compiler.disable(abs)(-1)
+    1
+    """
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+    if not callable(fn):
+        raise RuntimeError(f"disable(): argument 'fn' is {fn!r}, expected a callable")
+
+    @functools.wraps(fn, updated=())
+    def computing(*args: Any, **kwargs: Any) -> Any:
+        from wengert.replay.state import computing_at_once
+
+        with computing_at_once():
+            return fn(*args, **kwargs)
+
+    return computing
+
+
+def explain(function: Callable[..., Any]) -> Callable[..., Explanation]:
+    """What a compiled function computes, and where its program is split: call the result.
+
+    The function runs three times: to record, to find what is read in between, and to replay.
+
+    >>> import wengert.compiler
+    >>> report = wengert.compiler.explain(lambda x: (x * 2 + 1).exp().sum())(wengert.ones(3))
+    >>> report.operations, report.calls, report.splits
+    (4, 4, [])
+    """
+
+    def explained(*args: Any, **kwargs: Any) -> Explanation:
+        from wengert.replay.explanation import explain_calls
+
+        return explain_calls(function, args, kwargs)
+
+    return explained
 
 
 def is_compiling() -> bool:
-    """False."""
+    """False: the function's own Python runs, at every call."""
     return False
 
 
@@ -68,17 +125,20 @@ def is_dynamo_compiling() -> bool:
     return False
 
 
+def is_exporting() -> bool:
+    """False."""
+    return False
+
+
 def reset() -> None:
-    """Nothing to forget."""
+    """Forget all records: the next call of each compiled function is its first."""
+    from wengert.replay.compiled import forget
+
+    forget()
 
 
 def cudagraph_mark_step_begin() -> None:
     """Nothing to mark."""
-
-
-def is_exporting() -> bool:
-    """False."""
-    return False
 
 
 def allow_in_graph(fn: Any) -> Any:
@@ -90,12 +150,23 @@ assume_constant_result = allow_in_graph
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """An empty list: everything runs eagerly."""
-    return []
+    """The name that `compile` has by default: there is one way to compile.
+
+    >>> import wengert.compiler
+    >>> wengert.compiler.list_backends()
+    ['inductor']
+    """
+    return ["inductor"]
 
 
 class set_stance:  # noqa: N801 (PyTorch's name)
-    """Accepted, without effect; also a context and a decorator."""
+    """``"force_eager"`` runs compiled functions as they are; also a context and a decorator.
+
+    >>> import wengert.compiler
+    >>> with wengert.compiler.set_stance("force_eager"):
+    ...     wengert.compiler.compile(lambda x: x + 1)(wengert.ones(1))
+    tensor([2.])
+    """
 
     def __init__(
         self,
@@ -104,13 +175,33 @@ class set_stance:  # noqa: N801 (PyTorch's name)
         skip_guard_eval_unsafe: bool = False,
         force_backend: str | Callable[..., Any] | None = None,
     ) -> None:
-        pass
+        if stance not in _STANCES:
+            raise RuntimeError(
+                f"invalid torch.compile stance {stance!r}, expected one of {_STANCES}"
+            )
+        self.eager, self._before = stance == "force_eager", Stance.eager
+        Stance.eager = self.eager
 
     def __enter__(self) -> None:
-        pass
+        Stance.eager = self.eager
 
-    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
-        pass
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        Stance.eager = self._before
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        return fn
+        Stance.eager = self._before
+
+        @functools.wraps(fn)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            before, Stance.eager = Stance.eager, self.eager
+            try:
+                return fn(*args, **kwargs)
+            finally:
+                Stance.eager = before
+
+        return decorated

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import builtins
 import typing
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 from typing import Final as Final
 
-from wengert.compiler import tell_eager
+from wengert.core.storage import line_of
+from wengert.core.tensor import caller, getframe
 from wengert.nn.module import Module
 from wengert.serialization import load as _load
 from wengert.serialization import save as _save
+
+_told: set[str] = set()
+
+
+def tell_eager(name: str) -> None:
+    """Warn, once for each `name`, that what it was given runs eagerly."""
+    if name in _told:
+        return
+    _told.add(name)
+    code, lasti = caller(getframe(1))
+    message = f"{name} compiles nothing in wengert: the function runs eagerly, as written"
+    warnings.warn_explicit(message, UserWarning, code.co_filename, line_of(code, lasti))
 
 
 def script(obj: Any, optimize: None = None, example_inputs: Any = None) -> Any:

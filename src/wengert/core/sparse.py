@@ -46,6 +46,8 @@ class SparseTensor(Tensor, unwrapped=False):
         """What code for dense tensors asks for."""
         raise unsupported(_called(), self)
 
+    _outline = _array
+
     @property
     def _edge(self) -> Node | None:  # type: ignore[override]
         return self._stored._edge
@@ -121,7 +123,7 @@ def compressed(
 def numpy_dtype(tensor: Tensor) -> np.dtype[Any]:
     """NumPy's dtype of the elements of a tensor, dense or sparse."""
     values = tensor._stored if isinstance(tensor, SparseTensor) else tensor
-    return values._array.dtype
+    return values._outline.dtype
 
 
 def shape_of(tensor: Tensor) -> Shape:

@@ -156,6 +156,7 @@ class Tensor(TensorMethods):
     )  # fmt: skip
 
     _array: np.ndarray
+    _outline: np.ndarray  # the same, for its shape and dtype alone: a value may not be there yet
     _block: Block | None  # may be missing: the inference mode that the tensor was made in
     _edge: Node | None
     _cut: RawCut | None  # set on every tensor without an edge: where its values left a graph
@@ -214,6 +215,8 @@ def _converted_to(cls: type[Tensor], value: Any) -> Any:
     return value
 
 
+Tensor._outline = Tensor.__dict__["_array"]
+
 # Functions whose results stay as they are, such as the getter of `.grad`.
 unconverted: set[Any] = set()
 
@@ -239,6 +242,10 @@ class Tracer(Tensor, unwrapped=False):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(unwrapped=False, **options)
 
+    @property
+    def _outline(self) -> Any:  # type: ignore[override]
+        return self._array
+
     def detach(self) -> Tensor:
         """The values without a graph."""
         cut: Tensor = self.level.detach(self)
@@ -259,7 +266,14 @@ def shape_of(tensor: Tensor) -> tuple[int, ...]:
     while isinstance(tensor, Tracer):
         lead += tensor.lead
         tensor = tensor.value
-    return tensor._array.shape[lead:]
+    return tensor._outline.shape[lead:]
+
+
+def outline(tensor: Tensor) -> np.ndarray:
+    """`memory_of`, for the shape and dtype of the array alone."""
+    while isinstance(tensor, Tracer):
+        tensor = tensor.value
+    return tensor._outline
 
 
 def memory_of(tensor: Tensor) -> np.ndarray:

@@ -19,6 +19,7 @@ from wengert.nn import parallel as parallel
 from wengert.nn import parameter as parameter
 from wengert.nn import utils as utils
 from wengert.nn._factory import factory_kwargs as factory_kwargs
+from wengert.nn.module import optimized as _optimized  # noqa: F401 (says how modules are compiled)
 from wengert.nn.modules import *
 from wengert.nn.parallel import DataParallel as DataParallel
 from wengert.nn.parameter import *

@@ -184,7 +184,7 @@ def eye_(tensor: Tensor) -> Tensor:
             [0., 1.]])
     """
     _check_rank(tensor, (2,), "Only tensors with 2 dimensions are supported")
-    values = 0 if tensor.is_meta else np.eye(*tensor._array.shape)
+    values = 0 if tensor.is_meta else np.eye(*tensor._outline.shape)
     return _write(tensor, values, "eye_")
 
 
@@ -196,7 +196,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     tensor([[[0., 1., 0.]]])
     """
     _check_rank(tensor, (3, 4, 5), "Only tensors with 3, 4, or 5 dimensions are supported")
-    shape = tensor._array.shape
+    shape = tensor._outline.shape
     if shape[0] % groups:
         raise ValueError(f"dim 0 must be divisible by groups, got {shape[0]} and groups={groups}")
     if tensor.is_meta:
@@ -211,12 +211,12 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def _check_rank(tensor: Tensor, ranks: tuple[int, ...], message: str) -> None:
-    if tensor._array.ndim not in ranks:
-        raise ValueError(f"{message}, got one of shape {list(tensor._array.shape)}")
+    if tensor._outline.ndim not in ranks:
+        raise ValueError(f"{message}, got one of shape {list(tensor._outline.shape)}")
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    shape = tensor._array.shape
+    shape = tensor._outline.shape
     if len(shape) < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, got"
@@ -299,7 +299,7 @@ def kaiming_normal_(
 
 
 def _is_empty(tensor: Tensor) -> bool:
-    if 0 not in tensor._array.shape:
+    if 0 not in tensor._outline.shape:
         return False
     warn("Initializing zero-element tensors is a no-op")
     return True
@@ -338,7 +338,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     tensor(4)
     """
     _check_rank(tensor, (2,), "Only tensors with 2 dimensions are supported")
-    rows, columns = tensor._array.shape
+    rows, columns = tensor._outline.shape
     zeros = math.ceil(sparsity * rows)
     normal_(tensor, 0, std, generator)
     if tensor.is_meta:

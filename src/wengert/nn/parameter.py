@@ -53,10 +53,10 @@ class Parameter(Tensor):
         if inferences:
             _take_mode(self, data, requires_grad)
         if requires_grad:
-            if self._array.dtype not in inexact:
+            if self._outline.dtype not in inexact:
                 raise RuntimeError(integer_requires_grad(
                     "Only Tensors of floating point and complex dtype can require gradients;"
-                    " Parameter() got data of dtype", of_numpy[self._array.dtype], "Parameter()",
+                    " Parameter() got data of dtype", of_numpy[self._outline.dtype], "Parameter()",
                 ))  # fmt: skip
             self._edge = leaf_of(self)
         return self
@@ -222,6 +222,10 @@ class _Uninitialized(Tensor):
     @_array.setter
     def _array(self, array: np.ndarray) -> None:
         _memory.__set__(self, array)
+
+    @property
+    def _outline(self) -> Any:  # type: ignore[override]
+        return self._array
 
     @property
     def dtype(self) -> dtype_type:

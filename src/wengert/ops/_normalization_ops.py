@@ -106,8 +106,8 @@ def _referred(
     input: Value, weight: Value, bias: Value, plan: NormPlan, eps: float
 ) -> tuple[Value, Value, Value]:
     """The output, mean and variance, by ordinary operations."""
-    shape, dtype = tuple(input.shape), of_numpy[input._array.dtype]
-    if input._array.dtype in HALF:  # computed in float32 and rounded once
+    shape, dtype = tuple(input.shape), of_numpy[input._outline.dtype]
+    if input._outline.dtype in HALF:  # computed in float32 and rounded once
         in_float32 = (
             None if x is None else convert(x, dtypes.float32) for x in (input, weight, bias)
         )
@@ -255,7 +255,7 @@ def _per_channel(g: Value, shape: tuple[int, ...]) -> Value:
 def _by_running_reference(
     input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value, eps: float
 ) -> Value:
-    affine, dtype = (-1, *(1,) * (input.ndim - 2)), of_numpy[input._array.dtype]
+    affine, dtype = (-1, *(1,) * (input.ndim - 2)), of_numpy[input._outline.dtype]
     rstd = convert((running_var + eps) ** -0.5, dtype)
     scale = rstd if weight is None else weight * rstd
     out = (input - convert(running_mean, dtype).reshape(affine)) * scale.reshape(affine)

@@ -79,7 +79,7 @@ def _aligned_product(b: Batch, shape: Shape | None) -> Any:
 def samples(b: Batch) -> list[Any]:
     """Stand-ins for one sample of each input, with its shape and dtype, for checks."""
     return [
-        np.broadcast_to(np.zeros((), v._array.dtype), b.shape(i)) if isinstance(v, Tensor) else v
+        np.broadcast_to(np.zeros((), v._outline.dtype), b.shape(i)) if isinstance(v, Tensor) else v
         for i, v in b.values.items()
     ]
 

@@ -46,7 +46,7 @@ def _zeros(state: Tensor | None, rows: int, width: int, like: Tensor) -> Tensor:
         return state
     if like.is_meta:
         return like.new_zeros((rows, width))
-    return wrap(np.zeros((rows, width), like._array.dtype))
+    return wrap(np.zeros((rows, width), like._outline.dtype))
 
 
 def _along(

@@ -270,7 +270,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     tensor([1.5000])
     """
     require_tensor("glu", "input", input)
-    rank = input._array.ndim
+    rank = input._outline.ndim
     if rank == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     if not -rank <= dim < rank:
@@ -278,7 +278,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
             f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got"
             f" {dim}) in glu()"
         )
-    size = input._array.shape[dim]
+    size = input._outline.shape[dim]
     if size % 2:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {dim % rank} is size {size}"

@@ -76,7 +76,7 @@ def _adaptive_avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
     out = _out_size(name, output_size, size)
     require_kind(name, input._array, "fc")
     input = contiguous(input) if n == 3 else input  # as PyTorch has it
-    first = input._array.ndim - n
+    first = input._outline.ndim - n
     windows = _even_windows(size, out)
     if windows is not None:
         return batched(window_mean, input, n, windows, float(np.prod(windows.kernel)))
@@ -182,10 +182,10 @@ def _max_unpool(
     if index.dtype != np.int64:
         kind = of_numpy[index.dtype].short
         raise RuntimeError(f"elements in indices should be type int64 but got: {kind}")
-    if index.shape != input._array.shape:
+    if index.shape != input._outline.shape:
         raise RuntimeError(
             "Expected shape of indices to be same as that of the input tensor"
-            f" ({list(input._array.shape)}) but got indices tensor with shape: {list(index.shape)}"
+            f" ({list(input.shape)}) but got indices tensor with shape: {list(index.shape)}"
         )
     return unpool(input, indices, out)
 

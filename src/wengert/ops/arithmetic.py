@@ -352,7 +352,7 @@ def positive(input: Tensor) -> Tensor:
     >>> wengert.positive(wengert.tensor([1.0, -2.0]))
     tensor([ 1., -2.])
     """
-    if isinstance(input, Tensor) and input._array.dtype == np.bool_:
+    if isinstance(input, Tensor) and input._outline.dtype == np.bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
@@ -457,14 +457,14 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
         require_kind("lerp_kernel", input._array, "fc")
     for name, x in (("end", end), ("weight", weight)):
         both = isinstance(x, Tensor) and isinstance(input, Tensor)
-        if both and x._array.dtype != input._array.dtype:
+        if both and x._outline.dtype != input._outline.dtype:
             raise RuntimeError(
-                f"expected dtype {dtypes.of_numpy[input._array.dtype]} for `{name}` but got dtype"
-                f" {dtypes.of_numpy[x._array.dtype]}"
+                f"expected dtype {dtypes.of_numpy[input._outline.dtype]} for `{name}` but got dtype"
+                f" {dtypes.of_numpy[x._outline.dtype]}"
             )
     if type(weight) is float and isinstance(input, Tensor):
-        require_in_range("lerp", input._array.dtype, weight)
-        weight = wrap(number_as_array(weight, input._array.dtype))
+        require_in_range("lerp", input._outline.dtype, weight)
+        weight = wrap(number_as_array(weight, input._outline.dtype))
     return _lerp(input, end, weight)
 
 

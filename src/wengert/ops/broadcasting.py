@@ -80,7 +80,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
             [1, 2]])
     """
     require_tensor("expand_as", "other", other, 2)
-    return expand(input, other._array.shape)
+    return expand(input, other._outline.shape)
 
 
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
@@ -131,7 +131,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     several = listed("broadcast_tensors", tensors)
     shape: Shape = ()
     for x in several:
-        own_shape = x._array.shape
+        own_shape = x._outline.shape
         try:
             shape = np.broadcast_shapes(shape, own_shape)
         except ValueError:
@@ -139,7 +139,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
             raise RuntimeError(
                 f"The size of tensor a ({a}) must match the size of tensor b ({b}) at"
                 f" non-singleton dimension {d}; broadcast_tensors() got shapes"
-                f" {[list(y._array.shape) for y in several]}"
+                f" {[list(y._outline.shape) for y in several]}"
             ) from None
     return tuple([expand(x, shape) for x in several])
 

@@ -46,7 +46,7 @@ def _discrete(input: Value, to: np.dtype) -> Value:
 
 def _back(g: Value, source: np.dtype) -> Value:
     """A cotangent in the dtype its primal was converted from."""
-    g_dtype = g._array.dtype if isinstance(g, Tensor) else g.dtype
+    g_dtype = g._outline.dtype if isinstance(g, Tensor) else g.dtype
     if g_dtype == source:
         return g
     if source in HALF:

@@ -38,14 +38,14 @@ def _cross_entropy_vjp(
         )
     # The denominator is recomputed from the input, so that it is differentiated too.
     input, index, share = (x if isinstance(x, Tensor) else wrap(x) for x in (input, index, share))
-    ones = np.ones(index._array.shape, input._array.dtype)
-    hot = wrap(kernels.classification.put(ones, index._array, input._array.shape, axis))
+    ones = np.ones(index._outline.shape, input._outline.dtype)
+    hot = wrap(kernels.classification.put(ones, index._array, input._outline.shape, axis))
     scale = (g * share).expand(index.shape).unsqueeze(axis)
     target_probabilities = (
         hot * (1 - smoothing) + smoothing / input.shape[axis] if smoothing else hot
     )
     return convert(
-        (softmax(input, axis) - target_probabilities) * scale, of_numpy[input._array.dtype]
+        (softmax(input, axis) - target_probabilities) * scale, of_numpy[input._outline.dtype]
     )
 
 
@@ -147,7 +147,7 @@ def _indices(
     Arrays; tensors if `target` or `weight` is traced by a transform. If all weights are equal,
     the weight may be a single number.
     """
-    x, t = input._array, target._array
+    x, t = input._outline, target._array
     axis = 0 if x.ndim == 1 else 1
     _check_target_shape(x.shape, t.shape, axis)
     if t.dtype not in (np.int64, np.uint8):
@@ -155,13 +155,13 @@ def _indices(
             f"expected target dtype to be Long or Byte, but got {of_numpy[t.dtype].short}"
         )
     classes = x.shape[axis]
-    if weight is not None and weight._array.shape != (classes,):
+    if weight is not None and weight._outline.shape != (classes,):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but"
-            f" got weight tensor of shape: {list(weight._array.shape)}"
+            f" got weight tensor of shape: {list(weight._outline.shape)}"
         )
-    if weight is not None and weight._array.dtype != x.dtype:
-        expected, weight_name = of_numpy[x.dtype].short, of_numpy[weight._array.dtype].short
+    if weight is not None and weight._outline.dtype != x.dtype:
+        expected, weight_name = of_numpy[x.dtype].short, of_numpy[weight._outline.dtype].short
         raise RuntimeError(f"expected scalar type {expected} but found {weight_name} (weight)")
     dtype = np.dtype(np.float32) if x.dtype in HALF else x.dtype
     target_memory = memory_of(target)
@@ -235,7 +235,7 @@ def _index_loss(
 ) -> Tensor:  # fmt: skip
     """`loss` is one of the two operations on indices and shares."""
     check_reduction(reduction)
-    if not input._array.ndim:
+    if not input._outline.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     index, share, axis = _indices(input, target, weight, ignore_index)
     if reduction == "mean" and 0 in share.shape:
@@ -250,7 +250,7 @@ def _index_loss(
         share = share / total
     if not isinstance(share, Tensor):
         share = np.asarray(share)
-    index = index.reshape(input._array.shape[:axis] + input._array.shape[axis + 1 :])
+    index = index.reshape(input._outline.shape[:axis] + input._outline.shape[axis + 1 :])
     share = share.reshape(index.shape) if share.ndim else share
     out: Tensor = loss(input, index, share, axis, reduction != "none")
     return out.reshape(target.shape) if reduction == "none" else out
@@ -304,7 +304,7 @@ def cross_entropy(
         if not isinstance(x, Tensor):
             kind = type(x).__name__
             raise TypeError(f"cross_entropy(): argument {what!r} must be Tensor, not {kind}")
-    if input._array.shape == target._array.shape:
+    if input._outline.shape == target._outline.shape:
         return _probability_loss(input, target, weight, ignore_index, reduction, label_smoothing)
     if label_smoothing and weight is not None:
         return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
@@ -317,8 +317,8 @@ def cross_entropy(
 
 
 def _check_scores(input: Tensor) -> None:
-    if of_numpy[input._array.dtype].category != dtypes.FLOAT:
-        short = of_numpy[input._array.dtype].short
+    if of_numpy[input._outline.dtype].category != dtypes.FLOAT:
+        short = of_numpy[input._outline.dtype].short
         raise NotImplementedError(f'"cross_entropy" not implemented for {short!r}')
 
 
@@ -331,16 +331,16 @@ def _probability_loss(
     smoothing: float,
 ) -> Tensor:  # fmt: skip
     check_reduction(reduction)
-    if of_numpy[target._array.dtype].category != dtypes.FLOAT:
+    if of_numpy[target._outline.dtype].category != dtypes.FLOAT:
         raise RuntimeError(
             "Expected floating point type for target with class probabilities, got"
-            f" {of_numpy[target._array.dtype].short}"
+            f" {of_numpy[target._outline.dtype].short}"
         )
     if ignore_index >= 0:
         raise RuntimeError(
             f"ignore_index is not supported for floating point target, got {ignore_index}"
         )
-    shape = input._array.shape
+    shape = input._outline.shape
     axis = 0 if len(shape) == 1 else 1
     if smoothing:
         target = target * (1 - smoothing) + smoothing / shape[axis]
@@ -350,7 +350,7 @@ def _probability_loss(
     if reduction == "none":
         return -loss.sum(axis)
     total = -loss.sum()
-    return total / (input._array.size / shape[axis]) if reduction == "mean" else total
+    return total / (input._outline.size / shape[axis]) if reduction == "mean" else total
 
 
 def _smoothed(
@@ -358,10 +358,10 @@ def _smoothed(
     smoothing: float,
 ) -> Tensor:  # fmt: skip
     """Interpolate between the loss of the class and the weighted losses of all classes."""
-    logs = log_softmax(input, 0 if input._array.ndim == 1 else 1)
+    logs = log_softmax(input, 0 if input._outline.ndim == 1 else 1)
     sharp = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     index, share, axis = _indices(input, target, weight, ignore_index)
-    shape = logs._array.shape
+    shape = logs._outline.shape
     spread = logs * _class_weights(weight, len(shape), axis)
     counted = (target != ignore_index).reshape(shape[:axis] + shape[axis + 1 :])
     smooth: Tensor = -spread.sum(axis) * counted.to(input.dtype)

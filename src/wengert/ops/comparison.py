@@ -255,7 +255,7 @@ def isclose(
     tensor([ True, False])
     """
     _check_two("isclose", input, other)
-    a, b = input._array.dtype, other._array.dtype
+    a, b = input._outline.dtype, other._outline.dtype
     if a != b:
         raise RuntimeError(f"{dtypes.of_numpy[a].short} did not match {dtypes.of_numpy[b].short}")
     for name, value in (("rtol", rtol), ("atol", atol)):
@@ -288,7 +288,7 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
     True
     """
     _check_two("equal", input, other)
-    if input._array.shape != other._array.shape:
+    if input._outline.shape != other._outline.shape:
         return False
     a, b = input._array, other._array
     if type(a) is np.ndarray is type(b) and a.flags.c_contiguous and b.flags.c_contiguous:

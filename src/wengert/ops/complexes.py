@@ -28,7 +28,7 @@ _PARTS = frozenset(_COMPLEX)
 
 
 def _dtype(value: Value) -> np.dtype:
-    return value._array.dtype if isinstance(value, Tensor) else value.dtype
+    return value._outline.dtype if isinstance(value, Tensor) else value.dtype
 
 
 @elementwise(np.conjugate, input=lambda g: _conj(g), label="ConjBackward0")
@@ -43,7 +43,7 @@ def conj(input: Tensor) -> Tensor:
     >>> wengert.conj(wengert.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    dtype = input._array.dtype if isinstance(input, Tensor) else input.dtype
+    dtype = input._outline.dtype if isinstance(input, Tensor) else input.dtype
     return _conj(input) if dtype.kind == "c" else input
 
 
@@ -292,7 +292,7 @@ def _checked(input: Tensor, name: str) -> np.dtype:
         raise TypeError(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    return input._array.dtype
+    return input._outline.dtype
 
 
 def adjoint(input: Tensor) -> Tensor:
@@ -308,7 +308,7 @@ def adjoint(input: Tensor) -> Tensor:
 
 
 def _conjugate(input: Tensor) -> Tensor:
-    return conj(input) if input._array.dtype.kind == "c" else input
+    return conj(input) if input._outline.dtype.kind == "c" else input
 
 
 def hermitian(input: Tensor) -> Tensor:

@@ -286,7 +286,7 @@ def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Any, groups: 
             raise TypeError(f"{name}(): argument {what!r} must be Tensor, not {type(x).__name__}")
     if type(groups) is bool or not isinstance(groups, int | np.integer):
         raise TypeError(f"{name}(): argument 'groups' must be int, not {type(groups).__name__}")
-    x, w = input._array, weight._array
+    x, w = input._outline, weight._outline
     if w.ndim != n + 2:
         raise RuntimeError(f"{name}(): expected {n + 2}D weight, but got size {list(w.shape)}")
     if x.ndim not in (n + 1, n + 2):
@@ -301,7 +301,7 @@ def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Any, groups: 
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0,"
             f" but got weight of size {list(w.shape)} instead"
         )
-    for other in (w,) if bias is None else (w, bias._array):
+    for other in (w,) if bias is None else (w, bias._outline):
         if other.dtype != x.dtype:
             raise RuntimeError(
                 f"expected scalar type {of_numpy[x.dtype].short}"
@@ -310,21 +310,21 @@ def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Any, groups: 
 
 
 def _check_channels(prefix: str, weight: Tensor, input: Tensor, n: int, expected: int) -> None:
-    channels = input._array.shape[-n - 1]
+    channels = input._outline.shape[-n - 1]
     if channels != expected:
         raise RuntimeError(
-            f"{prefix}, weight of size {list(weight._array.shape)}, expected"
-            f" input{list(input._array.shape)} to have {expected} channels,"
+            f"{prefix}, weight of size {list(weight._outline.shape)}, expected"
+            f" input{list(input._outline.shape)} to have {expected} channels,"
             f" but got {channels} channels instead"
         )
 
 
 def _check_bias(prefix: str, weight: Tensor, bias: Tensor | None, expected: int) -> None:
-    if bias is not None and bias._array.shape != (expected,):
+    if bias is not None and bias._outline.shape != (expected,):
         raise RuntimeError(
-            f"{prefix}weight of size {list(weight._array.shape)}, expected bias to be"
+            f"{prefix}weight of size {list(weight._outline.shape)}, expected bias to be"
             f" 1-dimensional with {expected} elements, but got bias of size"
-            f" {list(bias._array.shape)} instead"
+            f" {list(bias._outline.shape)} instead"
         )
 
 
@@ -333,15 +333,15 @@ def _convolve(
     stride: Ints, padding: Ints | str, dilation: Ints, groups: int,
 ) -> Tensor:  # fmt: skip
     _check(name, n, input, weight, bias, groups)
-    shape = weight._array.shape
+    shape = weight._outline.shape
     _check_channels(f"Given groups={groups}", weight, input, n, shape[1] * groups)
     _check_bias("Given ", weight, bias, shape[0])
     geometry = _geometry(name, shape[2:], stride, padding, dilation, groups)
-    size = input._array.shape[-n:]
+    size = input._outline.shape[-n:]
     _check_windows(size, shape[2:], geometry)
     if 0 in size or 0 in shape:
         _check_space(name, input, weight, n)
-    if input._array.ndim == n + 1:
+    if input._outline.ndim == n + 1:
         return _convolution(input.unsqueeze(0), weight, geometry, bias).squeeze(0)
     return _convolution(input, weight, geometry, bias)
 
@@ -352,8 +352,8 @@ def input_gradient(
 ) -> Tensor:  # fmt: skip
     """Return the gradient of a convolution's input, of the given shape, from its output's."""
     name, size = f"conv{n}d_input", tuple(input_size)
-    geometry = _fitting(name, n, size, weight._array.shape, grad_output, stride, padding, dilation,
-                        groups)  # fmt: skip
+    shape = weight._outline.shape
+    geometry = _fitting(name, n, size, shape, grad_output, stride, padding, dilation, groups)
     return _transposed_convolution(grad_output, conj(weight), size[2:], geometry)
 
 
@@ -363,8 +363,8 @@ def weight_gradient(
 ) -> Tensor:  # fmt: skip
     """Return the gradient of a convolution's weight, of the given shape, from its output's."""
     name, shape = f"conv{n}d_weight", tuple(weight_size)
-    geometry = _fitting(name, n, input._array.shape, shape, grad_output, stride, padding, dilation,
-                        groups)  # fmt: skip
+    size = input._outline.shape
+    geometry = _fitting(name, n, size, shape, grad_output, stride, padding, dilation, groups)
     return _convolution_weight(grad_output, conj(input), shape[2:], geometry)
 
 
@@ -373,7 +373,7 @@ def _fitting(
     stride: Ints, padding: Ints | str, dilation: Ints, groups: int,
 ) -> Geometry:  # fmt: skip
     """The geometry of a convolution; RuntimeError unless its output is shaped as `grad_output`."""
-    out_shape, rank = grad_output._array.shape, n + 2
+    out_shape, rank = grad_output._outline.shape, n + 2
     if len(size) != rank or len(shape) != rank or size[1] != shape[1] * groups:
         raise RuntimeError(
             f"{name}(): expected {rank}-dimensional sizes of input and weight with"
@@ -411,25 +411,27 @@ def _convolve_transposed(
     if isinstance(padding, str):
         raise TypeError(f"{name}(): argument 'padding' must be tuple of ints, not str")
     _check(name, n, input, weight, bias, groups)
-    shape = weight._array.shape
+    shape = weight._outline.shape
     _check_channels("Given transposed=1", weight, input, n, shape[0])
     _check_bias("Given transposed=1, ", weight, bias, shape[1] * groups)
     geometry = _geometry(name, shape[2:], stride, padding, dilation, groups)
     extra = _ints(name, "output_padding", output_padding, n)
-    no_batch = input._array.ndim == n + 2 and not len(input._array)
-    size = _transposed_size(input._array.shape[-n:], shape[2:], extra, geometry, no_batch)
-    if 0 in input._array.shape or 0 in shape:
+    no_batch = input._outline.ndim == n + 2 and not len(input._array)
+    size = _transposed_size(input._outline.shape[-n:], shape[2:], extra, geometry, no_batch)
+    if 0 in input._outline.shape or 0 in shape:
         _check_space(name, input, weight, n)
-    if input._array.ndim == n + 1:
+    if input._outline.ndim == n + 1:
         return _transposed_convolution(input.unsqueeze(0), weight, size, geometry, bias).squeeze(0)
     return _transposed_convolution(input, weight, size, geometry, bias)
 
 
 def _check_space(name: str, input: Tensor, weight: Tensor, n: int) -> None:
     """Raise RuntimeError for an empty kernel, and for samples with an empty spatial dimension."""
-    if 0 in weight._array.shape[2:]:
-        raise RuntimeError(f"{name}(): weight of size {list(weight._array.shape)} has no elements")
-    shape = input._array.shape
+    if 0 in weight._outline.shape[2:]:
+        raise RuntimeError(
+            f"{name}(): weight of size {list(weight._outline.shape)} has no elements"
+        )
+    shape = input._outline.shape
     if 0 in shape[-n:] and (len(shape) == n + 1 or shape[0]):
         raise RuntimeError(
             f"Only zero batch or zero channel inputs are supported, but got input shape:"

@@ -39,8 +39,8 @@ def _checked_lengths(lengths: Value, name: str, most: int) -> Value:
 
 def _lengths(name: str, value: Any, batch: int, most: int) -> Tensor:
     lengths = value if isinstance(value, Tensor) else wrap(np.asarray(value))
-    if lengths._array.dtype.kind not in "iu":
-        raise RuntimeError(f"{name} must be integral, got {lengths._array.dtype}")
+    if lengths._outline.dtype.kind not in "iu":
+        raise RuntimeError(f"{name} must be integral, got {lengths._outline.dtype}")
     lengths = lengths.reshape((-1,))
     if lengths.shape[0] != batch:
         raise RuntimeError(f"{name} must be of size batch_size {batch}, got {lengths.shape[0]}")
@@ -205,7 +205,7 @@ def ctc_loss(
     normal = log_softmax(log_probs, 2)
     constant_shift = normal + (log_probs - normal).detach()
     scores = constant_shift.gather(2, paths.expand((steps, *paths.shape)))
-    loss = _losses(scores, _skips(paths, blank, log_probs._array.dtype), times, lengths)
+    loss = _losses(scores, _skips(paths, blank, log_probs._outline.dtype), times, lengths)
     loss = loss.masked_fill(loss > -_NEVER / 2, 0.0 if zero_infinity else float("inf"))
     if reduction == "mean":
         return (loss / lengths.clamp(min=1)).mean()

@@ -52,7 +52,7 @@ def cosine_similarity(
     require_tensor("cosine_similarity", "x1", x1)
     require_tensor("cosine_similarity", "x2", x2, 2)
     for x in (x1, x2):
-        kind = of_numpy[x._array.dtype]
+        kind = of_numpy[x._outline.dtype]
         if kind.category < FLOAT:
             raise RuntimeError(
                 f"expected common dtype to be floating point, yet common dtype is {kind.short}"
@@ -121,7 +121,7 @@ def cdist(
     require_tensor("cdist", "x1", x1)
     require_tensor("cdist", "x2", x2, 2)
     for name, x in (("X1", x1), ("X2", x2)):
-        kind = of_numpy[x._array.dtype]
+        kind = of_numpy[x._outline.dtype]
         if kind.category != FLOAT:
             raise RuntimeError(
                 f"cdist only supports floating-point dtypes, {name} got: {kind.short}"

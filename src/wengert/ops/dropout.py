@@ -53,7 +53,7 @@ def _keep(
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
     if not training or p == 0:
         return None
-    shape = input._array.shape
+    shape = input._outline.shape
     if leading is not None:
         if len(shape) < 2:
             raise RuntimeError(
@@ -67,9 +67,9 @@ def _keep(
     def draw(shape: tuple[int, ...]) -> np.ndarray:
         return default_generator.bernoulli(shape, 1 - p)
 
-    if leading is not None or isinstance(input, Tracer) or input._array.flags.c_contiguous:
+    if leading is not None or isinstance(input, Tracer) or input._outline.flags.c_contiguous:
         return draw_numbers(draw, shape, partner=input)
-    order = order_of(shape, ((shape, input._array.strides),))  # that of memory
+    order = order_of(shape, ((shape, input._outline.strides),))  # that of memory
     return permute(draw_numbers(draw, tuple([shape[d] for d in order])), inverse_of(order))
 
 
@@ -164,7 +164,7 @@ def _alpha_dropped(
     if mask is None:
         return input
     a = 0.0 if p == 1 else ((_SELU_FLOOR**2 * p + 1) * (1 - p)) ** -0.5
-    shift = _shift(mask, p, a, input._array.dtype)
+    shift = _shift(mask, p, a, input._outline.dtype)
     if inplace:
         return input._masked_(mask, a).add_(shift)
     return _masked(input, mask, a) + shift

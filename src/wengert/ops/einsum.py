@@ -133,7 +133,7 @@ def einsum(*args: Any) -> Tensor:
                 f" {type(x).__name__}"
             )
     values: list[Tensor] = list(operands)
-    steps = _plan(equation, tuple([x._array.shape for x in values]))
+    steps = _plan(equation, tuple([x._outline.shape for x in values]))
     if any(b is None and not set(la) <= set(lo) for _, b, la, _, lo in steps):
         values = [_summable(x) for x in values]
     for a, b, la, lb, lo in steps:

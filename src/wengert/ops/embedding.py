@@ -202,7 +202,7 @@ def embedding(
             [1., 2.]])
     """
     _check_index("embedding", input, weight)
-    rows = weight._array.shape[0]
+    rows = weight._outline.shape[0]
     padding = _padding_row(padding_idx, rows)
     _check_range(input, rows)
     if max_norm is not None:
@@ -276,7 +276,7 @@ def _check_weights(weights: Tensor | None, input: Tensor, mode: str) -> None:
 
 
 def _is_table(input: Any) -> bool:
-    return isinstance(input, Tensor) and input._array.dtype in inexact
+    return isinstance(input, Tensor) and input._outline.dtype in inexact
 
 
 def embedding_bag(
@@ -297,7 +297,7 @@ def embedding_bag(
     tensor([[ 3.,  5.],
             [10., 10.]])
     """
-    if _is_table(input) and isinstance(weight, Tensor) and weight._array.dtype == np.int64:
+    if _is_table(input) and isinstance(weight, Tensor) and weight._outline.dtype == np.int64:
         warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage"
             " `embedding_bag(weight, input, ...)` is deprecated, and should now be"
@@ -307,7 +307,7 @@ def embedding_bag(
     _check_index("embedding_bag", input, weight)
     _check_weights(per_sample_weights, input, mode)
     bag, bags = _bags(input, offsets, include_last_offset)
-    rows = weight._array.shape[0]
+    rows = weight._outline.shape[0]
     _check_range(input, rows)
     padding = _padding_row(padding_idx, rows)
     if max_norm is not None:
@@ -322,7 +322,7 @@ def embedding_bag(
         embedded = embedded * per_sample_weights.reshape(-1, 1)
     if mode == "sum":
         return add_rows(embedded, bag, bags + 1)[:bags]
-    ones = wrap(np.ones((len(flat), 1), weight._array.dtype))
+    ones = wrap(np.ones((len(flat), 1), weight._outline.dtype))
     counts = add_rows(ones, bag, bags + 1)[:bags]
     if mode == "mean":
         return add_rows(embedded, bag, bags + 1)[:bags] / counts.clamp_min(1)

@@ -101,11 +101,11 @@ def repeat_interleave(
         dim = either("repeat_interleave", "dim", dim, axis, None)
     require_tensor("repeat_interleave", "input", input)
     if repeats is None:
-        return wrap(np.repeat(np.arange(len(input._array)), _counts(input, input._array.size)))
+        return wrap(np.repeat(np.arange(len(input._array)), _counts(input, input._outline.size)))
     if dim is None:
         input, dim = reshape(input, (-1,)), 0
     d = axis_of(dim, input.ndim)
-    length = input._array.shape[d] if input.ndim else 1
+    length = input._outline.shape[d] if input.ndim else 1
     index = np.repeat(np.arange(length), _counts(repeats, length))
     if output_size is not None and output_size != index.size:
         raise RuntimeError(
@@ -272,10 +272,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         if x.ndim > 1:
             raise RuntimeError(
                 "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got:"
-                f" shape {list(x._array.shape)}"
+                f" shape {list(x._outline.shape)}"
             )
-    if len({x._array.dtype for x in several}) > 1:
-        kinds = [of_numpy[x._array.dtype] for x in several]
+    if len({x._outline.dtype for x in several}) > 1:
+        kinds = [of_numpy[x._outline.dtype] for x in several]
         raise RuntimeError(f"meshgrid expects all tensors to have the same dtype, got {kinds}")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(
@@ -284,7 +284,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     swap = indexing == "xy" and len(several) > 1
     if swap:
         several[:2] = several[1::-1]
-    shape = tuple(x._array.size for x in several)
+    shape = tuple(x._outline.size for x in several)
     rank = len(several)
     grids = [
         expand(reshape(x, [-1 if d == k else 1 for d in range(rank)]), shape)
@@ -298,7 +298,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 def _check_vectors(several: Sequence[Tensor]) -> None:
     for x in several:
         if x.ndim != 1:
-            raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._array.shape)}")
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._outline.shape)}")
 
 
 def cartesian_prod(*tensors: Any) -> Tensor:
@@ -333,8 +333,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return wrap(np.empty(0, input._array.dtype))
-    index = _chosen(input._array.size, r, with_replacement)
+        return wrap(np.empty(0, input._outline.dtype))
+    index = _chosen(input._outline.size, r, with_replacement)
     return reshape(index_select(input, 0, wrap(index.ravel())), index.shape)
 
 

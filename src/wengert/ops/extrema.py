@@ -233,10 +233,10 @@ def aminmax(
     if out is not None:
         return write_out(aminmax, out, input, dim=dim, keepdim=keepdim)
     require_tensor("aminmax", "input", input)
-    if dim is None and not input._array.size:
+    if dim is None and not input._outline.size:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no"
-            f" identity; input has shape {list(input._array.shape)}"
+            f" identity; input has shape {list(input._outline.shape)}"
         )
     result: MinMax = result_of("aminmax", amin(input, dim, keepdim), amax(input, dim, keepdim))
     return result

@@ -74,7 +74,7 @@ def half_to_real(input: Value, dim: Axes, n: int, norm: str) -> Value:
 
 def _weighted(spectrum: Value, n: int, middle: float, dim: int) -> Value:
     """Half a spectrum, times `middle` where the other half would have the conjugate."""
-    dtype = spectrum._array.dtype if isinstance(spectrum, Tensor) else spectrum.dtype
+    dtype = spectrum._outline.dtype if isinstance(spectrum, Tensor) else spectrum.dtype
     return spectrum * kernels.fourier.mirrored_weights(n, middle, -1 - dim, dtype)
 
 
@@ -82,18 +82,18 @@ def transform(input: Tensor, dim: Axes, norm: str, inverse: bool) -> Tensor:
     """The whole spectrum, or the inverse, of a real or complex tensor."""
     if not dim:
         return as_complex(input)
-    op = _c2c if input._array.dtype.kind == "c" else _r2c
+    op = _c2c if input._outline.dtype.kind == "c" else _r2c
     return op(input, dim, norm, inverse)
 
 
 def as_complex(input: Tensor) -> Tensor:
     """A floating-point or complex tensor as a complex one."""
-    return convert(input, of_numpy[input._array.dtype].to_complex())
+    return convert(input, of_numpy[input._outline.dtype].to_complex())
 
 
 def in_floats(input: Tensor) -> Tensor:
     """The input in a dtype supported by transforms: integers in the default one."""
-    dtype = of_numpy[input._array.dtype]
+    dtype = of_numpy[input._outline.dtype]
     if dtype.category < dtypes.FLOAT:
         return convert(input, dtypes.defaults.dtype)
     if dtype.np.itemsize < 4:

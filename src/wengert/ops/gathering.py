@@ -255,19 +255,19 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return write_out(take, out, input, index)
     positions = flat_places("take", input, index)
-    if not input._array.size and positions._array.size:
+    if not input._outline.size and positions._outline.size:
         raise IndexError("take(): tried to take from an empty tensor")
-    return reshape(index_select(reshape(input, (-1,)), 0, positions), index._array.shape)
+    return reshape(index_select(reshape(input, (-1,)), 0, positions), index._outline.shape)
 
 
 def flat_places(name: str, input: Tensor, index: Tensor) -> Tensor:
     """An index (int64) into the input in flat order, checked and counted from the start."""
     require_tensor(name, "input", input)
     require_tensor(name, "index", index, 2)
-    if index._array.dtype != _INT64:
-        short = of_numpy[index._array.dtype].short
+    if index._outline.dtype != _INT64:
+        short = of_numpy[index._outline.dtype].short
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {short}")
-    n, shape = input._array.size, list(input._array.shape)
+    n, shape = input._outline.size, list(input._outline.shape)
 
     def refuse(i: int) -> IndexError:
         return IndexError(
@@ -309,7 +309,7 @@ def take_along_dim(
         )
     if dim is None:
         return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
-    shape = input._array.shape
+    shape = input._outline.shape
     if len(shape) != index_array.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions,"
@@ -335,9 +335,9 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
         return write_out(masked_select, out, input, mask)
     require_tensor("masked_select", "input", input)
     require_tensor("masked_select", "mask", mask, 2)
-    if mask._array.dtype != bool:
+    if mask._outline.dtype != bool:
         raise RuntimeError(
-            f"masked_select: expected BoolTensor for mask, but got {of_numpy[mask._array.dtype]}"
+            f"masked_select: expected BoolTensor for mask, but got {of_numpy[mask._outline.dtype]}"
         )
     data, where = broadcast_tensors(input, mask)
     return reshape(_index(data, (elements("masked_select", where).copy(),)), (-1,))

@@ -243,20 +243,20 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     require_tensor("masked_scatter", "input", input)
     require_tensor("masked_scatter", "mask", mask, 2)
     require_tensor("masked_scatter", "source", source, 3)
-    if mask._array.dtype != bool:
+    if mask._outline.dtype != bool:
         raise RuntimeError(
             "masked_scatter_ only supports boolean masks, but got mask with dtype"
-            f" {of_numpy[mask._array.dtype].short}"
+            f" {of_numpy[mask._outline.dtype].short}"
         )
-    if source._array.dtype != input._array.dtype:
-        a, b = of_numpy[input._array.dtype].short, of_numpy[source._array.dtype].short
+    if source._outline.dtype != input._outline.dtype:
+        a, b = of_numpy[input._outline.dtype].short, of_numpy[source._outline.dtype].short
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got {a} and {b}"
         )
     data, mask = broadcast_tensors(input, mask)
     count = cumsum(reshape(mask, (-1,)), 0)
     _check_enough(source, count)
-    if not source._array.size:
+    if not source._outline.size:
         return clone(data, memory_format=contiguous_format)
     # The k-th true position takes the k-th element; the others read an arbitrary one.
     positions = clamp_min(count - 1, 0)
@@ -266,7 +266,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 def _check_enough(source: Tensor, count: Tensor) -> None:
     """Raise RuntimeError unless the source has enough elements."""
-    n = source._array.size
+    n = source._outline.size
 
     def refuse(needed: int) -> RuntimeError:
         return RuntimeError(
@@ -302,9 +302,9 @@ def index_put(
     check_put_dtype(input._array, values._array)
     key = tuple([index_item(x) for x in indices])
     indexed_dims = sum(i.ndim if i.dtype == bool else 1 for i in key)
-    if indexed_dims > input._array.ndim:
+    if indexed_dims > input._outline.ndim:
         raise IndexError(
-            f"too many indices for tensor of dimension {input._array.ndim} (got {indexed_dims})"
+            f"too many indices for tensor of dimension {input._outline.ndim} (got {indexed_dims})"
         )
     if traced(key):
         return written(input, values, key, accumulate)
@@ -370,21 +370,21 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """
     positions = flat_places("put_", input, index)
     require_tensor("put", "source", source, 3)
-    n, m = source._array.size, positions._array.size
+    n, m = source._outline.size, positions._outline.size
     if n != m:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got"
             f" source.numel() = {n}, index.numel() = {m}"
         )
-    if source._array.dtype != input._array.dtype:
-        a, b = of_numpy[input._array.dtype].short, of_numpy[source._array.dtype].short
+    if source._outline.dtype != input._outline.dtype:
+        a, b = of_numpy[input._outline.dtype].short, of_numpy[source._outline.dtype].short
         raise RuntimeError(
             "put_(): self and source expected to have the same dtype, but got self.dtype ="
             f" {a} and source.dtype = {b}"
         )
     put_rows = index_add if accumulate else index_copy
     flat = put_rows(reshape(input, (-1,)), 0, positions, reshape(source, (-1,)))
-    return in_order_of(reshape(flat, input._array.shape), input)
+    return in_order_of(reshape(flat, input._outline.shape), input)
 
 
 def index_reduce(
@@ -447,7 +447,7 @@ def _combined(
 
 
 def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
-    array, kind = input._array, index._array.dtype
+    array, kind = input._array, index._outline.dtype
     axis = axis_of(dim, array.ndim)
     if index.ndim > 1:
         raise IndexError(
@@ -457,8 +457,8 @@ def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> in
         raise RuntimeError(
             f"index_reduce_(): Expected dtype int32/int64 for index but got: {of_numpy[kind].short}"
         )
-    if source._array.dtype != array.dtype:
-        a, b = of_numpy[array.dtype].short, of_numpy[source._array.dtype].short
+    if source._outline.dtype != array.dtype:
+        a, b = of_numpy[array.dtype].short, of_numpy[source._outline.dtype].short
         raise RuntimeError(
             f"index_reduce_(): self ({a}) and source ({b}) must have the same scalar type"
         )

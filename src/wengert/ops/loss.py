@@ -48,7 +48,7 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
 
 
 def _warn_of_broadcast(input: Tensor, target: Tensor) -> None:
-    if input._array.shape != target._array.shape:
+    if input._outline.shape != target._outline.shape:
         warn(
             f"Using a target size ({target.shape}) that is different to the input size"
             f" ({input.shape}). This will likely lead to incorrect results due to broadcasting."
@@ -227,10 +227,10 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size"
             f" ({input.shape}) is deprecated. Please ensure they have the same size."
         )
-    if target._array.dtype != input._array.dtype:
+    if target._outline.dtype != input._outline.dtype:
         raise RuntimeError(
-            f"Found dtype {of_numpy[target._array.dtype].short} but expected"
-            f" {of_numpy[input._array.dtype].short} for binary_cross_entropy()'s target"
+            f"Found dtype {of_numpy[target._outline.dtype].short} but expected"
+            f" {of_numpy[input._outline.dtype].short} for binary_cross_entropy()'s target"
         )
     for what, x in (("input", memory_of(input)), ("target", memory_of(target))):
         if not (input.is_meta or ((x >= 0) & (x <= 1)).all()):
@@ -274,7 +274,7 @@ def binary_cross_entropy_with_logits(
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
-    dtype = of_numpy[target._array.dtype]
+    dtype = of_numpy[target._outline.dtype]
     if dtype.category < dtypes.FLOAT:
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {dtype.short}: the target"

@@ -80,28 +80,28 @@ def where(
         condition = wrap(condition)
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
-    if condition._array.dtype != np.bool_:
+    if condition._outline.dtype != np.bool_:
         condition = _as_mask(condition)
     if (
         isinstance(input, Tensor)
         and isinstance(other, Tensor)
-        and input._array.dtype is other._array.dtype
+        and input._outline.dtype is other._outline.dtype
     ):
         return _where(input, other, condition)
     if input is None or other is None:
         raise TypeError("where(): arguments 'input' and 'other' must come together")
     a, b = operands.operands(_WHERE, input, other)
-    if a._array.dtype == np.float32:
+    if a._outline.dtype == np.float32:
         numbers = [x for x in (input, other) if type(x) in (int, float)]
-        require_in_range("where", a._array.dtype, *numbers)
+        require_in_range("where", a._outline.dtype, *numbers)
     return _where(a, b, condition)
 
 
 def _as_mask(condition: Tensor) -> Tensor:
-    if condition._array.dtype != np.uint8:
+    if condition._outline.dtype != np.uint8:
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype"
-            f" {dtypes.of_numpy[condition._array.dtype].short}"
+            f" {dtypes.of_numpy[condition._outline.dtype].short}"
         )
     return ne(condition, 0)
 
@@ -142,24 +142,24 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise TypeError(
             f"masked_fill(): argument 'mask' (position 2) must be Tensor, not {type(mask).__name__}"
         )
-    if mask._array.dtype != np.bool_:
+    if mask._outline.dtype != np.bool_:
         raise RuntimeError(
             "masked_fill_ only supports boolean masks, but got mask with dtype"
-            f" {dtypes.of_numpy[mask._array.dtype]}"
+            f" {dtypes.of_numpy[mask._outline.dtype]}"
         )
     return _masked_fill(input, mask, filling("masked_fill", value, input))
 
 
 def filling(name: str, value: Any, input: Tensor) -> Tensor:
     """The fill value, as a 0-d tensor of the input's dtype."""
-    dtype = dtypes.of_numpy[input._array.dtype]
+    dtype = dtypes.of_numpy[input._outline.dtype]
     if isinstance(value, Tensor):
-        if value._array.ndim:
+        if value._outline.ndim:
             raise RuntimeError(
                 f"{name}_ only supports a 0-dimensional value tensor, but got tensor with"
-                f" {value._array.ndim} dimension(s)."
+                f" {value._outline.ndim} dimension(s)."
             )
-        value_dtype = dtypes.of_numpy[value._array.dtype]
+        value_dtype = dtypes.of_numpy[value._outline.dtype]
     elif isinstance(value, Number):
         value_dtype = dtypes.of_number(value)
     else:
@@ -316,7 +316,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         return write_out(clamp, out, input, min, max)
     if (
         isinstance(input, Tensor)
-        and input._array.dtype in _REAL
+        and input._outline.dtype in _REAL
         and type(min) in _LIMITS
         and type(max) in _LIMITS
         and min is not max
@@ -329,7 +329,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         raise TypeError(
             f"clamp(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    dtype = dtypes.of_numpy[input._array.dtype]
+    dtype = dtypes.of_numpy[input._outline.dtype]
     if dtype.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
     if all(isinstance(b, Tensor) for b in bounds):

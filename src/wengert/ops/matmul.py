@@ -515,7 +515,7 @@ def addbmm(
             raise TypeError(f"addbmm(): batches must be Tensor, not {type(x).__name__}")
     _check_batches("addbmm", batch1._array, batch2._array)
     # One product: the sum over the batch is one more dimension to contract.
-    b, n, m = batch1._array.shape
+    b, n, m = batch1._outline.shape
     side_by_side = rearrange(batch1, ("b", "n", "m"), ("n", "b", "m")).reshape((n, b * m))
     return addmm(input, side_by_side, batch2.reshape((b * m, -1)), beta=beta, alpha=alpha)
 
@@ -543,10 +543,10 @@ def addmv(
     require_tensor("addmv", "input", input)
     _check_ranks("addmv", (("mat", mat, 2), ("vec", vec, 1)))
     n, m = mat.shape
-    if vec._array.size != m or input._array.shape not in ((n,), (1,), ()):
+    if vec._outline.size != m or input._outline.shape not in ((n,), (1,), ()):
         raise RuntimeError(
-            f"size mismatch, got input ({input._array.size}), mat ({n}x{m}), vec"
-            f" ({vec._array.size})"
+            f"size mismatch, got input ({input._outline.size}), mat ({n}x{m}), vec"
+            f" ({vec._outline.size})"
         )
     column = input.reshape((-1, 1))
     return addmm(column, mat, vec.reshape((-1, 1)), beta=beta, alpha=alpha).reshape((n,))
@@ -574,7 +574,7 @@ def addr(
         return reordered(addr, (input, vec1, vec2, *older), {"beta": beta, "alpha": alpha})
     require_tensor("addr", "input", input)
     product: Tensor = _scaled(outer(vec1, vec2), alpha)
-    check_expands(input._array, product._array.shape)
+    check_expands(input._array, product._outline.shape)
     if beta == 0:
         return product
     result: Tensor = _scaled(input, beta) + product

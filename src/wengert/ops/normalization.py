@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 
 
 def _check_vector(name: str, what: str, vector: Tensor | None, channels: int) -> None:
-    if vector is not None and vector._array.shape != (channels,):
+    if vector is not None and vector._outline.shape != (channels,):
         raise RuntimeError(
-            f"{what} should contain {channels} elements not {vector._array.size}: {name}() got"
-            f" shape {list(vector._array.shape)}"
+            f"{what} should contain {channels} elements not {vector._outline.size}: {name}() got"
+            f" shape {list(vector._outline.shape)}"
         )
 
 
 def _check_dtypes(name: str, input: Tensor, **others: Tensor | None) -> None:
-    dtype = input._array.dtype
+    dtype = input._outline.dtype
     if of_numpy[dtype].category < dtypes.FLOAT:
         raise not_implemented(name, input._array)
     for argument, other in others.items():
@@ -55,21 +55,21 @@ def _check_dtypes(name: str, input: Tensor, **others: Tensor | None) -> None:
         if not isinstance(other, Tensor):
             kind = type(other).__name__
             raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {kind}")
-        if other._array.dtype != dtype:
+        if other._outline.dtype != dtype:
             raise RuntimeError(
                 f"mixed dtype (CPU): {name}() expects all inputs to share the same datatype, got"
-                f" {of_numpy[dtype].short} and {of_numpy[other._array.dtype].short}"
+                f" {of_numpy[dtype].short} and {of_numpy[other._outline.dtype].short}"
             )
 
 
 def _in_float32(function: Any, input: Tensor, *args: Any) -> Tensor:
     """Apply `function` to a half-precision input with float32 parameters."""
-    return convert(function(convert(input, dtypes.float32), *args), of_numpy[input._array.dtype])
+    return convert(function(convert(input, dtypes.float32), *args), of_numpy[input._outline.dtype])
 
 
 def _is_half_beside_float(input: Tensor, *others: Tensor | None) -> bool:
-    return input._array.dtype in HALF and any(
-        x is not None and x._array.dtype == np.float32 for x in others
+    return input._outline.dtype in HALF and any(
+        x is not None and x._outline.dtype == np.float32 for x in others
     )
 
 
@@ -99,10 +99,10 @@ def _check_trailing(
             f" but got input of size{list(shape)}"
         )
     for what, x in params:
-        if x is not None and x._array.shape != trailing:
+        if x is not None and x._outline.shape != trailing:
             raise RuntimeError(
                 f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape"
-                f" {list(x._array.shape)} and normalized_shape = {list(trailing)}"
+                f" {list(x._outline.shape)} and normalized_shape = {list(trailing)}"
             )
     return trailing
 
@@ -123,7 +123,7 @@ def layer_norm(
     if _is_half_beside_float(input, weight, bias):
         return _in_float32(layer_norm, input, normalized_shape, weight, bias, eps)
     _check_dtypes("layer_norm", input, weight=weight, bias=bias)
-    shape = input._array.shape
+    shape = input._outline.shape
     trailing = _check_trailing(
         "layer_norm", shape, normalized_shape, ("weight", weight), ("bias", bias)
     )
@@ -170,7 +170,7 @@ def group_norm(
     if _is_half_beside_float(input, weight, bias):
         return _in_float32(group_norm, input, num_groups, weight, bias, eps)
     _check_dtypes("group_norm", input, weight=weight, bias=bias)
-    shape = input._array.shape
+    shape = input._outline.shape
     if len(shape) < 2:
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
@@ -181,10 +181,10 @@ def group_norm(
             f" shape {list(shape)} and num_groups={num_groups}"
         )
     for what, x in (("weight", weight), ("bias", bias)):
-        if x is not None and x._array.shape != shape[1:2]:
+        if x is not None and x._outline.shape != shape[1:2]:
             raise RuntimeError(
                 f"Expected {what} to be a vector of size equal to the number of channels in input,"
-                f" but got {what} of shape {list(x._array.shape)} and input of shape {list(shape)}"
+                f" but got {what} of shape {list(x.shape)} and input of shape {list(shape)}"
             )
     size = prod(shape[1:]) // num_groups
     if shape[0] * size == 1:
@@ -234,7 +234,7 @@ def batch_norm(
         weight=weight,
         bias=bias,
     )
-    shape = input._array.shape
+    shape = input._outline.shape
     if len(shape) < 2:
         raise RuntimeError(f"batch_norm() expects at least 2 dimensions, got {list(shape)}")
     for what, x in (("running_mean", running_mean), ("running_var", running_var),
@@ -294,7 +294,7 @@ def instance_norm(
         weight=weight,
         bias=bias,
     )
-    shape = input._array.shape
+    shape = input._outline.shape
     if len(shape) < 2:
         raise RuntimeError(f"instance_norm() expects at least 2 dimensions, got {list(shape)}")
     if prod(shape[2:]) == 1:
@@ -320,7 +320,7 @@ def local_response_norm(
     tensor([[[0.5000]]])
     """
     require_tensor("local_response_norm", "input", input)
-    shape = input._array.shape
+    shape = input._outline.shape
     if len(shape) < 3:
         raise ValueError(
             f"Expected 3D or higher dimensionality input (got {len(shape)} dimensions)"

@@ -252,7 +252,7 @@ def operands(op: Op, *inputs: Any) -> list[Any]:
     shapes = []
     for x in inputs:
         if isinstance(x, Tensor):
-            shapes.append((dtypes.of_numpy[x._array.dtype], 2 if x._array.ndim else 1))
+            shapes.append((dtypes.of_numpy[x._outline.dtype], 2 if x._outline.ndim else 1))
         elif isinstance(x, np.ndarray | np.generic):
             shapes.append((dtypes.of_numpy[x.dtype], 2 if x.ndim else 1))
         elif isinstance(x, Number):
@@ -278,7 +278,7 @@ def _optional(op: Op, inputs: tuple[Any, ...]) -> bool:
 
 def _converted(x: Any, to: np.dtype[Any], table: Constants) -> Tensor:
     if isinstance(x, Tensor):
-        return x if x._array.dtype == to else cast(x, to)
+        return x if x._outline.dtype == to else cast(x, to)
     if isinstance(x, Number):
         return wrap(number_as_array(x, to, table))
     return wrap(np.asarray(x, to))

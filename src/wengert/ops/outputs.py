@@ -58,7 +58,7 @@ def write_out(function: Callable[P, R], out: Any, /, *args: P.args, **options: P
     if name in COMPUTE_IN_OUT and isinstance(out, Tensor):
         exact = True
         if options.get("dtype") is None:
-            options["dtype"] = of_numpy[out._array.dtype]
+            options["dtype"] = of_numpy[out._outline.dtype]
     result: Any = function(*args, **options)
     expected = 1 if isinstance(result, Tensor) else len(result)
     if len(outs) != expected or (outs is out) is isinstance(result, Tensor):
@@ -70,7 +70,7 @@ def write_out(function: Callable[P, R], out: Any, /, *args: P.args, **options: P
     if isinstance(result, Tensor):
         for x in inputs:
             if not isinstance(x, SparseTensor):
-                _check_overlap(x._array, out._array, result._array.shape)
+                _check_overlap(x._array, out._array, result._outline.shape)
         result = fill(name, out, result, exact)
     else:
         pairs = zip(outs, result, strict=True)

@@ -85,9 +85,9 @@ def pad(
         return _constant_pad(input, pads, number)
     taps = []
     for i in range(0, len(pads), 2):
-        axis = input._array.ndim - 1 - i // 2
+        axis = input._outline.ndim - 1 - i // 2
         if pads[i] or pads[i + 1]:
-            taps.append(_taps(mode, axis, input._array.shape[axis], pads[i], pads[i + 1]))
+            taps.append(_taps(mode, axis, input._outline.shape[axis], pads[i], pads[i + 1]))
     if mode == "circular":
         input = contiguous(input)
     return resample(input, tuple(taps)) if taps else input.clone()
@@ -105,7 +105,7 @@ def _is_whole(p: Any) -> bool:
 def _checked(
     input: Tensor, pad: tuple[int, ...] | list[int], mode: str, value: float | None
 ) -> Pads:
-    shape = input._array.shape
+    shape = input._outline.shape
     for p in pad:
         if not isinstance(p, int | np.integer) and not _is_whole(p):
             kind = type(p).__name__

@@ -276,7 +276,7 @@ def space_of(name: str, input: Tensor, n: int, lengthy: range | None = None) -> 
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
-    shape = input._array.shape
+    shape = input._outline.shape
     if len(shape) not in (n + 1, n + 2):
         raise RuntimeError(
             f"{name}: Expected {n + 1}D or {n + 2}D (batch mode) tensor for input,"
@@ -291,7 +291,7 @@ def space_of(name: str, input: Tensor, n: int, lengthy: range | None = None) -> 
 
 def batched(function: Callable[..., Any], input: Tensor, n: int, *args: Any) -> Tensor:
     """Apply `function` to the input, with a batch dimension added during the call if needed."""
-    if input._array.ndim == n + 1:
+    if input._outline.ndim == n + 1:
         return function(input.unsqueeze(0), *args).squeeze(0)
     return function(input, *args)
 

@@ -122,7 +122,7 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
 
 def _any_complex(*values: Any) -> bool:
     return any(
-        x._array.dtype.kind == "c" if isinstance(x, Tensor) else isinstance(x, complex)
+        x._outline.dtype.kind == "c" if isinstance(x, Tensor) else isinstance(x, complex)
         for x in values
     )
 

@@ -65,7 +65,7 @@ def hardtanh(
         raise ValueError(
             f"min_val cannot be greater than max_val, and min_val={min_val}, max_val={max_val}"
         )
-    dtype = of_numpy[input._array.dtype]
+    dtype = of_numpy[input._outline.dtype]
     if not dtype.is_signed and min_val < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     if inplace:
@@ -205,18 +205,18 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         raise TypeError(
             f"prelu(): argument 'weight' (position 2) must be Tensor, not {type(weight).__name__}"
         )
-    shape, weight_shape = input._array.shape, weight._array.shape
+    shape, weight_shape = input._outline.shape, weight._outline.shape
     if len(weight_shape) > 1:
         raise RuntimeError(
             "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim ="
             f" {len(weight_shape)}"
         )
-    if weight._array.size != 1:
+    if weight._outline.size != 1:
         channels = shape[1] if len(shape) > 1 else 1
-        if weight._array.size != channels:
+        if weight._outline.size != channels:
             raise RuntimeError(
                 "Mismatch of parameter numbers and input channel size. Found parameter numbers ="
-                f" {weight._array.size} and channel size = {channels}."
+                f" {weight._outline.size} and channel size = {channels}."
             )
         weight = reshape(weight, (channels, *(1,) * (len(shape) - 2)))
     elif len(shape) == 0:

@@ -49,7 +49,7 @@ def stacked(
     """
     directions = 2 if bidirectional else 1
     each = _params_of_layer(mode, params, has_biases, num_layers * directions)
-    if input._array.dtype in HALF:
+    if input._outline.dtype in HALF:
         return _in_float32(
             mode, input, sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
         )
@@ -86,7 +86,7 @@ def _params_of_layer(mode: str, params: Tensors, has_biases: bool, layers: int) 
 
 def _in_float32(mode: str, input: Tensor, sizes: Any, hx: Any, params: Any, *options: Any) -> Any:
     """Half precision is computed in float32 and rounded once."""
-    dtype, float32 = of_numpy[input._array.dtype], dtypes.float32
+    dtype, float32 = of_numpy[input._outline.dtype], dtypes.float32
     hx = None if hx is None else [convert(s, float32) for s in hx]
     params = [convert(p, float32) for p in params]
     out, finals = stacked(mode, convert(input, float32), sizes, hx, params, *options)
@@ -119,24 +119,24 @@ def _final(out: Tensor, steps: Steps) -> Tensor:
 
 
 def _check_layer(gates: int, input: Tensor, state: list[Any], w_ih: Tensor, w_hh: Tensor) -> None:
-    x, rows = input._array, w_ih._array.shape[0]
+    x, rows = input._array, w_ih._outline.shape[0]
     if of_numpy[x.dtype].category != dtypes.FLOAT:
         raise not_implemented("rnn", x)
     for other in (w_ih, w_hh, *state):
-        if other is not None and other._array.dtype != x.dtype:
+        if other is not None and other._outline.dtype != x.dtype:
             raise RuntimeError(
                 "mat1 and mat2 must have the same dtype, but got"
-                f" {of_numpy[x.dtype].short} and {of_numpy[other._array.dtype].short} in a"
+                f" {of_numpy[x.dtype].short} and {of_numpy[other._outline.dtype].short} in a"
                 " recurrent layer"
             )
     for what, tensor, weight in (("input", input, w_ih), ("hx", state[0], w_hh)):
-        if tensor is not None and tensor._array.shape[-1] != weight._array.shape[-1]:
+        if tensor is not None and tensor._outline.shape[-1] != weight._outline.shape[-1]:
             raise RuntimeError(
                 "mat1 and mat2 shapes cannot be multiplied"
                 f" ({'x'.join(map(str, tensor.shape))} and {weight.shape[1]}x{weight.shape[0]}):"
                 f" {what} and a recurrent layer's weight"
             )
-    if w_hh._array.shape[0] != rows or rows % gates:
+    if w_hh._outline.shape[0] != rows or rows % gates:
         raise RuntimeError(
             f"weights of input and state must have {gates} blocks of rows each, got shapes"
             f" {list(w_ih.shape)} and {list(w_hh.shape)}"

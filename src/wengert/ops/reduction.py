@@ -202,7 +202,7 @@ def nansum(
     if out is not None:
         return write_out(nansum, out, input, dim, keepdim, dtype=dtype)
     require_tensor("nansum", "input", input)
-    if input._array.dtype not in dtypes.inexact:
+    if input._outline.dtype not in dtypes.inexact:
         return sum(input, dim, keepdim, dtype=dtype)
     return _nansum(input if dtype is None else convert(input, dtype, "nansum"), dim, keepdim)
 

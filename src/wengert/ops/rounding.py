@@ -186,11 +186,11 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Te
     if out is not None:
         return write_out(heaviside, out, input, values)
     if isinstance(values, Tensor) and isinstance(input, Tensor):
-        if input._array.dtype != values._array.dtype:
+        if input._outline.dtype != values._outline.dtype:
             raise RuntimeError(
                 "heaviside is not yet implemented for tensors with different dtypes."
             )
-        if input._array.dtype.kind == "c":
+        if input._outline.dtype.kind == "c":
             raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     return _heaviside(input, values)
 

@@ -327,7 +327,7 @@ def diff(
         raise TypeError(
             f"diff(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    if input._array.ndim == 0:
+    if input._outline.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional, but got a 0-d one")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
@@ -335,8 +335,8 @@ def diff(
         return input.clone()
     tensors = [t for t in (prepend, input, append) if t is not None]
     out = cat(tensors, dim) if len(tensors) > 1 else input
-    axis = axis_of(dim, out._array.ndim)
-    for _ in range(min(n, out._array.shape[axis])):
+    axis = axis_of(dim, out._outline.ndim)
+    for _ in range(min(n, out._outline.shape[axis])):
         out = _differences(out, axis)
     return out
 
@@ -345,25 +345,25 @@ def _check_trapezoids(name: str, y: Tensor, x: Tensor | None, dx: float | None) 
     require_tensor(name, "y", y)
     if x is not None and dx is not None:
         raise TypeError(f"{name}(): takes either 'x' or 'dx', and got both")
-    if y._array.dtype == bool:
+    if y._outline.dtype == bool:
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
 
 
 def _trapezoids(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
     """Twice the area of each trapezoid between neighbours along `dim`."""
-    axis = axis_of(dim, y._array.ndim)
-    n = y._array.shape[axis]
+    axis = axis_of(dim, y._outline.ndim)
+    n = y._outline.shape[axis]
     steps = max(n - 1, 0)
     pairs = y.narrow(axis, 0, steps) + y.narrow(axis, n - steps, steps)
     if x is None:
         return pairs * (1.0 if dx is None else dx)
-    if x._array.ndim == 1:
-        if x._array.shape[0] != n:
+    if x._outline.ndim == 1:
+        if x._outline.shape[0] != n:
             raise RuntimeError(
                 f"{name}: There must be one `x` value for each sample point, but got"
-                f" {x._array.shape[0]} for {n}"
+                f" {x._outline.shape[0]} for {n}"
             )
-        widths = diff(x).reshape((-1,) + (1,) * (y._array.ndim - axis - 1))
+        widths = diff(x).reshape((-1,) + (1,) * (y._outline.ndim - axis - 1))
         return widths * pairs
     return diff(x, dim=dim) * pairs
 
@@ -385,7 +385,7 @@ def trapezoid(
     if axis is not None:
         dim = either("trapezoid", "dim", dim, axis, -1)
     _check_trapezoids("trapezoid", y, x, dx)
-    if x is not None or not y._array.shape[axis_of(dim, y._array.ndim)]:
+    if x is not None or not y._outline.shape[axis_of(dim, y._outline.ndim)]:
         return _trapezoids("trapezoid", y, x, dx, dim).sum(dim) / 2
     # All points count once, except the ends, which count half.
     ends = y.select(dim, 0) + y.select(dim, -1)

@@ -164,7 +164,7 @@ def scatter(
 
 
 def _filled(index: Tensor, value: Any, like: Tensor) -> Any:
-    return wrap(np.full(index._array.shape, value, like._array.dtype))
+    return wrap(np.full(index._outline.shape, value, like._outline.dtype))
 
 
 @primitive(
@@ -249,9 +249,9 @@ def scatter_reduce(
     total = scatter_add(
         input if include_self else _scatter_number(input, dim, index, 0), dim, index, src
     )
-    if reduce == "sum" or not index._array.size:
+    if reduce == "sum" or not index._outline.size:
         return total
-    dtype = total._array.dtype
+    dtype = total._outline.dtype
     own = wrap(np.full(tuple(input.shape), include_self, dtype))
     counts = scatter_add(own, dim, index, wrap(np.ones(tuple(index.shape), dtype)))
     counts = clamp_min(counts, 1)

@@ -150,7 +150,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
             [2]])
     """
     require_tensor("view_as", "other", other, 2)
-    return view(input, other._array.shape)
+    return view(input, other._outline.shape)
 
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
@@ -162,7 +162,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
             [2]])
     """
     require_tensor("reshape_as", "other", other, 2)
-    return reshape(input, other._array.shape)
+    return reshape(input, other._outline.shape)
 
 
 def _flatten_batch(b: Batch) -> Value:
@@ -495,8 +495,9 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     torch.Size([3, 2])
     """
     format = formats.check_format("contiguous", memory_format, contiguous_format)
-    array = memory_of(input) if isinstance(input, Tracer) else input._array
-    if formats.lies_in(array, format):
+    array = memory_of(input) if isinstance(input, Tracer) else input._outline
+    plain = format is contiguous_format
+    if array.flags.c_contiguous if plain else formats.lies_in(input._array, format):
         return input
     if format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -545,7 +546,7 @@ def atleast_3d(*tensors: Any) -> Any:
     def shaped(x: Tensor) -> Tensor:
         if x.ndim > 2:
             return x
-        return unsqueeze(x, -1) if x.ndim == 2 else reshape(x, (1, x._array.size, 1))
+        return unsqueeze(x, -1) if x.ndim == 2 else reshape(x, (1, x._outline.size, 1))
 
     return _at_least(tensors, shaped)
 

@@ -26,7 +26,7 @@ def _implied_dim(name: str, input: Any) -> int:
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include"
         " dim=X as an argument."
     )
-    return 0 if input._array.ndim in (0, 1, 3) else 1
+    return 0 if input._outline.ndim in (0, 1, 3) else 1
 
 
 def softmax(

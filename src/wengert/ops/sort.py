@@ -353,9 +353,9 @@ def bucketize(
             "bucketize(): argument 'boundaries' (position 2) must be Tensor, not"
             f" {type(boundaries).__name__}"
         )
-    if boundaries._array.ndim != 1:
+    if boundaries._outline.ndim != 1:
         raise RuntimeError(
-            f"boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})"
+            f"boundaries tensor must be 1 dimension, but got dim({boundaries._outline.ndim})"
         )
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
@@ -424,7 +424,7 @@ def histc(
     if out is not None:
         return write_out(histc, out, input, bins, min, max)
     _require_tensor("histc", input=input)
-    dtype = dtypes.of_numpy[input._array.dtype]
+    dtype = dtypes.of_numpy[input._outline.dtype]
     if dtype.category != dtypes.FLOAT:
         raise NotImplementedError(f'"histogram_cpu" not implemented for {dtype.short!r}')
     if bins <= 0:

@@ -44,7 +44,7 @@ def stft(
     hop, win = _lengths("stft", n_fft, hop_length, win_length)
     if input.ndim not in (1, 2):
         raise RuntimeError(f"stft(): expected a 1D or 2D tensor, got shape {list(input.shape)}")
-    if not of_numpy[input._array.dtype].is_floating_point and not input.is_complex():
+    if not of_numpy[input._outline.dtype].is_floating_point and not input.is_complex():
         raise RuntimeError(
             f"stft(): expected a tensor of floating point or complex values, got {input.dtype}"
         )

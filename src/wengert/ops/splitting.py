@@ -58,10 +58,10 @@ def select(input: Value, dim: int, index: int) -> Value:
 
 
 def _start(start: Tensor) -> int:
-    if start._array.ndim or start._array.dtype.kind not in "iu":
+    if start._outline.ndim or start._outline.dtype.kind not in "iu":
         raise RuntimeError(
             "narrow(): start must be an 0-dim integral Tensor, but got one of dtype"
-            f" {start.dtype} and shape {list(start._array.shape)}"
+            f" {start.dtype} and shape {list(start._outline.shape)}"
         )
     return int(start._array)
 
@@ -267,11 +267,11 @@ def tensor_split(
     n = input.shape[d]
     at: Any = indices_or_sections
     if isinstance(at, Tensor):
-        if at._array.ndim > 1 or at._array.dtype != np.int64:
+        if at._outline.ndim > 1 or at._outline.dtype != np.int64:
             raise RuntimeError(
                 "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or"
                 " one-dimensional int64 tensor, got shape"
-                f" {list(at._array.shape)} and {at._array.dtype.name}"
+                f" {list(at._outline.shape)} and {at._outline.dtype.name}"
             )
         at = at._array.tolist()
     if not isinstance(at, int):

@@ -409,7 +409,7 @@ def _quantile(
     name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str
 ) -> Tensor:
     levels = _checked_levels(name, input, q, interpolation)
-    shape = input._array.shape
+    shape = input._outline.shape
     axis = 0 if dim is None else axis_of(dim, len(shape))
     kept_dims = kept_shape(shape, dim)
     x = input.reshape((-1,)) if dim is None or not shape else input
@@ -450,7 +450,7 @@ def _checked_levels(name: str, input: Tensor, q: Any, interpolation: str) -> Ten
     levels = q if isinstance(q, Tensor) else wrap(np.asarray(q, array.dtype))
     if levels.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, not {levels.ndim}D")
-    if levels._array.dtype != array.dtype:
+    if levels._outline.dtype != array.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     values = memory_of(levels)
     if not ((values >= 0) & (values <= 1)).all():
@@ -492,17 +492,17 @@ def cov(
             [-1.,  1.]])
     """
     require_tensor("cov", "input", input)
-    if input._array.ndim > 2:
+    if input._outline.ndim > 2:
         raise RuntimeError(
             "cov(): expected input to have two or fewer dimensions but got an input with"
-            f" {input._array.ndim} dimensions"
+            f" {input._outline.ndim} dimensions"
         )
-    x = input.reshape((1, -1)) if input._array.ndim < 2 else input
-    if x._array.dtype not in dtypes.inexact:
+    x = input.reshape((1, -1)) if input._outline.ndim < 2 else input
+    if x._outline.dtype not in dtypes.inexact:
         x = x.to(dtypes.defaults.dtype)
-    weights = _observation_weights(x._array.shape[1], fweights, aweights)
+    weights = _observation_weights(x._outline.shape[1], fweights, aweights)
     if weights is None:
-        count: Any = x._array.shape[1]
+        count: Any = x._outline.shape[1]
         centred = x - x.mean(1, True)
         scaled, degrees = centred, count - correction
     else:
@@ -538,10 +538,10 @@ def _observation_weights(n: int, *weight_tensors: Tensor | None) -> Tensor | Non
             )
         if values.size and values.min() < 0:
             raise RuntimeError(f"cov(): {name} cannot be negative, but the least is {values.min()}")
-        if weights._array.shape != (n,):
+        if weights._outline.shape != (n,):
             raise RuntimeError(
                 f"cov(): expected {name} to have the same numel as there are observations in the"
-                f" input but got {weights._array.size} != {n}"
+                f" input but got {weights._outline.size} != {n}"
             )
         product = weights if product is None else product * weights
     return product
@@ -556,13 +556,13 @@ def corrcoef(input: Tensor) -> Tensor:
             [-1.,  1.]])
     """
     require_tensor("corrcoef", "input", input)
-    if input._array.ndim > 2:
+    if input._outline.ndim > 2:
         raise RuntimeError(
             "corrcoef(): expected input to have two or fewer dimensions but got an input with"
-            f" {input._array.ndim} dimensions"
+            f" {input._outline.ndim} dimensions"
         )
     c = cov(input)
-    if c._array.ndim == 0:
+    if c._outline.ndim == 0:
         return c / c
     deviation = c.diagonal().sqrt()
     c = c / deviation.unsqueeze(1) / deviation.unsqueeze(0)

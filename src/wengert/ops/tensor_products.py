@@ -128,7 +128,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         return write_out(kron, out, input, other)
     require_tensor("kron", "input", input)
     require_tensor("kron", "other", other, 2)
-    a, b = input._array.shape, other._array.shape
+    a, b = input._outline.shape, other._outline.shape
     rank = max(len(a), len(b))
     a, b = (1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b
     x = input.reshape(tuple(n for pair in zip(a, (1,) * rank, strict=True) for n in pair))
@@ -172,7 +172,7 @@ def cross(
         return write_out(cross, out, input, other, dim)
     require_tensor("cross", "input", input)
     require_tensor("cross", "other", other, 2)
-    a, b = input._array.shape, other._array.shape
+    a, b = input._outline.shape, other._outline.shape
     if len(a) != len(b):
         raise RuntimeError(
             "linalg.cross: inputs must have the same number of dimensions, but got shapes"

@@ -42,6 +42,11 @@ Array = np.ndarray
 Edges = tuple[Node | None, ...]
 
 
+# All that are declared.
+LIST_OPS: list[ListOp] = []
+SEVERAL_OPS: list[SeveralOp] = []
+
+
 def record(kind: type[Any], edges: Edges, shape: tuple[int, ...], site: Site) -> Any:
     """A fresh node at the caller's line. The caller fills in the slots of its kind."""
     node = new(kind)
@@ -77,6 +82,8 @@ class ListOp:
         self, forward: Callable[..., Any], kind: type[Any], batch: Callable[..., Any] | None
     ) -> None:
         self.forward, self.kind, self.batch = forward, kind, batch
+        self.name = forward.__name__
+        LIST_OPS.append(self)
 
     function: Callable[..., Any]
 
@@ -256,6 +263,8 @@ class SeveralOp:
         batch: Callable[..., Any],
     ) -> None:
         self.forward, self.whole, self.part, self.batch = forward, whole, part, batch
+        self.name = forward.__name__
+        SEVERAL_OPS.append(self)
 
     function: Callable[..., Any]
 
@@ -300,10 +309,10 @@ def with_outputs(
                 else inference_cut(forward.__name__, (input,))
             )
             if site is not None and input._edge is not None and cut is None:
-                node = record(whole, (input._edge,), input._array.shape, site)
+                node = record(whole, (input._edge,), input._outline.shape, site)
                 node.kept, node.shapes = kept, [a.shape for a in arrays]
                 for k, output in enumerate(outputs):
-                    output._edge = output_of(part, node, k, output._array.shape)
+                    output._edge = output_of(part, node, k, output._outline.shape)
             else:
                 cut = cut or cut_from((input,))
                 for output in outputs:

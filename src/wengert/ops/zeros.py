@@ -28,12 +28,12 @@ def or_zeros(tangent: Value | None, like: Value) -> Value:
 
 def zeros_matching(like: Any) -> Tensor:
     """Zeros in the shape and dtype of a value."""
-    return wrap(np.zeros(tuple(like.shape), like._array.dtype))
+    return wrap(np.zeros(tuple(like.shape), like._outline.dtype))
 
 
 def ones_matching(like: Any) -> Tensor:
     """Ones in the shape and dtype of a value."""
-    return wrap(np.ones(tuple(like.shape), like._array.dtype))
+    return wrap(np.ones(tuple(like.shape), like._outline.dtype))
 
 
 def aligned(b: Batch) -> Value:

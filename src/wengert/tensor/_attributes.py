@@ -24,7 +24,7 @@ _as_size = tuple.__new__  # an array's shape needs none of the checks of Size
 
 
 def _shape(self: Tensor) -> Size:
-    return _as_size(Size, self._array.shape)
+    return _as_size(Size, self._outline.shape)
 
 
 def size(self: Tensor, dim: int | None = None) -> Any:
@@ -35,8 +35,8 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     3
     """
     if dim is None:
-        return _as_size(Size, self._array.shape)
-    return self._array.shape[_checked_dim(self, "size", dim)]
+        return _as_size(Size, self._outline.shape)
+    return self._outline.shape[_checked_dim(self, "size", dim)]
 
 
 def stride(self: Tensor, dim: int | None = None) -> Any:
@@ -57,7 +57,7 @@ def _checked_dim(self: Tensor, name: str, dim: Any) -> int:
         raise TypeError(
             f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
         ) from None
-    n = self._array.ndim
+    n = self._outline.ndim
     if not -n <= d < n:
         bound = f"expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {d}"
         raise IndexError(f"Dimension out of range ({bound}) in {name}()")
@@ -71,7 +71,7 @@ def dim(self: Tensor) -> int:
     >>> wengert.zeros(2, 3).dim()
     2
     """
-    return self._array.ndim
+    return self._outline.ndim
 
 
 def numel(self: Tensor) -> int:
@@ -81,7 +81,7 @@ def numel(self: Tensor) -> int:
     >>> wengert.zeros(2, 3).numel()
     6
     """
-    return self._array.size
+    return self._outline.size
 
 
 def element_size(self: Tensor) -> int:
@@ -146,7 +146,7 @@ def is_signed(self: Tensor) -> bool:
     >>> wengert.tensor([1], dtype=wengert.uint8).is_signed()
     False
     """
-    return of_numpy[self._array.dtype].is_signed
+    return of_numpy[self._outline.dtype].is_signed
 
 
 def is_nonzero(input: Tensor) -> bool:
@@ -168,7 +168,7 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
     True
     """
     require_tensor("is_same_size", "other", other)
-    return self._array.shape == other._array.shape
+    return self._outline.shape == other._outline.shape
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
@@ -274,10 +274,10 @@ def bind() -> None:
         setattr(define, function.__name__, function)
     define.ndimension, define.nelement = dim, numel
     define.shape = property(_shape)
-    define.dtype = property(lambda self: of_numpy[self._array.dtype])
+    define.dtype = property(lambda self: of_numpy[self._outline.dtype])
     define.device = property(lambda self: cpu)
     define.layout = property(lambda self: layout.strided)
-    define.ndim = property(lambda self: self._array.ndim)
+    define.ndim = property(lambda self: self._outline.ndim)
     define.itemsize = property(lambda self: self._array.itemsize)
     define.real = property(real, _set_real)
     define.imag = property(imag, _set_imag)
@@ -298,8 +298,8 @@ def result_type(tensor: Any, other: Any) -> dtypes.dtype:
     operands = []
     for value in (tensor, other):
         if isinstance(value, Tensor):
-            rank = 2 if value._array.ndim else 1
-            operands.append((of_numpy[value._array.dtype], rank))
+            rank = 2 if value._outline.ndim else 1
+            operands.append((of_numpy[value._outline.dtype], rank))
         elif isinstance(value, bool | int | float | complex):
             operands.append((dtypes.of_number(value), 0))
         else:

@@ -74,10 +74,10 @@ def item(self: Tensor) -> Any:
     >>> wengert.tensor([2.5]).item()
     2.5
     """
-    if self._array.size != 1:
+    if self._outline.size != 1:
         raise RuntimeError(
-            f"a Tensor with {self._array.size} elements cannot be converted to Scalar: item()"
-            f" got one of shape {list(self._array.shape)}"
+            f"a Tensor with {self._outline.size} elements cannot be converted to Scalar: item()"
+            f" got one of shape {list(self._outline.shape)}"
         )
     note_escape("item()", self)
     return self._array.item()
@@ -95,10 +95,10 @@ def tolist(self: Tensor) -> Any:
 
 
 def _one(self: Tensor) -> Any:
-    if self._array.size != 1:
+    if self._outline.size != 1:
         raise ValueError(
             "only one element tensors can be converted to Python scalars, and this one has shape"
-            f" {list(self._array.shape)}"
+            f" {list(self._outline.shape)}"
         )
     return self._array.item()
 
@@ -128,23 +128,23 @@ def _complex(self: Tensor) -> complex:
 
 
 def _bool(self: Tensor) -> bool:
-    if self._array.size != 1:
-        many = "more than one value" if self._array.size else "no values"
+    if self._outline.size != 1:
+        many = "more than one value" if self._outline.size else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
     return bool(self._array.item())
 
 
 def _index(self: Tensor) -> int:
-    if self._array.size != 1 or self._array.dtype.kind not in "iub":
+    if self._outline.size != 1 or self._outline.dtype.kind not in "iub":
         raise TypeError(
             "only integer tensors of a single element can be converted to an index, and this one"
-            f" is {of_numpy[self._array.dtype]} of shape {list(self._array.shape)}"
+            f" is {of_numpy[self._outline.dtype]} of shape {list(self._outline.shape)}"
         )
     return int(self._array.item())
 
 
 def _format(self: Tensor, spec: str) -> str:
-    return item(self).__format__(spec) if self._array.ndim == 0 else object.__format__(self, spec)
+    return item(self).__format__(spec) if self._outline.ndim == 0 else object.__format__(self, spec)
 
 
 def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
@@ -161,7 +161,7 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     if device is not None:
         self = moved(self, device)
     format = check_format("to", options.get("memory_format"))
-    return _converted(self, dtype or of_numpy[self._array.dtype], format, copied)
+    return _converted(self, dtype or of_numpy[self._outline.dtype], format, copied)
 
 
 def _converted(
@@ -191,7 +191,7 @@ def type_(
     tensor([0, 0])
     """
     if dtype is None:
-        return f"torch.{of_numpy[self._array.dtype].short}Tensor"
+        return f"torch.{of_numpy[self._outline.dtype].short}Tensor"
     named = isinstance(dtype, dtypes.dtype | str | tensortype) or dtype is Tensor
     if not named and dtype in (float, int, bool, complex):
         raise ValueError(f"invalid type: '{dtype.__name__}'")
@@ -206,7 +206,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     tensor([1.])
     """
     require_tensor("type_as", "other", other)
-    return convert(self, of_numpy[other._array.dtype])
+    return convert(self, of_numpy[other._outline.dtype])
 
 
 def _converter(name: str, kind: dtypes.dtype) -> Callable[..., Tensor]:
@@ -236,7 +236,7 @@ def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
     if memory_format is preserve_format and not isinstance(self, MetaTensor):
         return self
     self = moved(self, "cpu")
-    return _converted(self, of_numpy[self._array.dtype], check_format("cpu", memory_format))
+    return _converted(self, of_numpy[self._outline.dtype], check_format("cpu", memory_format))
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False,
@@ -276,7 +276,7 @@ def share_memory_(self: Tensor) -> Tensor:
     >>> wengert.zeros(2).share_memory_().is_shared()
     True
     """
-    if is_shared(self) or self._array.size == 0:
+    if is_shared(self) or self._outline.size == 0:
         return self
     if hasattr(self, "_root") or any(v() is not None for v in getattr(self, "_views", ())):
         raise RuntimeError("share_memory_(): a view, or a tensor that has views, cannot be moved;"
@@ -284,7 +284,7 @@ def share_memory_(self: Tensor) -> Tensor:
     import mmap
 
     memory = mmap.mmap(-1, self._array.nbytes)
-    shared = np.frombuffer(memory, self._array.dtype).reshape(self._array.shape)
+    shared = np.frombuffer(memory, self._outline.dtype).reshape(self._outline.shape)
     shared[...] = self._array
     self._array = shared
     return self
@@ -313,10 +313,10 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     tensor([3., 3.])
     """
     if isinstance(value, Tensor):
-        if value._array.ndim:
+        if value._outline.ndim:
             raise RuntimeError(
                 "fill_ only supports 0-dimension value tensor but got tensor with"
-                f" {value._array.ndim} dimensions."
+                f" {value._outline.ndim} dimensions."
             )
         return overwrite(self, value, "fill_")
     if not isinstance(value, bool | int | float | complex | np.generic):
@@ -325,7 +325,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
             f" ({type(value).__name__}), expected a Number or a 0-d Tensor"
         )
     number = value.item() if isinstance(value, np.generic) else value
-    number = dtypes.scalar_array(number, of_numpy[self._array.dtype], "fill_")
+    number = dtypes.scalar_array(number, of_numpy[self._outline.dtype], "fill_")
     return overwrite(self, wrap(number), "fill_", one_value=True)
 
 
@@ -336,7 +336,7 @@ def zero_(self: Tensor) -> Tensor:
     >>> wengert.ones(2).zero_()
     tensor([0., 0.])
     """
-    return overwrite(self, wrap(np.zeros((), self._array.dtype)), "zero_", one_value=True)
+    return overwrite(self, wrap(np.zeros((), self._outline.dtype)), "zero_", one_value=True)
 
 
 def fill(input: Tensor, value: Any) -> Tensor:
@@ -380,9 +380,9 @@ def _each(self: Tensor, name: str, function: Callable[..., Any], *operands: Tens
             ))  # fmt: skip
     check_writable(self, name)
     check_memory(self._array, name)
-    lists = [np.broadcast_to(t._array, self._array.shape).ravel().tolist() for t in operands]
+    lists = [np.broadcast_to(t._array, self._outline.shape).ravel().tolist() for t in operands]
     values = [function(*elements) for elements in zip(*lists, strict=True)]
-    self._array[...] = np.array(values).astype(self._array.dtype).reshape(self._array.shape)
+    self._array[...] = np.array(values).astype(self._outline.dtype).reshape(self._outline.shape)
     touch(self, name)
     return self
 
@@ -466,7 +466,7 @@ def _rebuild_bits(
 def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     kind = None if type(self) is Tensor else type(self)
     state = (self._edge is not None, self.__dict__ or None)
-    dtype = of_numpy[self._array.dtype]
+    dtype = of_numpy[self._outline.dtype]
     if dtype.np.kind == "V" or is_float8(dtype.np):
         return _rebuild_bits, (kind, self._array.view(f"u{dtype.itemsize}"), dtype, *state)
     return _rebuild, (kind, self._array, *state)

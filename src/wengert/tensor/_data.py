@@ -179,12 +179,12 @@ def _scalars(leaves: list[Any]) -> tuple[list[Any], dtype]:
 
 def _scalar(leaf: Any) -> tuple[Any, dtype]:
     if isinstance(leaf, Tensor):
-        if leaf._array.size != 1:
+        if leaf._outline.size != 1:
             raise ValueError(
                 "only one element tensors can be converted to Python scalars, and one of shape"
-                f" {list(leaf._array.shape)} is among the data"
+                f" {list(leaf._outline.shape)} is among the data"
             )
-        return leaf._array.item(), dtypes.of_numpy[leaf._array.dtype]
+        return leaf._array.item(), dtypes.of_numpy[leaf._outline.dtype]
     if isinstance(leaf, np.generic) or (isinstance(leaf, np.ndarray) and leaf.ndim == 0):
         return leaf.item(), dtypes.of_numpy[checked(np.asarray(leaf)).dtype]
     for kind in _RANK:

@@ -55,12 +55,12 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     """
     kind = type(key)
     if kind is int:
-        _check_int(key, 0, self._array.shape)
+        _check_int(key, 0, self._outline.shape)
         return select(self, 0, key)
     if kind is slice:
-        _check_slice(key, self._array.shape)
+        _check_slice(key, self._outline.shape)
         return basic(self, (key,))
-    view, picks = parse(key, self._array.shape)
+    view, picks = parse(key, self._outline.shape)
     if view is not None or picks is None:
         self = basic(self, view or (...,))
     if picks is None:
@@ -85,10 +85,10 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         return
     if inferences:
         check_written((self,), "__setitem__")
-    if isinstance(key, MetaTensor) and key._array.dtype == bool and value._array.ndim == 0:
+    if isinstance(key, MetaTensor) and key._outline.dtype == bool and value._outline.ndim == 0:
         write(self, where(_fitted(key, self), value, self), "__setitem__")
         return
-    view, picks = parse(key, self._array.shape)
+    view, picks = parse(key, self._outline.shape)
     if picks is not None:
         value = _in_dtype_of(self, picks, value)
     if isinstance(self, Tracer) or isinstance(value, Tracer) or (picks and traced(picks)):
@@ -139,7 +139,7 @@ def _set_traced(self: Tensor, view: Items | None, picks: Items | None, value: Te
     check_writable(region, "__setitem__")
     if picks is None:
         check_expandable(tuple(value.shape), tuple(region.shape))
-        new = expand(convert(value, of_numpy[self._array.dtype]), region.shape)
+        new = expand(convert(value, of_numpy[self._outline.dtype]), region.shape)
     elif traced(picks):
         new = written(region, value, picks, False)
     else:
@@ -151,7 +151,9 @@ def _same_memory(region: Tensor, value: Tensor) -> bool:
     """Whether the value is the part itself, as at the end of ``x[i] += v``."""
     a, b = region._array.__array_interface__, value._array.__array_interface__
     strides_agree = region._array.strides == value._array.strides
-    same = a["data"] == b["data"] and strides_agree and region._array.shape == value._array.shape
+    same = (
+        a["data"] == b["data"] and strides_agree and region._outline.shape == value._outline.shape
+    )
     return bool(same) and region._edge is not None and (
         getattr(value, "_root", value) is getattr(region, "_root", region)
     )  # fmt: skip
@@ -167,7 +169,7 @@ def _checked_value(target: Tensor, value: Any) -> Tensor:
         number = value.item() if isinstance(value, np.generic) else value
         return wrap(scalar_array(number, of_numpy[array.dtype], "__setitem__"))
     original: Tensor = value
-    shape = original._array.shape
+    shape = original._outline.shape
     if not shape or shape[0] != 1:
         return original
     lead = next((d for d, n in enumerate(shape) if n != 1), len(shape))
@@ -176,8 +178,8 @@ def _checked_value(target: Tensor, value: Any) -> Tensor:
 
 def _in_dtype_of(self: Tensor, picks: Items, value: Tensor) -> Tensor:
     """The value if it has the tensor's dtype; a 0-d one that fills a mask is converted."""
-    if not value._array.ndim and len(picks) == 1 and picks[0].dtype == np.bool_:
-        return convert(value, of_numpy[self._array.dtype])
+    if not value._outline.ndim and len(picks) == 1 and picks[0].dtype == np.bool_:
+        return convert(value, of_numpy[self._outline.dtype])
     check_put_dtype(self._array, value._array)
     return value
 
@@ -363,13 +365,13 @@ def _array_of(sequence: Sequence[Any]) -> np.ndarray:
 
 
 def _len(self: Tensor) -> int:
-    if not self._array.ndim:
+    if not self._outline.ndim:
         raise TypeError("len() of a 0-d tensor")
-    return len(self._array)
+    return self._outline.shape[0]
 
 
 def _iter(self: Tensor) -> Iterator[Tensor]:
-    if not self._array.ndim:
+    if not self._outline.ndim:
         raise TypeError("iteration over a 0-d tensor")
     return iter(unbind(self))
 
@@ -385,7 +387,7 @@ def _contains(self: Tensor, element: Any) -> bool:
 
 
 def _reversed(self: Tensor) -> Tensor:
-    return flip(self, tuple(range(self._array.ndim)))
+    return flip(self, tuple(range(self._outline.ndim)))
 
 
 def bind() -> None:

@@ -132,7 +132,7 @@ def reshaped_inplace(function: Callable[..., Any], name: str) -> Callable[..., A
             return self
         self._array = result._array
         if leaf is not None:
-            leaf.shape = self._array.shape
+            leaf.shape = self._outline.shape
         else:
             set_edge(self, result._edge)
         return self
@@ -319,7 +319,7 @@ def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> T
         if target._edge is None:
             target._cut = cut_from((value,))
         return target
-    check_expandable(value._array.shape, array.shape)
+    check_expandable(value._outline.shape, array.shape)
     value = convert(value, of_numpy[array.dtype])
     if hasattr(target, "_root"):  # its root records the old value
         return write(target, expand(value, array.shape), name)

@@ -61,16 +61,16 @@ class tensortype(type):  # noqa: N801 (PyTorch's name)
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
         check_cpu(device)
         if len(args) == 1 and isinstance(args[0], Tensor):
-            if args[0]._array.dtype != cls.dtype.np:
+            if args[0]._outline.dtype != cls.dtype.np:
                 raise TypeError(
                     f"expected a tensor of dtype {cls.dtype} (got one of"
-                    f" {of_numpy[args[0]._array.dtype]}); convert it with .to({cls.dtype})"
+                    f" {of_numpy[args[0]._outline.dtype]}); convert it with .to({cls.dtype})"
                 )
             return args[0].detach()
         return wrap(construct(cls.__name__, args, cls.dtype))
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor) and instance._array.dtype == cls.dtype.np
+        return isinstance(instance, Tensor) and instance._outline.dtype == cls.dtype.np
 
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.__name__}'>"
@@ -166,7 +166,7 @@ def new_of(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     tensor([1., 2.])
     """
     check_cpu(device)
-    return wrap(construct("new", args, of_numpy[self._array.dtype]))
+    return wrap(construct("new", args, of_numpy[self._outline.dtype]))
 
 
 __all__ = [

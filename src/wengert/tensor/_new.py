@@ -49,7 +49,7 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> T
 
 def _as(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
     if options.get("dtype") is None:
-        options["dtype"] = of_numpy[self._array.dtype]
+        options["dtype"] = of_numpy[self._outline.dtype]
     if isinstance(self, MetaTensor) and options.get("device") is None:
         options["device"] = META
     elif default_device.meta:

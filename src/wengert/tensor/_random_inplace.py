@@ -45,8 +45,8 @@ def _fill(target: Tensor, name: str, sample: Sampler) -> Tensor:
 
 
 def _floating(target: Tensor, name: str) -> np.dtype[Any]:
-    require_floating(name, of_numpy[target._array.dtype])
-    return target._array.dtype
+    require_floating(name, of_numpy[target._outline.dtype])
+    return target._outline.dtype
 
 
 def _bounds(name: str, positional: tuple[Any, ...], named: dict[str, Any], default: tuple[Any, Any],
@@ -111,12 +111,12 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     if not isinstance(p, Tensor):
         probability("bernoulli_", p)
         return _fill(self, "bernoulli_", lambda shape: source.bernoulli(shape, p))
-    dtype = p._array.dtype
+    dtype = p._outline.dtype
     require_floating("bernoulli_tensor_cpu_p_", of_numpy[dtype])
     check_probabilities(p)
-    chances = expand(p, self._array.shape)
+    chances = expand(p, self._outline.shape)
     check_writable(self, "bernoulli_")
-    draws = draw_numbers(uniforms(source, dtype), self._array.shape, (p,), self)
+    draws = draw_numbers(uniforms(source, dtype), self._outline.shape, (p,), self)
     return overwrite(self, successes(chances, draws), "bernoulli_")
 
 
@@ -131,7 +131,7 @@ def random_(self: Tensor, *bounds: int, generator: Generator | None = None,
     >>> wengert.zeros(3).random_(0, 10)
     tensor([4., 9., 3.])
     """
-    source, dtype = generator_of("random_", generator), of_numpy[self._array.dtype]
+    source, dtype = generator_of("random_", generator), of_numpy[self._outline.dtype]
     if dtype.category == dtypes.COMPLEX:
         raise NotImplementedError(f"\"random_\" not implemented for '{dtype.short}'")
     if len(bounds) == 1:

@@ -85,11 +85,11 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 
 
 def _resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    size = tensor._array.size
+    size = tensor._outline.size
     if prod(shape) != size:
         raise RuntimeError(
             f"requested resize to {'x'.join(map(str, shape))} ({prod(shape)} elements in total),"
-            f" but the given tensor has a size of {'x'.join(map(str, tensor._array.shape))}"
+            f" but the given tensor has a size of {'x'.join(map(str, tensor._outline.shape))}"
             f" ({size} elements). autograd's resize can only change the shape of a given tensor,"
             " while preserving the number of elements."
         )

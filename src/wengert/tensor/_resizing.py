@@ -115,10 +115,10 @@ def set_(
     """
     check_writable(self, "set_")
     if source is None:
-        view = wrap(np.empty(0, self._array.dtype))
+        view = wrap(np.empty(0, self._outline.dtype))
     else:
-        view = _shown(source, self._array.dtype)
-    if view._array.dtype != self._array.dtype:
+        view = _shown(source, self._outline.dtype)
+    if view._outline.dtype != self._outline.dtype:
         raise RuntimeError(
             f"Could not set tensor of type {self.dtype} to a tensor of type {view.dtype}"
         )
@@ -130,7 +130,7 @@ def set_(
     self._array = view._array
     history = self._edge or (getattr(source, "_edge", None) if mode.site is not None else None)
     if type(history) is Leaf and history is self._edge:
-        history.shape = self._array.shape
+        history.shape = self._outline.shape
     elif history is not None:
         set_edge(self, refusal_node(history, (history,), _underivable))
     if self._edge is None:

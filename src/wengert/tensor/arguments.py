@@ -136,10 +136,10 @@ def leaf(name: str, tensor: Tensor, requires_grad: Any) -> Tensor:
         raise TypeError(
             f"{name}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
         )
-    if tensor._array.dtype not in dtypes.inexact:
+    if tensor._outline.dtype not in dtypes.inexact:
         raise RuntimeError(errors.integer_requires_grad(
             f"{NOT_FLOATING}; {name}() got requires_grad=True with dtype",
-            dtypes.of_numpy[tensor._array.dtype], f"{name}()",
+            dtypes.of_numpy[tensor._outline.dtype], f"{name}()",
         ))  # fmt: skip
     tensor._edge = leaf_of(tensor)
     return tensor
@@ -149,12 +149,12 @@ def into(name: str, out: Tensor, array: np.ndarray | Outline, options: Options) 
     """Put an array into the tensor given as `out`, which takes its shape and keeps its dtype."""
     require_tensor(name, "out", out)
     check_unrecorded(name, (out,))
-    dtype = dtypes.of_numpy[out._array.dtype]
+    dtype = dtypes.of_numpy[out._outline.dtype]
     if options.get("dtype") is not None and dtypes.of_argument(name, options["dtype"]) is not dtype:
         raise RuntimeError(
             f"dtype {options['dtype']} does not match dtype of out parameter ({dtype}) in {name}()"
         )
-    if out._array.shape != array.shape:
+    if out._outline.shape != array.shape:
         out.resize_(array.shape)
     if isinstance(out, MetaTensor):
         return out

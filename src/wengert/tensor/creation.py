@@ -120,12 +120,12 @@ def asarray(
     if copy is False and not isinstance(obj, Tensor) and _shared(obj) is None:
         raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__}")
     source = as_tensor(obj, device=device)
-    array_dtype = of_numpy[source._array.dtype]
+    array_dtype = of_numpy[source._outline.dtype]
     if dtype is not None:
         array_dtype = dtypes.of_argument("asarray", dtype)
-    if copy is False and array_dtype.np != source._array.dtype:
+    if copy is False and array_dtype.np != source._outline.dtype:
         raise ValueError(
-            f"can't alias tensor with dtype '{of_numpy[source._array.dtype].short}' into dtype"
+            f"can't alias tensor with dtype '{of_numpy[source._outline.dtype].short}' into dtype"
             f" '{array_dtype.short}'."
         )
     result = convert(source, array_dtype)
@@ -249,7 +249,7 @@ def full(size: Size, fill_value: Any, *, out: Tensor | None = None,
 
 
 def _fill_number(name: str, value: Any) -> Any:
-    if isinstance(value, Tensor) and value._array.ndim == 0:
+    if isinstance(value, Tensor) and value._outline.ndim == 0:
         return value._array.item()
     if isinstance(value, np.generic):
         return value.item()
@@ -268,7 +268,7 @@ def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
     if not options and fill == 0 and type(input) is Tensor and input._array.flags.c_contiguous:
         return wrap(np.zeros_like(input._array))
     format = formats.check_format(name, options.pop("memory_format", None))
-    dtype = dtype_of(name, options, of_numpy[input._array.dtype])
+    dtype = dtype_of(name, options, of_numpy[input._outline.dtype])
     if isinstance(input, MetaTensor):
         options["device"] = options.get("device") or META
         input = input.value

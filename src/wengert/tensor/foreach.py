@@ -157,7 +157,7 @@ def _scaled_in_one_pass(name: str, targets: Sequence[Tensor], lists: list[Any]) 
         return False
     for target in targets:
         recorded = target._edge is not None and mode.site is not None
-        if recorded or type(target) not in tensors or target._array.dtype.char not in "fd":
+        if recorded or type(target) not in tensors or target._outline.dtype.char not in "fd":
             return False
     arrays = [target._array for target in targets]
     for target in targets:

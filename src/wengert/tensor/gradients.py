@@ -83,10 +83,10 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
     elif self._edge is None:
         if inferences:
             check_may_require_grad(self)
-        if self._array.dtype not in inexact:
+        if self._outline.dtype not in inexact:
             raise RuntimeError(errors.integer_requires_grad(
                 "only Tensors of floating point dtype can require gradients, and this one is",
-                of_numpy[self._array.dtype], "requires_grad = True",
+                of_numpy[self._outline.dtype], "requires_grad = True",
             ))  # fmt: skip
         self._edge = leaf_of(self)
 
@@ -116,16 +116,16 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type"
                             f" {type(value).__name__}")  # fmt: skip
         shape, dtype = shape_of(value), numpy_dtype(value)
-        if shape != self._array.shape:
+        if shape != self._outline.shape:
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(shape)}' to a tensor"
-                f" of size '{list(self._array.shape)}'. Please ensure that the gradient and the"
+                f" of size '{list(self._outline.shape)}'. Please ensure that the gradient and the"
                 f" tensor are the same size\n{more('grad-assignment')}"
             )
-        if dtype != self._array.dtype:
+        if dtype != self._outline.dtype:
             raise RuntimeError(
                 f"attempting to assign a gradient with dtype '{of_numpy[dtype]}' to a"
-                f" tensor with dtype '{of_numpy[self._array.dtype]}'. Please ensure that the"
+                f" tensor with dtype '{of_numpy[self._outline.dtype]}'. Please ensure that the"
                 f" gradient and the tensor have the same dtype\n{more('grad-assignment')}"
             )
         if value.device != self.device:
@@ -172,20 +172,20 @@ def _set_data(self: Tensor, value: Tensor) -> None:
             "incompatible tensor type: .data of a tensor on the CPU must be one on it as well, got"
             " one on 'meta'"
         )
-    if self._edge is not None and value._array.dtype not in inexact:
+    if self._edge is not None and value._outline.dtype not in inexact:
         raise RuntimeError(errors.integer_requires_grad(
             "data set to a tensor that requires gradients must be floating point or complex dtype,"
             " and this one is",
-            of_numpy[value._array.dtype], "data = ...",
+            of_numpy[value._outline.dtype], "data = ...",
         ))  # fmt: skip
     leave_memory(self)
     before, self._array = self._array, value._array
     if inferences:
         inherit(self, value)
     if type(self._edge) is Leaf:
-        self._edge.shape = value._array.shape
-    elif self._edge is not None and value._array.shape != before.shape:
-        reshaped = partial(_reshaped, before.shape, value._array.shape)
+        self._edge.shape = value._outline.shape
+    elif self._edge is not None and value._outline.shape != before.shape:
+        reshaped = partial(_reshaped, before.shape, value._outline.shape)
         self._edge = refusal_node(self._edge, (self._edge,), reshaped)
 
 
@@ -396,7 +396,7 @@ def backward(
         of_one_root = isinstance(gradient, list | tuple) and len(gradient) == 1
         if of_one_root and isinstance(gradient[0], Tensor):
             return _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-        gradient = wrap(np.asarray(gradient, self._array.dtype))
+        gradient = wrap(np.asarray(gradient, self._outline.dtype))
     _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 

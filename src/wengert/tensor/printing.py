@@ -194,7 +194,7 @@ def is_default(dtype: dtypes.dtype) -> bool:
 
 def text_of(tensor: Tensor, contents: str | None = None) -> str:
     """The `repr` of a tensor; `contents` stands in the place of the elements."""
-    array, dtype, kind = tensor._array, of_numpy[tensor._array.dtype], type(tensor).__name__
+    array, dtype, kind = tensor._array, of_numpy[tensor._outline.dtype], type(tensor).__name__
     prefix = "tensor(" if kind in ("Tensor", "Parameter", "Buffer") else f"{kind}("
     suffixes = []
     if array.size == 0:

@@ -153,7 +153,7 @@ def _sized(name: str, sample: Any, size: Any, generator: Any, out: Any, options:
         size = (options.pop("size"),)
     elif not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
-    dtype = dtype_of(name, options, None if out is None else of_numpy[out._array.dtype])
+    dtype = dtype_of(name, options, None if out is None else of_numpy[out._outline.dtype])
     require_floating(name, dtype)
     source = generator_of(name, generator)
 
@@ -204,7 +204,7 @@ def _like(
     require_tensor(name, "input", input)
     format = formats.check_format(name, options.pop("memory_format", None))
     if options.get("dtype") is None:
-        options["dtype"] = of_numpy[input._array.dtype]
+        options["dtype"] = of_numpy[input._outline.dtype]
     if isinstance(input, MetaTensor):
         options["device"] = options.get("device") or META
         input = input.value
@@ -218,7 +218,7 @@ def _like(
         if not result._array.flags.c_contiguous:
             getattr(result, fill)(*bounds, generator=options.pop("generator", None))
             return finish(name, result._array, options)
-    return draw(input._array.shape, **options)
+    return draw(input._outline.shape, **options)
 
 
 def rand_like(input: Tensor, **options: Any) -> Tensor:
@@ -379,9 +379,9 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
             "normal() received an invalid combination of arguments - got"
             f" ({type(mean).__name__}, {type(std).__name__}) without a size"
         )
-    dtype = of_numpy[tensors[0]._array.dtype]
+    dtype = of_numpy[tensors[0]._outline.dtype]
     require_floating("normal_kernel_cpu", dtype)
-    shape = broadcast_shapes(*(x._array.shape for x in tensors))
+    shape = broadcast_shapes(*(x._outline.shape for x in tensors))
     center, spread = (
         expand(convert(x, dtype) if isinstance(x, Tensor) else wrap(np.asarray(x, dtype.np)), shape)
         for x in (mean, std)
@@ -415,7 +415,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     tensor([0., 1.])
     """
     require_tensor("bernoulli", "input", input)
-    source, dtype = generator_of("bernoulli", generator), input._array.dtype
+    source, dtype = generator_of("bernoulli", generator), input._outline.dtype
     if p is None:
         require_floating("bernoulli_tensor_cpu_p_", of_numpy[dtype])
         check_probabilities(input)
@@ -509,7 +509,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """
     require_tensor("poisson", "input", input)
     source = generator_of("poisson", generator)
-    require_floating("poisson_cpu", of_numpy[input._array.dtype])
+    require_floating("poisson_cpu", of_numpy[input._outline.dtype])
     check_rates(input)
     samples = draw_numbers(lambda shape: np.empty(shape, bool), tuple(input.shape), (input,))
     return counts(input, samples, source)

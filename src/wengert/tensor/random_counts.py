@@ -29,11 +29,11 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     require_tensor("binomial", "count", count)
     require_tensor("binomial", "prob", prob)
     source = generator_of("binomial", generator)
-    require_floating("binomial_cpu", of_numpy[count._array.dtype])
-    if count._array.dtype != prob._array.dtype:
+    require_floating("binomial_cpu", of_numpy[count._outline.dtype])
+    if count._outline.dtype != prob._outline.dtype:
         raise RuntimeError(
-            f"Found dtype {of_numpy[prob._array.dtype].short} but expected"
-            f" {of_numpy[count._array.dtype].short}: binomial() got count and prob of two dtypes"
+            f"Found dtype {of_numpy[prob._outline.dtype].short} but expected"
+            f" {of_numpy[count._outline.dtype].short}: binomial() got count and prob of two dtypes"
         )
     count, prob = broadcast_tensors(count, prob)
     return binomials(count, prob, _places(count, prob), source)
@@ -42,14 +42,14 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 def standard_gamma(concentration: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma samples of these shapes and rate 1, differentiable in the shapes."""
     require_tensor("_standard_gamma", "input", concentration)
-    require_floating("gamma_cpu", of_numpy[concentration._array.dtype])
+    require_floating("gamma_cpu", of_numpy[concentration._outline.dtype])
     source = generator_of("_standard_gamma", generator)
     return gammas(concentration, _places(concentration), source)
 
 
 def dirichlet(concentration: Tensor) -> Tensor:
     """Samples of Dirichlet distributions, differentiable in the concentrations."""
-    require_floating("dirichlet_cpu", of_numpy[concentration._array.dtype])
+    require_floating("dirichlet_cpu", of_numpy[concentration._outline.dtype])
     return dirichlets(concentration, _places(concentration), default_generator)
 
 

@@ -185,10 +185,10 @@ def _stored(name: str, value: Any, dtype: dtypes.dtype) -> Any:
 def _ends(name: str, start: Any, end: Any, steps: Any,
           options: Options) -> tuple[Any, Any, int, dtypes.dtype]:  # fmt: skip
     for argument, value in (("start", start), ("end", end)):
-        if isinstance(value, Tensor) and value._array.ndim:
+        if isinstance(value, Tensor) and value._outline.ndim:
             raise RuntimeError(
                 f"{name} only supports 0-dimensional start and end tensors, but got {argument}"
-                f" with {value._array.ndim} dimension(s)."
+                f" with {value._outline.ndim} dimension(s)."
             )
     n = require_int(name, "steps", steps, 3)
     if n < 0:
@@ -211,7 +211,7 @@ def _number(name: str, argument: str, value: Any) -> Any:
         return int(value)
     if isinstance(value, int | float | complex):
         return value
-    if isinstance(value, np.generic) or (isinstance(value, Tensor) and value._array.size == 1):
+    if isinstance(value, np.generic) or (isinstance(value, Tensor) and value._outline.size == 1):
         return value.item()
     raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
 

@@ -318,7 +318,7 @@ def storage(self: Tensor) -> TypedStorage:
         " the only storage class; use tensor.untyped_storage() instead of tensor.storage()"
     )
     return TypedStorage(
-        wrap_storage=UntypedStorage(_memory(self)), dtype=of_numpy[self._array.dtype]
+        wrap_storage=UntypedStorage(_memory(self)), dtype=of_numpy[self._outline.dtype]
     )
 
 

@@ -8,7 +8,7 @@ threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from math import ceil, prod
 from typing import Any, NamedTuple
 
@@ -168,6 +168,27 @@ def _in_pieces(
             batch.inner, *batch.strides, size * pieces, _PIECE * pieces // work or 1,
         )  # fmt: skip
     return into
+
+
+def planned(
+    m: int, k: int, n: int, turned_a: bool, turned_b: bool, dtype: np.dtype[Any]
+) -> Callable[..., np.ndarray] | None:
+    """`product(a, b, bias=None)`: `gemm` for dense matrices of one size, of which all is known.
+
+    Factors that are turned are passed as they lie in memory. None if `gemm` does not apply, or
+    leaves such products to the BLAS.
+    """
+    if dtype != _F32 or m < 2 or n < 2 or not k or not jit.available():
+        return None
+    a_steps, b_steps = (1, m) if turned_a else (k, 1), (1, k) if turned_b else (n, 1)
+    plan = cache(partial(packed.plan, packed.Factors(m, n, k, *a_steps, *b_steps)))
+
+    def product(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
+        into = np.empty((m, n), _F32)
+        packed.multiply(a, b, into, bias, False, plan(jit.get_threads()))
+        return into
+
+    return product
 
 
 def _plain(array: np.ndarray) -> bool:

@@ -70,7 +70,7 @@ def _or_zeros(g: Any, kind: Kind) -> Any:
 
 
 def _kinds(values: Grads) -> list[Kind]:
-    return [(v._array.shape, v._array.dtype) if isinstance(v, Tensor) else None for v in values]
+    return [(v._outline.shape, v._outline.dtype) if isinstance(v, Tensor) else None for v in values]
 
 
 def _watch(values: Grads, arrived: Callable[[list[Any]], list[Any]]) -> Grads:

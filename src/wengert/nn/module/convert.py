@@ -11,6 +11,7 @@ from wengert.core.cut_log import note_drop
 from wengert.core.device import on_meta
 from wengert.core.tensor import Tensor
 from wengert.meta.tensors import NO_DATA
+from wengert.nn.module.in_place import compile_in_place
 from wengert.nn.module.tree import Tree
 from wengert.nn.parameter import Parameter, _convert_lazy, is_lazy
 from wengert.ops import formats
@@ -151,7 +152,15 @@ class Conversion(Tree):
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Accepted, without effect."""
+        """Compute this module's `forward` as `torch.compile` does; its arguments are the same.
+
+        >>> import wengert
+        >>> layer = wengert.nn.Linear(2, 1)
+        >>> layer.compile()
+        >>> layer(wengert.ones(1, 2)).shape
+        torch.Size([1, 1])
+        """
+        compile_in_place(self, *args, **kwargs)
 
     def requires_grad_(self: M, requires_grad: bool = True) -> M:
         """Set `requires_grad` of all parameters: train or freeze them.

@@ -20,7 +20,7 @@ def typename(value: Any) -> str:
     """The name of a value's type in error messages, such as ``torch.FloatTensor``."""
     kind = type(value)
     if kind is Tensor:
-        return f"torch.{of_numpy[value._array.dtype].short}Tensor"
+        return f"torch.{of_numpy[value._outline.dtype].short}Tensor"
     if isinstance(value, type):
         kind = value
     if kind.__module__ == "builtins":

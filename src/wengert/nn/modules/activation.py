@@ -571,9 +571,9 @@ class Softmax2d(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        if input._array.ndim not in (3, 4):
+        if input._outline.ndim not in (3, 4):
             raise ValueError(
-                f"Softmax2d: expected input to be 3D or 4D, got {input._array.ndim}D instead"
+                f"Softmax2d: expected input to be 3D or 4D, got {input._outline.ndim}D instead"
             )
         return F.softmax(input, -3)
 

@@ -145,8 +145,8 @@ class BatchNorm1d(_BatchNorm):
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input._array.ndim not in (2, 3):
-            raise ValueError(f"expected 2D or 3D input (got {input._array.ndim}D input)")
+        if input._outline.ndim not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input._outline.ndim}D input)")
 
 
 class BatchNorm2d(_BatchNorm):
@@ -168,8 +168,8 @@ class BatchNorm2d(_BatchNorm):
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input._array.ndim != 4:
-            raise ValueError(f"expected 4D input (got {input._array.ndim}D input)")
+        if input._outline.ndim != 4:
+            raise ValueError(f"expected 4D input (got {input._outline.ndim}D input)")
 
 
 class BatchNorm3d(_BatchNorm):
@@ -191,8 +191,8 @@ class BatchNorm3d(_BatchNorm):
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input._array.ndim != 5:
-            raise ValueError(f"expected 5D input (got {input._array.ndim}D input)")
+        if input._outline.ndim != 5:
+            raise ValueError(f"expected 5D input (got {input._outline.ndim}D input)")
 
 
 class SyncBatchNorm(_BatchNorm):

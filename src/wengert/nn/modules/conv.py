@@ -306,7 +306,7 @@ class _ConvTransposeNd(_ConvNd):
     ) -> Tensor:
         extra = self.output_padding
         if output_size is not None:
-            extra = self._output_padding_for(input._array.shape, list(output_size))
+            extra = self._output_padding_for(input._outline.shape, list(output_size))
         return function(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
             self.dilation,

@@ -33,12 +33,12 @@ class _InstanceNorm(_NormBase):
 
     def _check_input_dim(self, input: Tensor) -> None:
         n = self.sample_dims
-        if input._array.ndim not in (n, n + 1):
-            raise ValueError(f"expected {n}D or {n + 1}D input (got {input._array.ndim}D input)")
+        if input._outline.ndim not in (n, n + 1):
+            raise ValueError(f"expected {n}D or {n + 1}D input (got {input._outline.ndim}D input)")
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        shape = input._array.shape
+        shape = input._outline.shape
         channels = shape[-self.sample_dims]
         if channels != self.num_features:
             if self.affine:

@@ -69,7 +69,7 @@ class Linear(Module):
 
     def reset_parameters(self) -> None:
         """Uniform in ±1/sqrt(in_features), weight and bias."""
-        if self.weight._array.size:
+        if self.weight._outline.size:
             init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0

@@ -236,7 +236,7 @@ class CrossMapLRN2d(Module):
         channel = np.arange(input.shape[1])
         near = np.abs(channel[:, None] - channel) < reach
         near[reach:, :1] = True
-        summed = F.linear((input * input).movedim(1, -1), wrap(near.astype(input._array.dtype)))
+        summed = F.linear((input * input).movedim(1, -1), wrap(near.astype(input._outline.dtype)))
         scale = summed.movedim(-1, 1) * (self.alpha / self.size) + self.k
         return input * scale**-self.beta
 

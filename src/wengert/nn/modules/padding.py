@@ -66,8 +66,8 @@ class _CircularPadNd(_Pad):
 
     def _check_input_dim(self, input: Tensor) -> None:
         n = self.dimensions + 1
-        if input._array.ndim not in (n, n + 1):
-            raise ValueError(f"expected {n}D or {n + 1}D input (got {input._array.ndim}D input)")
+        if input._outline.ndim not in (n, n + 1):
+            raise ValueError(f"expected {n}D or {n + 1}D input (got {input._outline.ndim}D input)")
 
 
 class ConstantPad1d(_ConstantPadNd):

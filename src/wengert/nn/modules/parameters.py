@@ -25,7 +25,7 @@ def _as_parameter(value: Any) -> Any:
 def _describe(value: Any, kind: str) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
-    size = "x".join(map(str, value._array.shape))
+    size = "x".join(map(str, value._outline.shape))
     what = "Parameter" if isinstance(value, Parameter) else "Tensor"
     return f"{what} containing: [{kind} of size {size}]"
 
@@ -93,7 +93,7 @@ class ParameterList(Module):
     def extra_repr(self) -> str:
         lines = []
         for i, value in enumerate(self):
-            kind = str(of_numpy[value._array.dtype]) if isinstance(value, Tensor) else ""
+            kind = str(of_numpy[value._outline.dtype]) if isinstance(value, Tensor) else ""
             lines.append(f"  ({i}): {_describe(value, kind)}")
         return "\n".join(lines)
 
@@ -220,7 +220,7 @@ class ParameterDict(Module):
         for key, value in self.items():
             kind = typename(value)
             if isinstance(value, Tensor):
-                kind = f"torch.{of_numpy[value._array.dtype].short}Tensor"
+                kind = f"torch.{of_numpy[value._outline.dtype].short}Tensor"
             lines.append(f"  ({key}): {_describe(value, kind)}")
         return "\n".join(lines)
 

@@ -439,23 +439,23 @@ class RNNCellBase(Module):
 
     def _check(self, input: Tensor, state: tuple[Tensor | None, ...]) -> None:
         name = type(self).__name__
-        if input._array.ndim not in (1, 2):
+        if input._outline.ndim not in (1, 2):
             raise ValueError(
-                f"{name}: Expected input to be 1D or 2D, got {input._array.ndim}D instead"
+                f"{name}: Expected input to be 1D or 2D, got {input._outline.ndim}D instead"
             )
         for k, s in enumerate(state):
-            if s is not None and s._array.ndim not in (1, 2):
+            if s is not None and s._outline.ndim not in (1, 2):
                 which = f"hx[{k}]" if len(state) > 1 else "hidden"
                 raise ValueError(
-                    f"{name}: Expected {which} to be 1D or 2D, got {s._array.ndim}D instead"
+                    f"{name}: Expected {which} to be 1D or 2D, got {s._outline.ndim}D instead"
                 )
 
     def _weights(self) -> tuple[Any, ...]:
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
     def _zeros(self, input: Any) -> Any:
-        shape = input._array.shape[:-1]
-        kind = of_numpy[input._array.dtype]
+        shape = input._outline.shape[:-1]
+        kind = of_numpy[input._outline.dtype]
         return full_tensor(0, *shape, self.hidden_size, device=input.device, dtype=kind)
 
 

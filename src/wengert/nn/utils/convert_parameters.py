@@ -34,11 +34,11 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
     start = 0
     for p in parameters:
-        shape = p._array.shape
-        stop = start + p._array.size
-        if stop > vec._array.size:
+        shape = p._outline.shape
+        stop = start + p._outline.size
+        if stop > vec._outline.size:
             raise RuntimeError(
-                f"shape '{list(shape)}' is invalid for input of size {vec._array.size - start}:"
+                f"shape '{list(shape)}' is invalid for input of size {vec._outline.size - start}:"
                 " the vector is shorter than the parameters together"
             )
         p.data = vec.data[start:stop].reshape(shape)

@@ -1,0 +1,58 @@
+"""Modules that compute as compiled functions: `torch.compile(module)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.compiler import wrappers
+from wengert.nn.module import Module
+
+_OWN = frozenset({"_orig_mod", "_call", "training"})
+
+
+class OptimizedModule(Module):
+    """What compiling a module gives: it computes as the module does, and shares all its state.
+
+    The module is `_orig_mod`, and a prefix of the names in `state_dict()`, as in PyTorch. Other
+    attributes are the module's.
+
+    >>> import wengert.compiler
+    >>> layer = wengert.nn.Linear(2, 1)
+    >>> model = wengert.compiler.compile(layer)
+    >>> [*model.state_dict()], model.in_features
+    (['_orig_mod.weight', '_orig_mod.bias'], 2)
+    """
+
+    _orig_mod: Module
+
+    def __init__(self, module: Module, call: Any) -> None:
+        super().__init__()
+        self.__dict__["training"] = module.training
+        self._orig_mod = module
+        self.__dict__["_call"] = call
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's result."""
+        return self.__dict__["_call"](*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        modules = self.__dict__.get("_modules", {})
+        if name == "_orig_mod" or "_orig_mod" not in modules:
+            return super().__getattr__(name)
+        return getattr(modules["_orig_mod"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _OWN or "_orig_mod" not in self.__dict__.get("_modules", {}):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+
+def _optimized(module: Any, compiled: Any) -> OptimizedModule:
+    return OptimizedModule(module, compiled(module))
+
+
+wrappers.append((Module, _optimized))

@@ -1,0 +1,1 @@
+"""Compiled functions as checked replay: the machinery behind `wengert.compiler`."""

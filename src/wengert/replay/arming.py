@@ -1,0 +1,179 @@
+"""The functions whose calls compiled functions compare with their records.
+
+The first compiled function of a process puts a front before them, for good: outside of compiled
+functions it costs a look at the thread's run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.autograd import backward, grad
+from wengert.core.forks import compile_lock
+from wengert.core.fronts import Front, public_functions
+from wengert.core.tensor import Tensor
+from wengert.ops.op import REGISTRY, Op
+from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
+from wengert.replay.deferred import Deferred
+from wengert.replay.plain import plain
+from wengert.replay.rules import DetachForm, ListForm, SeveralForm, defers
+from wengert.replay.run import current_run
+from wengert.replay.state import active, before_write, computing_at_once
+
+
+class _Behind(Front):
+    """A front behind that of `__torch_function__`."""
+
+    __slots__ = ()
+
+    @property
+    def holder(self) -> Any:
+        public = public_functions.get(self.function)
+        return public.impl if public is not None and public.armed else self.function
+
+
+class OpFront(_Behind):
+    """A declared operation."""
+
+    __slots__ = ("names", "op")
+
+    def __init__(self, op: Op) -> None:
+        super().__init__(op.function, (None,))
+        self.op, self.names = op, tuple(op.signature.parameters)
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A deferred result, or the function's own."""
+        if active.busy or (run := current_run()) is None:
+            return self.impl(*args, **kwargs)
+        return run.call(self.op, self.names, self.impl, args, kwargs)
+
+
+class ListFront(_Behind):
+    """An operation on a list of tensors."""
+
+    __slots__ = ("forms", "op")
+
+    def __init__(self, op: ListOp) -> None:
+        super().__init__(op.function, (None,))
+        self.op = op
+        self.forms: dict[tuple[int, int], tuple[ListForm, Any]] = {}
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A deferred result, or the function's own."""
+        if active.busy or (run := current_run()) is None or kwargs:
+            return self.impl(*args, **kwargs)
+        inputs, *params = args
+        if type(inputs) not in (list, tuple) or not inputs:
+            return self.impl(*args)
+        key = len(inputs), len(params)
+        if key not in self.forms:
+            impl, count = self.impl, len(inputs)
+            form = ListForm(self.op, *key)
+            self.forms[key] = form, lambda *a: impl(a[:count], *a[count:])
+        form, call = self.forms[key]
+        return run.call(form, form.names, call, (*inputs, *params), {})
+
+
+class SeveralFront(_Behind):
+    """An operation with several outputs."""
+
+    __slots__ = ("forms", "op")
+
+    def __init__(self, op: SeveralOp) -> None:
+        super().__init__(op.function, (None,))
+        self.op = op
+        self.forms: dict[int, SeveralForm] = {}
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Deferred results, or the function's own."""
+        if active.busy or (run := current_run()) is None or kwargs:
+            return self.impl(*args, **kwargs)
+        form = self.forms.get(len(args) - 1)
+        if form is None:
+            form = self.forms[len(args) - 1] = SeveralForm(self.op, len(args) - 1)
+        return run.call(form, form.names, self.impl, args, {})
+
+
+class DetachFront(_Behind):
+    """`Tensor.detach`."""
+
+    __slots__ = ("form",)
+
+    def __init__(self) -> None:
+        super().__init__(Tensor.detach, (None,))
+        self.form = DetachForm()
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A deferred result, or the method's own."""
+        run = None if active.busy else current_run()
+        if run is None or kwargs or len(args) != 1 or type(args[0]) is not Deferred:
+            return self.impl(*args, **kwargs)
+        return run.call(self.form, ("input",), self.impl, args, kwargs)
+
+
+class BackwardFront(_Behind):
+    """`Tensor.backward`."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(Tensor.backward, (None,))
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A step of the run, or a walk."""
+        run = None if active.busy else current_run()
+        retain = kwargs.get("retain_graph")
+        plain = len(args) == 1 and kwargs.keys() <= {"retain_graph"}
+        if run is None or not plain or (retain is not None and type(retain) is not bool):
+            return self.impl(*args, **kwargs)
+        return run.backward(args[0], bool(retain), lambda: self.impl(*args, **kwargs))
+
+
+class WalkFront(_Behind):
+    """`autograd.backward` and `autograd.grad`: their rules are computed as they are called."""
+
+    __slots__ = ()
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function, (None,))
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the walk gives."""
+        with computing_at_once():
+            return self.impl(*args, **kwargs)
+
+
+class EscapeFront(_Behind):
+    """A method that shows a tensor's memory to those whose writes nobody sees."""
+
+    __slots__ = ()
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function, (None,))
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What was deferred reads that memory now."""
+        if args and type(args[0]) is not type and isinstance(args[0], Tensor):
+            before_write(args[0]._array)
+        return self.impl(*args, **kwargs)
+
+
+_ESCAPES = ("numpy", "__array__", "__dlpack__", "data_ptr", "untyped_storage", "storage")
+
+
+def arm() -> None:
+    """Put the fronts in place, once for the process."""
+    if plain:
+        return
+    with compile_lock:
+        if plain:
+            return
+        fronts: list[Front] = [DetachFront(), BackwardFront(), WalkFront(backward), WalkFront(grad)]
+        fronts += [ListFront(op) for op in LIST_OPS]
+        fronts += [SeveralFront(op) for op in SEVERAL_OPS]
+        functions = [getattr(Tensor, name, None) for name in _ESCAPES]
+        fronts += [EscapeFront(f) for f in dict.fromkeys(functions) if hasattr(f, "__code__")]
+        ops = [OpFront(op) for op in REGISTRY.values() if defers(op)]
+        for front in (*fronts, *ops):
+            front.arm()
+        plain.update({front.op.name: front.impl for front in ops})

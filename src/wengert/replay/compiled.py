@@ -1,0 +1,171 @@
+"""Compiled functions: each call is a run along the function's record."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from wengert.core.storage import quoted_location
+from wengert.core.tensor import Tensor, internal
+from wengert.replay.arming import arm
+from wengert.replay.run import Run, current_run, end_run
+from wengert.replay.stance import Stance
+from wengert.replay.state import active
+from wengert.replay.trace import Record
+
+_compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
+
+# Calls that are timed as they are, then as runs, and after which runs have to pay.
+_AS_IT_IS, _AS_RUNS = range(16, 22), range(22, 32)
+
+
+class Compiled:
+    """A function whose calls are runs along its record.
+
+    Attributes:
+        function: as it was given.
+        record: what is on record of it.
+        calls: how often it was called.
+        seconds: how long the first call took, and the shortest of the others.
+        periods: from the start of a call to that of the next, as it is and as runs.
+    """
+
+    def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
+        self.function, self.fullgraph = function, fullgraph
+        self.forget()
+        _compiled.add(self)
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.record = Record()
+        self.calls = 0
+        self.seconds: list[float] = []
+        self.periods: tuple[list[float], list[float]] = ([], [])
+        self.started = 0.0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # Part of a run, or of none.
+        if active.inside or active.busy or Stance.eager or self.record.retired:
+            return self.function(*args, **kwargs)
+        start = perf_counter()
+        if self.calls <= _AS_RUNS.stop and self._is_on_trial(start):
+            return self.function(*args, **kwargs)
+        arm()
+        run = current_run()
+        if run is None or not any(run.place_of(x) is not None for x in _tensors((args, kwargs))):
+            run = Run(self.record)
+        active.run = run
+        active.inside, active.whole = 1, self.fullgraph
+        try:
+            return self.function(*args, **kwargs)
+        finally:
+            active.inside, active.whole = 0, False
+            end_run()
+            self._count(perf_counter() - start)
+
+    def _count(self, seconds: float) -> None:
+        self.calls += 1
+        if len(self.seconds) < 2:
+            self.seconds.append(seconds)
+        elif seconds < self.seconds[1]:
+            self.seconds[1] = seconds
+        if self.calls == _AS_RUNS.stop or not self.calls % 256:
+            self._review()
+
+    def _is_on_trial(self, start: float) -> bool:
+        """Note when a call starts; whether it is one to be timed as it is."""
+        before = self.calls - 1
+        if before in _AS_IT_IS or before in _AS_RUNS:
+            self.periods[before in _AS_RUNS].append(start - self.started)
+        self.started = start
+        if self.calls not in _AS_IT_IS:
+            return False
+        self.calls += 1
+        active.run = active.behind = None
+        return True
+
+    def is_slower(self) -> bool:
+        """Whether calls took longer as runs: then they were as fast as they are."""
+        plain, runs = self.periods
+        return bool(plain and runs) and median(runs) > median(plain)
+
+    def _review(self) -> None:
+        """Retire the record if runs do not pay; a warning says why."""
+        record = self.record
+        slower = self.is_slower()
+        if record.size and record.pays() and not slower:
+            return
+        record.retired = True
+        if slower and record.pays():
+            return  # `explain` says so
+        code = getattr(self.function, "__code__", None)
+        if code is None or code.co_filename in internal:
+            return  # an optimizer's step, say, which is a program of its own
+        why = "no operation in it can be computed later than it is called"
+        if record.reads:
+            line, count = record.reads.most_common(1)[0]
+            why = f"values are read too often, {count} times at {quoted_location(*line)}"
+        elif record.settled:
+            why = "it takes another way too often"
+        message = f"torch.compile: {self.function.__qualname__}() runs as it is from here on: {why}"
+        warnings.warn_explicit(message, UserWarning, code.co_filename, code.co_firstlineno)
+
+    def graph(self) -> str:
+        """The programs on record, as text: each line with those of the user's that it is from."""
+        plans = [p for entry in self.record.root.below() for p in entry.programs.values()]
+        return "\n\n".join(str(plan.program) for plan in plans)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+        return Compiled(deepcopy(self.function, memo), self.fullgraph)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Compiled, (self.function, self.fullgraph)
+
+
+def compiled(function: Callable[..., Any], fullgraph: bool = False) -> Any:
+    """A function that runs `function` as `Compiled` does; its record is its attribute `record`."""
+    compiled_function = Compiled(function, fullgraph)
+    if not hasattr(function, "__code__"):
+        return compiled_function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return compiled_function(*args, **kwargs)
+
+    call.compiled, call.graph = compiled_function, compiled_function.graph  # type: ignore[attr-defined]
+    return call
+
+
+def compiled_of(function: Any) -> Compiled | None:
+    """What `compiled` made, of what it gave, or of a module that is compiled."""
+    own = vars(function) if hasattr(function, "__dict__") else {}
+    for one in (function, own.get("compiled"), own.get("_call"), own.get("forward")):
+        if isinstance(one, Compiled):
+            return one
+        inner = getattr(one, "compiled", None) if one is not None and one is not function else None
+        if isinstance(inner, Compiled):
+            return inner
+    return None
+
+
+def forget() -> None:
+    """Let all compiled functions begin anew."""
+    active.run, active.behind = None, None
+    for one in list(_compiled):
+        one.forget()
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from _tensors(one)
+    elif isinstance(value, dict):
+        yield from _tensors(tuple(value.values()))

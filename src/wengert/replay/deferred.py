@@ -1,0 +1,170 @@
+"""Tensors whose values are computed when somebody asks for them.
+
+An operation inside a compiled function that goes the recorded way hands out a `Deferred`. Its
+shape and dtype are those of the record. Whatever else is read, by users or by the library, reads
+`_array` or `_edge`: that *settles* the run it belongs to, and makes an ordinary Tensor of it.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.device import cpu
+from wengert.core.dtypes import of_numpy
+from wengert.core.overriding import disabled_torch_function_impl
+from wengert.core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from wengert.replay.run import Run
+
+
+class Outline(NamedTuple):
+    """What the record says of a value."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+    requires_grad: bool
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def flags(self) -> Outline:
+        """Itself: whether it is contiguous is all that is known."""
+        return self
+
+    @property
+    def c_contiguous(self) -> bool:
+        """Whether the elements are dense, in the order of the dimensions."""
+        step = self.dtype.itemsize
+        for n, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if n != 1 and stride != step:
+                return not self.size
+            step *= n
+        return True
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    def text(self) -> str:
+        """As in ``float32[32, 10]``."""
+        return f"{of_numpy[self.dtype].name}{list(self.shape)}"
+
+
+class Pending(NamedTuple):
+    """Where a deferred tensor's value will come from."""
+
+    run: Run
+    place: int
+    outline: Outline
+    source: Any  # the tensor that a view shows, which lives as long
+
+
+def _settled(name: str) -> Any:
+    """A slot of Tensor that is filled when the run is settled."""
+    slot = Tensor.__dict__[name]
+
+    def read(self: Deferred) -> Any:
+        settle(self)
+        return slot.__get__(self, Tensor)
+
+    def write(self: Deferred, value: Any) -> None:
+        settle(self)
+        slot.__set__(self, value)
+
+    return property(read, write)
+
+
+def settle(tensor: Deferred) -> None:
+    """Compute the run that a tensor belongs to, which makes a Tensor of it."""
+    pending = tensor.__dict__.get("_pending")
+    if pending is not None:
+        pending.run.settle()
+
+
+def _outline(name: str, read: Any) -> Any:
+    """A property that the record knows."""
+    ordinary = getattr(Tensor, name)
+
+    def get(self: Deferred) -> Any:
+        pending = self.__dict__.get("_pending")
+        return ordinary.__get__(self) if pending is None else read(pending.outline)
+
+    def put(self: Deferred, value: Any) -> None:
+        settle(self)
+        ordinary.__set__(self, value)
+
+    return property(get, put)
+
+
+class Deferred(Tensor):
+    """A value of a compiled function that nobody has asked for yet."""
+
+    __slots__ = ()
+
+    __torch_function__ = disabled_torch_function_impl  # type: ignore[assignment]
+
+    _pending: Pending
+
+    _array = _settled("_array")
+    _cut = _settled("_cut")
+    _root = _settled("_root")
+    _views = _settled("_views")
+    _block = _settled("_block")
+
+    device = _outline("device", lambda o: cpu)
+    requires_grad = _outline("requires_grad", lambda o: o.requires_grad)
+
+    @property
+    def _edge(self) -> Any:
+        pending = self.__dict__.get("_pending")
+        if pending is not None:
+            if not pending.outline.requires_grad:
+                return None
+            pending.run.settle()
+        return _EDGE.__get__(self, Tensor)
+
+    @_edge.setter
+    def _edge(self, value: Any) -> None:
+        settle(self)
+        _EDGE.__set__(self, value)
+
+    @property
+    def _outline(self) -> Any:  # type: ignore[override]
+        pending = self.__dict__.get("_pending")
+        return _ARRAY.__get__(self, Tensor) if pending is None else pending.outline
+
+    def __repr__(self, **options: Any) -> str:  # type: ignore[override]
+        settle(self)
+        return Tensor.__repr__(self, **options)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        settle(self)
+        return Tensor.__reduce_ex__(self, protocol)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        settle(self)
+        return Tensor.__deepcopy__(self, memo)
+
+
+_EDGE = Tensor.__dict__["_edge"]
+_ARRAY = Tensor.__dict__["_array"]
+_CUT = Tensor.__dict__["_cut"]
+_set_class = object.__dict__["__class__"].__set__
+
+
+def filled(tensor: Tensor, array: np.ndarray, edge: Any, cut: Any) -> None:
+    """Make an ordinary Tensor of a deferred one."""
+    _ARRAY.__set__(tensor, array)
+    _EDGE.__set__(tensor, edge)
+    _CUT.__set__(tensor, cut)
+    tensor.__dict__.pop("_pending", None)
+    _set_class(tensor, Tensor)

@@ -1,0 +1,109 @@
+"""What a compiled function has become: its programs, and where they are split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from wengert.core.storage import location_of, source_text
+from wengert.replay.compiled import Compiled, compiled, compiled_of
+from wengert.replay.run import current_run
+from wengert.replay.trace import BackwardEntry, Entry, OpEntry
+
+
+@dataclass
+class Explanation:
+    """A compiled function, explained.
+
+    Attributes:
+        operations: the operations in its programs, those of backwards not counted.
+        backwards: the backwards in its programs.
+        calls: the calls of native code and NumPy that its programs make.
+        loops: for each fused loop, the operations in it.
+        splits: the lines that read a value, which ends a program.
+        ways: how many ways through the function are on record.
+        bytes: the most bytes of intermediate values, fused and as eager mode would hold them.
+        seconds: of the first call, and of the fastest later one.
+        retired: why the function runs as it is by now, empty if it does not.
+        programs: the programs themselves.
+    """
+
+    operations: int = 0
+    backwards: int = 0
+    calls: int = 0
+    loops: list[str] = field(default_factory=list)
+    splits: list[str] = field(default_factory=list)
+    ways: int = 0
+    bytes: tuple[int, int] = (0, 0)
+    seconds: list[float] = field(default_factory=list)
+    retired: str = ""
+    programs: list[Any] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.operations} operations and {self.backwards} backwards in"
+            f" {len(self.programs)} programs, {self.calls} calls",
+            f"{len(self.loops)} fused loops" + "".join(f"\n  {loop}" for loop in self.loops),
+            f"{self.ways} ways on record",
+            f"intermediate values: {self.bytes[0] / 1e6:.3g} MB, {self.bytes[1] / 1e6:.3g} MB as"
+            " eager mode would hold them",
+        ]
+        if len(self.seconds) > 1:
+            first, best = self.seconds
+            lines.append(f"first call {first * 1e3:.3g} ms, fastest later {best * 1e3:.3g} ms")
+        if self.retired:
+            lines.append(f"retired: {self.retired}")
+        lines += [
+            f"split where a value is read: {line}; read it after the function, or not at all"
+            for line in self.splits
+        ]
+        return "\n".join(lines)
+
+
+def explain_calls(function: Callable[..., Any], args: Any, kwargs: Any) -> Explanation:
+    """Call a function three times and explain what it has become."""
+    own = compiled_of(function)
+    if own is None:
+        function = compiled(function)
+        own = compiled_of(function)
+    assert own is not None
+    for _ in range(3):
+        result = function(*args, **kwargs)
+        run = current_run()
+        if run is not None:
+            run.settle()
+        del result
+    return explanation_of(own)
+
+
+def explanation_of(function: Compiled) -> Explanation:
+    """What is to be said of a compiled function."""
+    found = Explanation(seconds=list(function.seconds))
+    if function.record.retired:
+        slower = function.is_slower()
+        found.retired = "as fast without" if slower else "values are read too often"
+    sizes = [(0, 0)]
+    for entry in function.record.root.below():
+        plans = list(entry.programs.values())
+        found.ways += not entry.children and entry.depth > 0
+        if not plans:
+            continue
+        plan, path = plans[0], entry.path()
+        found.operations += sum(isinstance(e, OpEntry) for e in path)
+        found.backwards += sum(isinstance(e, BackwardEntry) for e in path)
+        found.calls += len(plan.program.instructions)
+        found.loops += [i.name for i in plan.program.instructions if i.members]
+        sizes.append((plan.program.peak(), plan.eager_bytes))
+        found.programs.append(plan.program)
+        if entry.children or (entry.after is not None and entry.after.children):
+            found.splits += _read_at(entry)
+    found.bytes = max(sizes)
+    return found
+
+
+def _read_at(entry: Entry) -> list[str]:
+    if entry.read_at is None:
+        return []
+    code, lasti = entry.read_at
+    return [f"{location_of(code, lasti)}  {source_text(code, lasti)}".rstrip()]

@@ -1,0 +1,189 @@
+"""Passes over programs, and whether each is exact.
+
+- `eliminate` (exact): what no result needs goes. Common subexpressions, those of several gradients
+  among them, are never written twice: see `Lowering._emit`.
+- `fuse` (exact but for rounding: a kernel may contract products and sums): pointwise instructions
+  that follow each other become one loop, which reads each operand once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.kernels import jit
+from wengert.kernels.jit import LARGE
+from wengert.replay.ir import Instruction, Program, Type
+
+# A loop for several operations pays off from here: elements, times operations.
+_WORTH = 1 << 11
+_F32, _BOOL = np.dtype(np.float32), np.dtype(np.bool_)
+
+
+def eliminate(program: Program) -> None:
+    """Drop what no result needs."""
+    needed = set(program.results)
+    used: list[Instruction] = []
+    for instruction in reversed(program.instructions):
+        if not needed.isdisjoint(instruction.outputs):
+            used.append(instruction)
+            needed.update(instruction.inputs)
+    program.instructions = used[::-1]
+
+
+class FusedLoop:
+    """Pointwise instructions as one function of arrays: a kernel, or NumPy for small arrays.
+
+    The kernel is made when arrays of new kinds come; where there is none, the instructions run
+    one by one.
+    """
+
+    def __init__(
+        self, members: Sequence[Instruction], inputs: Sequence[int], outputs: Sequence[int]
+    ) -> None:
+        self.members, self.inputs, self.outputs = tuple(members), tuple(inputs), tuple(outputs)
+        self.plans: dict[str, Any] = {}
+
+    def __call__(self, *arrays: Any) -> Sequence[Any]:
+        kinds, layout = jit.operands.kinds_of(arrays), None
+        if kinds is None:
+            layout = jit.operands.layout_of(arrays)
+            if layout is None:
+                return self.one_by_one(arrays)
+            kinds = layout.kinds
+        if kinds not in self.plans:
+            functions = [self._function(v) for v in self.outputs]
+            self.plans[kinds] = jit.operands.plan_of(functions, kinds, False)
+        plan = self.plans[kinds]
+        if plan is None:
+            return self.one_by_one(arrays)
+        results = plan.flat(arrays) if layout is None else plan.laid_out(arrays, layout)
+        return self.one_by_one(arrays) if results is None else results
+
+    def _function(self, output: int) -> Callable[..., Any]:
+        """One output, for arrays or expressions."""
+
+        def evaluate(*operands: Any) -> Any:
+            values = dict(zip(self.inputs, operands, strict=True))
+            for member in self.members:
+                assert member.pointwise is not None
+                values[member.outputs[0]] = member.pointwise(*[values[v] for v in member.inputs])
+                if member.outputs[0] == output:
+                    break
+            return values[output]
+
+        return evaluate
+
+    def one_by_one(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The instructions as they were."""
+        values = dict(zip(self.inputs, arrays, strict=True))
+        for member in self.members:
+            values[member.outputs[0]] = member.compute(*[values[v] for v in member.inputs])
+        return [values[v] for v in self.outputs]
+
+
+def fuse(program: Program) -> None:
+    """Make one instruction of pointwise ones that follow each other over one shape."""
+    given = (*program.inputs, *program.numbers, *program.constants)
+    level: dict[int, int] = dict.fromkeys(given, 0)
+    makers: dict[int, Instruction] = {}
+    levels: dict[Instruction, int] = {}
+    group: dict[Instruction, Instruction] = {}  # a representative, as in union-find
+
+    def representative(i: Instruction) -> Instruction:
+        while group[i] is not i:
+            i = group[i]
+        return i
+
+    for instruction in program.instructions:
+        group[instruction] = instruction
+        depth, joined = 0, []
+        for v in instruction.inputs:
+            maker = makers.get(v)
+            together = maker is not None and _fit(program, maker, instruction)
+            depth = max(depth, level[v] + (not together))
+            if together:
+                joined.append(maker)
+        levels[instruction] = depth
+        for v in instruction.outputs:
+            makers[v], level[v] = instruction, depth
+        for maker in joined:
+            assert maker is not None
+            if levels[maker] == depth:
+                group[representative(maker)] = representative(instruction)
+    members: dict[Instruction, list[Instruction]] = {}
+    for instruction in program.instructions:
+        members.setdefault(representative(instruction), []).append(instruction)
+    users = _users(program)
+    ordered = sorted(members.values(), key=lambda m: levels[m[0]])
+    program.instructions = [i for m in ordered for i in _merged(program, m, users)]
+    schedule(program)
+
+
+def _fit(program: Program, a: Instruction, b: Instruction) -> bool:
+    """Whether two instructions may share a loop."""
+    if a.pointwise is None or b.pointwise is None:
+        return False
+    x, y = program.types[a.outputs[0]], program.types[b.outputs[0]]
+    return x.shape == y.shape and len(x.shape) > 0 and _is_native(x) and _is_native(y)
+
+
+def _is_native(type_: Type) -> bool:
+    return type_.dtype in (_F32, _BOOL)
+
+
+def _users(program: Program) -> dict[int, list[Instruction | None]]:
+    """Who reads each value; None for the caller of the program."""
+    users: dict[int, list[Instruction | None]] = {v: [None] for v in program.results}
+    for instruction in program.instructions:
+        for v in instruction.inputs:
+            users.setdefault(v, []).append(instruction)
+    return users
+
+
+def _merged(
+    program: Program, members: list[Instruction], users: dict[int, list[Instruction | None]]
+) -> list[Instruction]:
+    """The instructions of a group as one, if that is worth a kernel."""
+    size = program.types[members[0].outputs[0]].nbytes // 4
+    if members[0].pointwise is None or (len(members) == 1 and size < LARGE):
+        return members
+    if size * len(members) < _WORTH:
+        return members
+    inside, own = set(members), {m.outputs[0] for m in members}
+    inputs = tuple(dict.fromkeys(v for m in members for v in m.inputs if v not in own))
+    outputs = tuple(
+        m.outputs[0] for m in members if not inside.issuperset(users.get(m.outputs[0], ()))
+    )
+    if not inputs:
+        return members
+    name = "+".join(dict.fromkeys(m.name for m in members))
+    loop = FusedLoop(members, inputs, outputs)
+    return [
+        Instruction(
+            name, loop, inputs, outputs, members[0].entry, unpacked=True, members=tuple(members)
+        )
+    ]
+
+
+def schedule(program: Program) -> None:
+    """Order instructions as closely to the record as their operands allow: values die early."""
+    makers = {v: i for i in program.instructions for v in i.outputs}
+    done: set[int] = set()
+    order: list[Instruction] = []
+    for one in sorted(program.instructions, key=lambda i: max(i.outputs)):
+        waiting = [one]
+        while waiting:
+            last = waiting[-1]
+            if id(last) in done:
+                waiting.pop()
+                continue
+            before = [makers[v] for v in last.inputs if v in makers and id(makers[v]) not in done]
+            if before:
+                waiting += before
+            else:
+                done.add(id(last))
+                order.append(waiting.pop())
+    program.instructions = order

@@ -1,0 +1,149 @@
+"""The program of a run: instructions over arrays, in single assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert.core.dtypes import of_numpy
+from wengert.replay.trace import Entry
+
+Compute = Callable[..., Any]
+
+# The key of sums of two cotangents.
+SUM = ("sum",)
+
+
+@dataclass(frozen=True)
+class Type:
+    """Shape and dtype of a value; of what only kernels read, nothing is known."""
+
+    shape: tuple[int, ...] = ()
+    dtype: np.dtype[Any] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of an array of this type."""
+        return prod(self.shape) * (self.dtype.itemsize if self.dtype is not None else 0)
+
+    def __str__(self) -> str:
+        if self.dtype is None:
+            return "opaque"
+        return f"{of_numpy[self.dtype].name}{list(self.shape)}"
+
+
+@dataclass(eq=False)
+class Instruction:
+    """One call: `outputs = compute(*inputs)`; several outputs come as a sequence.
+
+    Attributes:
+        key: what it computes apart from its inputs, or None where that cannot be compared.
+        pointwise: the same on single elements, where it is a function of those.
+        members: the instructions that were fused into it.
+    """
+
+    name: str
+    compute: Compute
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    entry: Entry | None = None
+    key: Any = None
+    pointwise: Compute | None = None
+    unpacked: bool = False  # whether outputs come as a sequence
+    members: tuple[Instruction, ...] = ()
+
+
+@dataclass
+class Program:
+    """Instructions from inputs and numbers to results."""
+
+    types: list[Type] = field(default_factory=list)
+    inputs: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    constants: dict[int, np.ndarray] = field(default_factory=dict)
+    instructions: list[Instruction] = field(default_factory=list)
+    results: list[int] = field(default_factory=list)
+
+    def value(self, type_: Type) -> int:
+        """A fresh value."""
+        self.types.append(type_)
+        return len(self.types) - 1
+
+    def check(self) -> None:
+        """ValueError unless every value is defined once, before it is used, and results exist."""
+        defined = {*self.inputs, *self.numbers, *self.constants}
+        for instruction in self.instructions:
+            missing = [v for v in instruction.inputs if v not in defined]
+            if missing:
+                raise ValueError(f"{instruction.name} uses %{missing[0]}, which is not defined yet")
+            again = defined.intersection(instruction.outputs)
+            if again:
+                raise ValueError(f"{instruction.name} defines %{again.pop()} a second time")
+            defined.update(instruction.outputs)
+            if instruction.pointwise is not None:
+                self._check_pointwise(instruction)
+        missing = [v for v in self.results if v not in defined]
+        if missing:
+            raise ValueError(f"the program returns %{missing[0]}, which nothing defines")
+
+    def _check_pointwise(self, instruction: Instruction) -> None:
+        shapes = [self.types[v].shape for v in instruction.inputs]
+        shape = np.broadcast_shapes(*shapes)
+        for v in instruction.outputs:
+            if self.types[v].shape != shape:
+                raise ValueError(
+                    f"{instruction.name} is pointwise over {list(shape)}, but defines %{v} of"
+                    f" shape {list(self.types[v].shape)}"
+                )
+
+    def last_uses(self) -> dict[int, int]:
+        """By value, the index of the instruction that uses it last; results have none."""
+        last: dict[int, int] = {}
+        for k, instruction in enumerate(self.instructions):
+            for v in (*instruction.outputs, *instruction.inputs):
+                last[v] = k
+        for v in (*self.results, *self.constants):
+            last.pop(v, None)
+        return last
+
+    def peak(self) -> int:
+        """The most bytes of values that are alive at once, without inputs."""
+        last, outside = self.last_uses(), {*self.inputs, *self.numbers, *self.constants}
+        now = most = 0
+        for k, instruction in enumerate(self.instructions):
+            now += sum(self.types[v].nbytes for v in instruction.outputs)
+            most = max(most, now)
+            gone = {*instruction.inputs, *instruction.outputs} - outside
+            now -= sum(self.types[v].nbytes for v in gone if last.get(v) == k)
+        return most
+
+    def __str__(self) -> str:
+        lines = [f"%{v} = input {self.types[v]}" for v in self.inputs]
+        lines += [f"%{v} = number" for v in self.numbers]
+        read = {v for i in self.instructions for v in i.inputs} | {*self.results}
+        lines += [
+            f"%{v} = {a.item() if a.size == 1 else 'constant'}: {self.types[v]}"
+            for v, a in self.constants.items() if v in read
+        ]  # fmt: skip
+        width = 0
+        texts: list[tuple[str, str]] = []
+        for instruction in self.instructions:
+            arguments = ", ".join(f"%{v}" for v in instruction.inputs)
+            defined = ", ".join(f"%{v}: {self.types[v]}" for v in instruction.outputs)
+            text = f"{defined} = {instruction.name}({arguments})"
+            width = max(width, min(len(text), 88))
+            texts.append((text, line_of(instruction)))
+        lines += [f"{text:<{width}}  # {line}".rstrip(" #") for text, line in texts]
+        lines.append(f"return {', '.join(f'%{v}' for v in self.results)}")
+        return "\n".join(lines)
+
+
+def line_of(instruction: Instruction) -> str:
+    """The user's lines that an instruction is from."""
+    members: Sequence[Instruction] = instruction.members or (instruction,)
+    lines = dict.fromkeys(m.entry.line() for m in members if m.entry is not None)
+    return "; ".join(line for line in lines if line)

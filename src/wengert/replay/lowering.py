@@ -1,0 +1,422 @@
+"""From the record of a run to a program: forwards as they are, a backward as calls of the rules.
+
+A backward visits the operations in the order in which the engine's walk would, and adds cotangents
+in that order. So, before passes, a program computes what eager mode does, bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from wengert.ops import operands
+from wengert.ops.numbers import number_as_array
+from wengert.ops.op import REGISTRY, Op
+from wengert.ops.subscript import deferred
+from wengert.replay.deferred import Outline
+from wengert.replay.ir import SUM, Instruction, Program, Type
+from wengert.replay.plain import plain_function
+from wengert.replay.rules import DetachForm, ListForm, SeveralForm
+from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref, inputs_of
+
+
+class Lowering:
+    """The program of a path through the record, and where its values are.
+
+    Attributes:
+        places: the value of each place of the run.
+        aux: the further results of forwards, by place and name.
+        released: the places whose nodes a backward has released.
+    """
+
+    def __init__(self, path: list[Entry]) -> None:
+        self.path = path
+        self.program = Program()
+        self.inputs = inputs_of(path)
+        self.places: list[int] = []
+        self._outlines = [o for entry in path for o in entry.outlines]
+        self.entries: dict[int, OpEntry] = {}
+        self.aux: dict[tuple[int, str], int] = {}
+        self.released: dict[int, BackwardEntry] = {}
+        self._known: dict[Any, tuple[int, ...]] = {}
+        self._constants: dict[Any, int] = {}
+        for one in self.inputs:
+            self.program.inputs.append(self._value(one.shape, np.dtype(one.dtype)))
+        for entry in path:
+            if isinstance(entry, OpEntry):
+                self._forward(entry)
+            elif isinstance(entry, BackwardEntry):
+                self._backward(entry)
+
+    def _value(self, shape: tuple[int, ...], dtype: Any) -> int:
+        return self.program.value(Type(tuple(shape), dtype))
+
+    def _emit(
+        self, name: str, compute: Any, inputs: tuple[int, ...], types: list[Type], entry: Any,
+        key: Any = None, pointwise: Any = None, unpacked: bool = False,
+    ) -> tuple[int, ...]:  # fmt: skip
+        """Add an instruction, unless the same is there: common subexpressions are computed once."""
+        identity = None if key is None else (name, key, inputs, tuple(types))
+        if identity is not None:
+            try:
+                if identity in self._known:
+                    return self._known[identity]
+            except TypeError:  # a parameter without a hash
+                identity = None
+        outputs = tuple([self.program.value(t) for t in types])
+        self.program.instructions.append(
+            Instruction(name, compute, inputs, outputs, entry, key, pointwise, unpacked)
+        )
+        if identity is not None:
+            self._known[identity] = outputs
+        return outputs
+
+    def _constant(self, array: np.ndarray) -> int:
+        key = array.tobytes(), array.dtype.str, array.shape
+        if key not in self._constants:
+            value = self._constants[key] = self.program.value(Type(array.shape, array.dtype))
+            self.program.constants[value] = array
+        return self._constants[key]
+
+    def _operand(self, entry: OpEntry, ref: Ref) -> int:
+        """The value that an operand refers to; numbers become arrays of the operands' dtype."""
+        if ref.kind == "value":
+            return self.places[ref.index]
+        if ref.kind == "input":
+            return self.program.inputs[ref.index]
+        dtype, table = self._dtype(entry), operands.table_of(entry.op)
+        if ref.kind == "constant":
+            return self._constant(number_as_array(ref.index, dtype, table))
+        while len(self.program.numbers) <= ref.index:
+            self.program.numbers.append(self._value((), None))
+        convert = partial(number_as_array, to=dtype, table=table)
+        number = self.program.numbers[ref.index]
+        return self._emit("number", convert, (number,), [Type((), dtype)], entry, (dtype.str,))[0]
+
+    def _dtype(self, entry: OpEntry) -> np.dtype[Any]:
+        """The dtype of the first operand that is no number."""
+        for ref in entry.refs.values():
+            if ref is not None and ref.kind in ("value", "input"):
+                of = self.places if ref.kind == "value" else self.program.inputs
+                dtype = self.program.types[of[ref.index]].dtype
+                assert dtype is not None
+                return dtype
+        raise AssertionError("an operation of numbers alone")
+
+    # Forward
+
+    def _forward(self, entry: OpEntry) -> None:
+        if not isinstance(entry.op, Op):
+            self._forward_of_form(entry)
+            return
+        op, outline = entry.op, entry.outlines[0]
+        present = [n for n in op.inputs if entry.refs[n] is not None]
+        values = tuple([self._operand(entry, r) for n in present if (r := entry.refs[n])])
+        compute = forward_of(op, present, entry.params)
+        types = [Type(outline.shape, outline.dtype)]
+        pointwise = None
+        plain = self._is_plain(entry)
+        if op.kind == "elementwise" and len(present) == len(op.inputs) and plain:
+            pointwise = partial(_scalar, op, tuple(entry.params.values()))
+        elif not op.view and not op.aux:
+            compute = in_layout(compute, outline.shape, outline.strides)
+        if op.aux:
+            types += [Type() for _ in op.aux]
+        place = len(self.places)
+        outputs = self._emit(
+            op.public_name, compute, values, types, entry, hashed(op.name, entry.params),
+            pointwise, bool(op.aux),
+        )  # fmt: skip
+        self.places.append(outputs[0])
+        self.entries[place] = entry
+        for name, value in zip(op.aux, outputs[1:], strict=True):
+            self.aux[place, name] = value
+
+    def _is_plain(self, entry: OpEntry) -> bool:
+        """Whether operands and result of an operation are dense in the order of dimensions."""
+        outlines = [entry.outlines[0]]
+        for ref in entry.refs.values():
+            if ref is not None and ref.kind == "input":
+                one = self.inputs[ref.index]
+                outlines.append(Outline(one.shape, one.strides, np.dtype(one.dtype), False))
+            elif ref is not None and ref.kind == "value":
+                outlines.append(self._outlines[ref.index])
+        return all(outline.c_contiguous for outline in outlines)
+
+    def _forward_of_form(self, entry: OpEntry) -> None:
+        """An operation on a list of tensors, or one with several outputs."""
+        if isinstance(entry.op, DetachForm):
+            ref = entry.refs["input"]
+            assert ref is not None
+            self.entries[len(self.places)] = entry
+            self.places.append(self._operand(entry, ref))
+            return
+        op, params = entry.op, tuple(entry.params.values())
+        values = tuple([self._operand(entry, r) for n in op.inputs if (r := entry.refs[n])])
+        compute = partial(_of_list if isinstance(op, ListForm) else _of_one, op.op.forward, params)
+        types = [Type(o.shape, o.dtype) for o in entry.outlines]
+        outputs = self._emit(
+            op.public_name, compute, values, types, entry, hashed(op.name, entry.params),
+            unpacked=not entry.single,
+        )  # fmt: skip
+        for value in outputs:
+            self.entries[len(self.places)] = entry
+            self.places.append(value)
+
+    def kept(self, entry: OpEntry) -> Any:
+        """What the rule of a form reads: it depends on shapes alone."""
+        types = [self.operand_type(r) for n in entry.op.inputs if (r := entry.refs[n])]
+        blank = [np.broadcast_to(np.zeros((), t.dtype), t.shape) for t in types]
+        params = tuple(entry.params.values())
+        arrays = blank if isinstance(entry.op, ListForm) else blank[0]
+        return entry.op.op.forward(arrays, *params)[1]
+
+    def _pull_list(self, entry: OpEntry, g: int) -> list[tuple[Ref, int]]:
+        op, kept, gradients = entry.op, self.kept(entry), []
+        for k, name in enumerate(op.inputs):
+            ref = entry.refs[name]
+            if ref is not None and self.wants(ref):
+                rule = partial(_list_rule, op.rules[name], k, kept)
+                (gradient,) = self._emit(
+                    f"{op.public_name}_backward", rule, (g,), [self.operand_type(ref)], entry
+                )
+                gradients.append((ref, gradient))
+        return gradients
+
+    def _pull_several(self, entry: OpEntry, cotangents: dict[Any, int]) -> list[tuple[Ref, int]]:
+        """The gradient of the input from those of the outputs that have one."""
+        op, ref = entry.op, entry.refs["input"]
+        if ref is None or not self.wants(ref):
+            return []
+        values, template = list[int](), list[Any]()
+        for k, outline in enumerate(entry.outlines):
+            g = cotangents.pop(("value", entry.first + k), None)
+            template.append(np.broadcast_to(np.zeros((), outline.dtype), outline.shape)
+                            if g is None else len(values))  # fmt: skip
+            values += [] if g is None else [g]
+        rule = partial(_several_rule, op.rules["input"], self.kept(entry), tuple(template))
+        (gradient,) = self._emit(
+            f"{op.public_name}_backward", rule, tuple(values), [self.operand_type(ref)], entry
+        )
+        return [(ref, gradient)]
+
+    # Backward
+
+    def _backward(self, entry: BackwardEntry) -> None:
+        outline = self.path_outline(entry.root)
+        seed = self._constant(np.ones(outline.shape, outline.dtype))
+        cotangents: dict[Any, int] = {("value", entry.root): seed}
+        for place in range(entry.root, -1, -1):
+            producer = self.entries.get(place)
+            if producer is None:
+                continue
+            if entry.releases and ("value", place) in cotangents:
+                self.released[place] = entry
+            for ref, gradient in self._gradients(producer, place, cotangents):
+                where = ref.kind, ref.index
+                earlier = cotangents.get(where)
+                cotangents[where] = (
+                    gradient if earlier is None else self._sum(earlier, gradient, producer)
+                )
+        for slot, before in zip(entry.leaves, entry.added, strict=True):
+            gradient = cotangents["input", slot]
+            if before is not None:
+                gradient = self._sum(self.places[before], gradient, entry)
+            self.places.append(gradient)
+
+    def _gradients(
+        self, entry: OpEntry, place: int, cotangents: dict[Any, int]
+    ) -> list[tuple[Ref, int]]:
+        """The gradients that a step sends on once those of all its results are there."""
+        if isinstance(entry.op, SeveralForm):
+            places = range(entry.first, entry.first + len(entry.outlines))
+            if place > entry.first or not any(("value", k) in cotangents for k in places):
+                return []
+            return self._pull_several(entry, cotangents)
+        g = cotangents.pop(("value", place), None)
+        if g is None:
+            return []
+        return (
+            self._pull_list(entry, g)
+            if isinstance(entry.op, ListForm)
+            else self._pull(entry, place, g)
+        )
+
+    def path_outline(self, place: int) -> Any:
+        """The outline of the value of an operation."""
+        entry = self.entries[place]
+        return entry.outlines[place - entry.first]
+
+    def _sum(self, a: int, b: int, entry: Entry) -> int:
+        return self._emit(
+            "add",
+            plain_function(REGISTRY["_add"]),
+            (a, b),
+            [self.program.types[a]],
+            entry,
+            SUM,
+            np.add,
+        )[0]
+
+    def wants(self, ref: Ref | None) -> bool:
+        """Whether the gradient of an operand is needed."""
+        if ref is None or ref.kind not in ("input", "value"):
+            return False
+        if ref.kind == "input":
+            return bool(self.inputs[ref.index].grad)
+        entry = self.entries.get(ref.index)
+        return entry is not None and entry.records
+
+    def _pull(self, entry: OpEntry, place: int, g: int) -> list[tuple[Ref, int]]:
+        """The gradients of an operation's operands from that of its result."""
+        op = entry.op
+        names = [n for n in op.differentiable if self.wants(entry.refs[n])]
+        shared = None
+        if op.shared is not None and any(n in op.sharers for n in names):
+            shared = self._rule(entry, place, g, op.shared, op.shared_takes, "shared", None)
+        gradients = []
+        for name in names:
+            rule, takes, ref = op.rules[name], op.takes[name], entry.refs[name]
+            assert rule is not None
+            assert ref is not None
+            gradient = self._rule(entry, place, g, rule, takes, name, shared)
+            type_ = self.operand_type(ref)
+            if self.program.types[gradient].shape != type_.shape:
+                fit = partial(operands.sum_to, shape=type_.shape)
+                (gradient,) = self._emit("sum_to", fit, (gradient,), [type_], entry, type_.shape)
+            gradients.append((ref, gradient))
+        return gradients
+
+    def operand_type(self, ref: Ref) -> Type:
+        """The type of an operand that is no number."""
+        of = self.places if ref.kind == "value" else self.program.inputs
+        return self.program.types[of[ref.index]]
+
+    def read(self, entry: OpEntry, place: int, name: str) -> tuple[int | None, Any]:
+        """What a rule reads by a name: a value of the program, or a constant."""
+        op = entry.op
+        if name in op.aux:
+            return self.aux[place, name], None
+        source, key = op.sources[name]
+        if source == "out":
+            return self.places[place], None
+        if source == "param":
+            return None, entry.params[key]
+        ref = entry.refs[op.inputs[key]]
+        if ref is None:
+            return None, None
+        value = self._operand(entry, ref)
+        return (None, self.program.types[value].shape) if source == "shape" else (value, None)
+
+    def _rule(
+        self, entry: OpEntry, place: int, g: int, rule: Any, takes: list[str], name: str,
+        shared: int | None,
+    ) -> int:  # fmt: skip
+        """The instruction of one rule."""
+        op, values, template = entry.op, [g], list[Any]()
+        for read in takes:
+            value, constant = (shared, None) if read == "shared" else self.read(entry, place, read)
+            template.append((None, constant) if value is None else (len(values), None))
+            values += [] if value is None else [value]
+        compute = partial(_apply_rule, rule, tuple(template))
+        if not takes and name != "shared" and _is_identity(rule):
+            return g
+        elementwise = op.kind == "elementwise" and name != "shared"
+        ref = entry.refs.get(name)
+        if elementwise or ref is None:
+            type_ = Type(entry.outlines[0].shape, entry.outlines[0].dtype)
+        else:
+            type_ = self.operand_type(ref)
+        if name == "shared":
+            type_ = Type()
+        key = hashed((op.name, name), entry.params)
+        return self._emit(
+            f"{op.public_name}_backward_{name}", compute, tuple(values), [type_], entry, key,
+            compute if elementwise else None,
+        )[0]  # fmt: skip
+
+
+def hashed(name: Any, params: dict[str, Any]) -> Any:
+    """What an operation computes, to compare; 0.0 and -0.0 differ."""
+    return name, tuple([(type(v), repr(v) if type(v) is float else v) for v in params.values()])
+
+
+def _apply_rule(rule: Any, template: tuple[Any, ...], *values: Any) -> Any:
+    """A rule with its constants in their places; `values` begin with the cotangent."""
+    rest = [constant if k is None else values[k] for k, constant in template]
+    gradient = rule(values[0], *rest)
+    return gradient.dense() if type(gradient) in deferred else gradient
+
+
+def _of_list(forward: Any, params: tuple[Any, ...], *arrays: Any) -> Any:
+    return forward(list(arrays), *params)[0]
+
+
+def _of_one(forward: Any, params: tuple[Any, ...], array: Any) -> Any:
+    return forward(array, *params)[0]
+
+
+def _list_rule(rule: Any, k: int, kept: Any, g: Any) -> Any:
+    return rule(g, k, kept)
+
+
+def _several_rule(rule: Any, kept: Any, template: tuple[Any, ...], *gs: Any) -> Any:
+    return rule([gs[t] if type(t) is int else t for t in template], kept)
+
+
+def _is_identity(rule: Any) -> bool:
+    """Whether a rule passes its cotangent on."""
+    cotangent = object()
+    try:
+        return rule(cotangent) is cotangent
+    except Exception:  # it computes something
+        return False
+
+
+def _scalar(op: Op, params: tuple[Any, ...], *inputs: Any) -> Any:
+    return operands.apply(op.scalar, op, inputs, params)
+
+
+def forward_of(op: Op, present: list[str], params: dict[str, Any]) -> Callable[..., Any]:
+    """The forward of an operation on arrays, given the inputs that are present."""
+    options = {n: v for n, v in params.items() if v is not op.params[n]}
+    if op.aux:
+        every = tuple(params.values())
+
+        def further(*arrays: Any) -> Any:
+            by_name = dict(zip(present, arrays, strict=True))
+            return operands.apply(op.forward, op, [by_name.get(n) for n in op.inputs], every)
+
+        return further
+    function = plain_function(op)
+    if op.in_order and present == op.inputs[: len(present)]:
+        return partial(function, **options) if options else function
+    return lambda *arrays: function(**dict(zip(present, arrays, strict=True)), **options)
+
+
+def in_layout(
+    compute: Callable[..., Any], shape: tuple[int, ...], strides: tuple[int, ...]
+) -> Callable[..., Any]:
+    """A forward whose result has the record's layout in memory; that of eager mode."""
+    if len(shape) < 2:
+        return compute
+
+    def computed(*arrays: Any) -> Any:
+        out = compute(*arrays)
+        return out if out.strides == strides else laid_out(out, strides)
+
+    return computed
+
+
+def laid_out(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+    """A copy with these strides, if they are those of a dense array; else the array."""
+    order = sorted(range(array.ndim), key=lambda d: (-strides[d], d))
+    dense = np.empty([array.shape[d] for d in order], array.dtype)
+    out = dense.transpose(np.argsort(order))
+    if out.strides != strides:
+        return array
+    out[...] = array
+    return out

@@ -1,0 +1,111 @@
+"""Which operations a record may hold, and what they need beside their operands."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.tensor import RawCut, Tensor
+from wengert.ops.op import Op
+from wengert.ops.variadic import ListOp, SeveralOp
+
+
+class Step(NamedTuple):
+    """The state of the thread at a step of a run."""
+
+    site: Any  # where operations are recorded; None where they are not
+    off: Any  # where recording was turned off; of a backward, its line
+    seq: int
+
+
+# Elementwise operations whose forward may refuse elements, or is random.
+_REFUSE = frozenset({
+    "bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm", "standard_gamma_grad",
+    "dirichlet_grad", "_complex", "_polygamma", "from_start", "_discrete", "_div_floor",
+    "_div_trunc", "remainder", "fmod",
+})  # fmt: skip
+# Others that are functions of their operands' elements for all elements.
+_OTHERS = frozenset({
+    "linear", "addmm", "baddbmm", "matmul", "mm", "bmm", "dot", "outer", "sum_over", "mean_over",
+    "sum_to_shape", "_softmax", "_log_softmax", "logsumexp", "_cross_entropy", "_weighed_pick",
+    "reshape", "view", "flatten", "squeeze", "unsqueeze", "transpose", "t", "permute", "expand",
+    "clone", "_layer_norm", "_rms_norm", "_group_norm", "_convolution", "_transposed_convolution",
+    "_var", "_std", "amax", "amin", "vector_norm", "_where", "_masked_fill", "tril", "triu",
+    "window_mean", "_constant_pad", "_attention", "select", "basic", "maxima", "_cumsum",
+    "contract", "_max_of_all", "_min_of_all",
+    "argmax", "argmin", "rearrange", "spread", "times", "times_transposed", "transposed_times",
+    "_masked", "_embedding",
+})  # fmt: skip
+
+_FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+
+
+class ListForm:
+    """An operation on a list of so many tensors, with the attributes of a declared one."""
+
+    kind, view, mixed, floats = "list", False, True, False
+    aux: tuple[str, ...] = ()
+    shared: Any = None
+
+    def __init__(self, op: ListOp, count: int, params: int) -> None:
+        self.op, self.public_name = op, op.name.strip("_")
+        self.name = f"{op.name} of {count}"
+        self.inputs = self.differentiable = [f"t{k}" for k in range(count)]
+        self.rules: dict[str, Any] = dict.fromkeys(self.inputs, op.kind.rule)
+        self.params = {f"p{k}": None for k in range(params)}
+        self.names = (*self.inputs, *self.params)
+
+
+class SeveralForm:
+    """An operation with several outputs, with the attributes of a declared one."""
+
+    kind, view, mixed, floats = "several", True, False, False
+    aux: tuple[str, ...] = ()
+    shared: Any = None
+
+    def __init__(self, op: SeveralOp, params: int) -> None:
+        self.op, self.public_name, self.name = op, op.name.strip("_"), op.name
+        self.inputs = self.differentiable = ["input"]
+        self.rules: dict[str, Any] = {"input": op.whole.rule}
+        self.params = {f"p{k}": None for k in range(params)}
+        self.names = ("input", *self.params)
+
+
+class DetachForm:
+    """`detach()`, with the attributes of a declared operation: the same memory without a graph."""
+
+    kind, view, mixed, floats, name, public_name = "detach", True, False, False, "detach", "detach"
+    aux: tuple[str, ...] = ()
+    shared: Any = None
+    inputs: tuple[str, ...] = ("input",)
+    differentiable: tuple[str, ...] = ()
+    rules: dict[str, Any] = {"input": None}  # noqa: RUF012 (as of a declared one)
+    params: dict[str, Any] = {}  # noqa: RUF012
+
+
+def defers(op: Op) -> bool:
+    """Whether calls of an operation are compared with the record."""
+    return op.name in _OTHERS or (op.kind == "elementwise" and op.name not in _REFUSE)
+
+
+def eligible(op: Any, arguments: dict[str, Any]) -> bool:
+    """Whether a call computes the same from arrays as from tensors: its operands have one dtype."""
+    dtypes = set()
+    for name, x in arguments.items():
+        if name not in op.rules:
+            if name not in op.params:
+                return False
+            continue
+        if isinstance(x, Tensor | np.ndarray):
+            dtypes.add(x._array.dtype if isinstance(x, Tensor) else x.dtype)
+        elif x is not None and type(x) is not float and type(x) is not int:
+            return False
+    if not dtypes:
+        return False
+    if op.mixed or op.floats:
+        return len(dtypes) == 1 and dtypes <= _FLOATS
+    return bool(dtypes & _FLOATS)
+
+
+Cut = RawCut | None

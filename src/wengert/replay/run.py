@@ -1,0 +1,551 @@
+"""One run of a compiled function: its calls compare themselves with the record.
+
+A call that is in the record is not computed: its result is `Deferred`. A call that is not settles
+the run, is computed, and becomes a new branch of the record. From there on the run records. What
+is not understood is computed at once, on values: then the operands are read, which settles the
+run as any read does. So a run may always leave the record, and nothing has to be guarded.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd.engine import observers
+from wengert.core import storage
+from wengert.core.storage import owner, quoted_location
+from wengert.core.tensor import Leaf, Site, Tensor, caller, getframe, mode, new, tensors, tick
+from wengert.replay.deferred import Deferred, Outline, Pending, settle
+from wengert.replay.rules import Step, eligible
+from wengert.replay.settling import compute
+from wengert.replay.state import active, before_write, exposed, pending_runs, unusual
+from wengert.replay.trace import (
+    INNER,
+    LEAF,
+    MOST_BRANCHES,
+    MOST_ENTRIES,
+    BackwardEntry,
+    Entry,
+    Input,
+    Memo,
+    OpEntry,
+    Record,
+    Ref,
+    inputs_of,
+    outline_of,
+    producers,
+    reached,
+)
+
+make: Any = tuple.__new__
+
+
+class UnseenError(Exception):
+    """An operand that the record cannot describe."""
+
+
+class Run:
+    """The state of one run.
+
+    Attributes:
+        entry: how far down the record it is.
+        recording: whether it has left the record.
+        tensors: its inputs; `arrays` and `edges` are theirs when it met them.
+        numbers: the Python floats among the operands.
+        steps: what it has deferred, with the state of the thread at the time.
+        outputs: the deferred tensors by place, weakly.
+    """
+
+    def __init__(self, record: Record, start: Entry | None = None) -> None:
+        self.record = record
+        self.entry = record.root if start is None else start
+        self.recording = self.settled = False
+        self.lock = threading.RLock()
+        self.tensors: list[Any] = []
+        self.arrays: list[np.ndarray] = []
+        self.originals: list[np.ndarray] = []
+        self.edges: list[Any] = []
+        self.numbers: list[float] = []
+        self.slots: dict[int, int] = {}
+        self.owners: set[int] = set()
+        self.steps: list[Step] = []
+        self.outputs: list[Any] = []
+        self.recorded: dict[int, tuple[Any, int]] = {}
+
+    # Operands
+
+    def place_of(self, x: Any) -> int | None:
+        """The place of a tensor among the values of this run."""
+        if type(x) is Deferred:
+            pending = x.__dict__.get("_pending")
+            if pending is not None:
+                if pending.run is self:
+                    place: int = pending.place
+                    return place
+                settle(x)
+        if self.recorded:
+            reference, place = self.recorded.get(id(x), (None, 0))
+            if reference is not None and reference() is x:
+                return place
+        return None
+
+    def _key(self, x: Any, fresh: list[Any], numbers: list[float], operand: bool) -> Any:
+        """What an argument is in terms of the run; new inputs and numbers are collected."""
+        kind = type(x)
+        if kind is Deferred or kind in tensors or kind is np.ndarray:
+            place = self.place_of(x)
+            if place is not None:
+                return place
+            return self._input(x, fresh)
+        if kind is float:
+            if operand:
+                numbers.append(x)
+                return float
+            return "f", x.hex()
+        if kind is int or kind is bool or kind is str or x is None:
+            return kind, x
+        if kind is list or isinstance(x, tuple):
+            return (kind, *[self._key(v, fresh, numbers, False) for v in x])
+        if kind is slice:
+            return kind, x.start, x.stop, x.step
+        if x is ... or isinstance(x, np.dtype):
+            return kind, x
+        raise UnseenError(kind.__name__)
+
+    def _input(self, x: Any, fresh: list[Any]) -> Any:
+        slot = self.slots.get(id(x))
+        is_tensor = type(x) is not np.ndarray
+        array = x._array if is_tensor else x
+        if slot is not None and self.tensors[slot]() is x:
+            if not self.recording and (
+                self.originals[slot] is not array or (is_tensor and self.edges[slot] is not x._edge)
+            ):
+                raise UnseenError("a tensor that shows other memory than before")
+            if not self.recording and not self._is_current(slot):
+                raise UnseenError("memory that somebody has written to")
+            return "i", slot
+        for k, other in enumerate(fresh):
+            if other is x:
+                return "i", len(self.tensors) + k
+        if type(array) is not np.ndarray:
+            raise UnseenError("a tensor without memory")
+        fresh.append(x)
+        edge = x._edge if is_tensor else None
+        grad = 0 if edge is None else LEAF if type(edge) is Leaf else INNER
+        return Input(array.shape, array.strides, array.dtype.str, grad, is_tensor)
+
+    def _is_current(self, slot: int) -> bool:
+        """Whether memory that was copied, because NumPy may write to it, is as it was."""
+        copy, original = self.arrays[slot], self.originals[slot]
+        return copy is original or copy.tobytes() == original.tobytes()
+
+    def _bind(self, fresh: list[Any], numbers: list[float]) -> None:
+        """Take hold of the inputs that a call brought: of their memory, where it is read later.
+
+        Of the tensors weakly: a parameter's gradient may belong to the run.
+        """
+        for x in fresh:
+            array = x._array if type(x) is not np.ndarray else x
+            self.slots[id(x)] = len(self.tensors)
+            self.tensors.append(weakref.ref(x))
+            if self.recording:
+                continue
+            self.originals.append(array)
+            self.owners.add(id(array if array.base is None else owner(array)))
+            self.arrays.append(array.copy(order="K") if exposed(x, array) else array)
+            self.edges.append(x._edge if isinstance(x, Tensor) else None)
+        self.numbers += numbers
+
+    def _forget(self) -> None:
+        """Let go of the inputs: nothing is deferred any more."""
+        self.originals, self.arrays, self.edges = [], [], []
+        self.owners, self.steps = set(), []
+        pending_runs.discard(self)
+
+    # Calls
+
+    def call(
+        self, op: Any, names: tuple[str, ...], impl: Callable[..., Any], args: Any, kwargs: Any
+    ) -> Any:
+        """A call of a declared operation."""
+        site = mode.site
+        if (site is not None and type(site) is not Site) or unusual():
+            return impl(*args, **kwargs)
+        line = caller(getframe(2))
+        child = self.entry.hot
+        fresh: list[Any] = []
+        numbers: list[float] = []
+        if (
+            self.recording
+            or type(child) is not OpEntry
+            or child.op is not op
+            or child.code is not line[0]
+            or child.lasti != line[1]
+            or child.grad is not (site is not None)
+            or not self._is_as(child, args, kwargs, fresh, numbers)
+        ):
+            return self._search(op, names, impl, args, kwargs, line)
+        if not active.inside and not child.continues:
+            return impl(*args, **kwargs)
+        return self._follow(child, fresh, numbers, impl, args, kwargs)
+
+    def _is_as(
+        self, child: OpEntry, args: Any, kwargs: Any, fresh: list[Any], numbers: list[float]
+    ) -> bool:
+        """Whether arguments are those of an entry; its new inputs and numbers are collected."""
+        pattern = child.pattern
+        if len(args) + len(kwargs) != len(pattern) or (kwargs and (*kwargs,) != child.keywords):
+            return False
+        for x, expected in zip((*args, *kwargs.values()) if kwargs else args, pattern, strict=True):
+            kind = type(expected)
+            if kind is int:
+                if type(x) is not Deferred or not self._is_at(x, expected):
+                    return False
+            elif kind is Memo:
+                if id(x) in self.slots or _among(x, fresh) or not expected.fits(x):
+                    return False
+                fresh.append(x)
+            elif expected is float:
+                if type(x) is not float:
+                    return False
+                numbers.append(x)
+            elif not self._has_key(x, expected):
+                return False
+        return True
+
+    def _is_at(self, x: Deferred, place: int) -> bool:
+        """Whether a deferred tensor is the value at a place of this run."""
+        pending = x.__dict__.get("_pending")
+        return pending is not None and pending[0] is self and pending[1] == place
+
+    def _has_key(self, x: Any, expected: Any) -> bool:
+        """Whether an argument that is no new input has a key."""
+        if type(x) is int or type(x) is bool or x is None or type(x) is str:
+            return type(x) is expected[0] and bool(x == expected[1])
+        try:
+            return bool(self._key(x, [], [], False) == expected)
+        except UnseenError:
+            return False
+
+    def _search(
+        self, op: Any, names: tuple[str, ...], impl: Any, args: Any, kwargs: Any, line: Any
+    ) -> Any:
+        """A call that is not as the last time: another way on record, or a new one."""
+        if args and not isinstance(args[0], Tensor | float | int):  # a rule, on arrays
+            return impl(*args, **kwargs)
+        fresh: list[Any] = []
+        numbers: list[float] = []
+        key = [op, mode.site is not None, *line]
+        try:
+            for name, x in zip(names, args, strict=False):
+                key.append(self._key(x, fresh, numbers, name in op.rules))
+            for name, x in kwargs.items():
+                key += [name, self._key(x, fresh, numbers, name in op.rules)]
+        except UnseenError:
+            return impl(*args, **kwargs)
+        if len(args) > len(names) or not (active.inside or _has_value(key[4:])):
+            return impl(*args, **kwargs)
+        if op.view and any(exposed(x, x._array) for x in fresh):
+            return impl(*args, **kwargs)
+        try:
+            child = None if self.recording else self.entry.children.get(tuple(key))
+        except TypeError:  # an argument without a hash
+            return impl(*args, **kwargs)
+        if child is None:
+            return self._record(op, names, impl, args, kwargs, key, line, (fresh, numbers))
+        self.entry.hot = child
+        return self._follow(child, fresh, numbers, impl, args, kwargs)
+
+    def _follow(
+        self, child: Any, fresh: list[Any], numbers: list[float], impl: Any, args: Any, kwargs: Any
+    ) -> Any:
+        """Go on to an entry that a call is as."""
+        view = child.op.view
+        if view and fresh and any(exposed(x, x._array) for x in fresh):
+            return impl(*args, **kwargs)
+        with self.lock:
+            if self.settled:  # by another thread
+                return impl(*args, **kwargs)
+            self._bind(fresh, numbers)
+            self.entry = child
+            step = make(Step, (mode.site, mode.off, tick()))
+            if not child.single:
+                tick()  # for the nodes of its results
+            return self._defer(child, step, args[0] if view else None)
+
+    def _defer(self, entry: OpEntry, step: Step, source: Any) -> Any:
+        """The results of a step that is not computed."""
+        if not self.steps:
+            pending_runs.add(self)
+            if before_write not in storage.guards:
+                storage.guards.append(before_write)
+        self.steps.append(step)
+        outlines = entry.outlines
+        if entry.single:
+            return self._deferred(outlines[0], source)
+        return tuple([self._deferred(outline, source) for outline in outlines])
+
+    def _deferred(self, outline: Outline, source: Any) -> Deferred:
+        """The tensor of the next place."""
+        result = new(Deferred)
+        result._pending = make(Pending, (self, len(self.outputs), outline, source))
+        self.outputs.append(weakref.ref(result))
+        return result
+
+    def _record(
+        self, op: Any, names: tuple[str, ...], impl: Any, args: Any, kwargs: Any,
+        key: list[Any], line: Any, new_operands: tuple[list[Any], list[float]],
+    ) -> Any:  # fmt: skip
+        """Compute a call that is not in the record, and note it there."""
+        self._leave_record()
+        arguments = dict(zip(names, args, strict=False)) | kwargs
+        active.busy = True
+        try:
+            result = impl(*args, **kwargs)
+        finally:
+            active.busy = False
+        results = (result,) if type(result) is not tuple else result
+        plain = all(type(r) is Tensor for r in results)
+        if not plain or not self._has_room() or not eligible(op, arguments):
+            return result
+        fresh, numbers = new_operands
+        values = iter(key[4:])
+        refs: dict[str, Ref | None] = dict.fromkeys(op.inputs)
+        inputs: list[Input] = []
+        for name in names[: len(args)]:
+            self._note(refs, name, next(values), inputs, arguments[name])
+        for name in kwargs:
+            next(values)
+            self._note(refs, name, next(values), inputs, arguments[name])
+        params = {n: arguments.get(n, default) for n, default in op.params.items()}
+        records = any(r._edge is not None for r in results)
+        entry = OpEntry(self.entry, line, op, refs, params, records)
+        entry.single = type(result) is not tuple
+        entry.grad, entry.keywords = mode.site is not None, tuple(kwargs)
+        entry.pattern = tuple(
+            [Memo(k) if type(k) is Input else k for k in _positional(key[4:], len(args))]
+        )
+        entry.continues = _has_value(key[4:])
+        entry.inputs = tuple(inputs)
+        entry.outlines = tuple([outline_of(r._array, records) for r in results])
+        self._grow(entry, tuple(key))
+        self._bind(fresh, numbers)
+        for r in results:
+            self._keep(r)
+        return result
+
+    def _note(self, refs: Any, name: str, key: Any, inputs: list[Input], value: Any) -> None:
+        """Turn the key of an argument into a reference, if it is an operand."""
+        if name not in refs:
+            return
+        if type(key) is int:
+            refs[name] = Ref("value", key)
+        elif type(key) is Input:
+            refs[name] = Ref("input", len(self.tensors) + len(inputs))
+            inputs.append(key)
+        elif key is float:
+            count = sum(r is not None and r.kind == "number" for r in refs.values())
+            refs[name] = Ref("number", len(self.numbers) + count)
+        elif key[0] == "i":
+            refs[name] = Ref("input", key[1])
+        elif value is not None:
+            refs[name] = Ref("constant", value)
+
+    def _has_room(self) -> bool:
+        return self.record.size < MOST_ENTRIES and len(self.entry.children) < MOST_BRANCHES
+
+    def _grow(self, entry: Entry, key: Any) -> None:
+        self.record.size += 1
+        self.entry.children[key] = self.entry.hot = entry
+        self.entry = entry
+
+    def _keep(self, tensor: Tensor) -> None:
+        """Note that a tensor is the next value of the run."""
+        self.recorded[id(tensor)] = weakref.ref(tensor), len(self.outputs)
+        self.outputs.append(weakref.ref(tensor))
+
+    def _leave_record(self) -> None:
+        """Compute what was deferred: the run records from here on."""
+        if self.recording:
+            return
+        alive = [(ref(), place) for place, ref in enumerate(self.outputs)]
+        self._compute()
+        self._forget()
+        self.recording = True
+        self.recorded = {id(t): (weakref.ref(t), k) for t, k in alive if t is not None}
+
+    # Backward
+
+    def backward(self, root: Tensor, retain: bool, impl: Callable[[], Any]) -> Any:
+        """A backward from one of the run's values."""
+        place = self.place_of(root)
+        if place is None or unusual() or observers or mode.site is None:
+            return impl()
+        leaves = self._leaves(place)
+        if not leaves or not all(map(self._is_quiet, leaves)):
+            return impl()
+        added = tuple([self._gradient_place(k) for k in leaves])
+        if -1 in added:
+            return impl()
+        line = caller(getframe(2))
+        key = ("backward", place, retain, leaves, added, *line)
+        child = None if self.recording else self.entry.children.get(key)
+        if child is None:
+            self._leave_record()
+            impl()
+            self._record_backward(key, line, place, leaves, added, retain)
+            return None
+        assert isinstance(child, BackwardEntry)
+        with self.lock:
+            if self.settled:
+                return impl()
+            self.entry = child
+            self._defer_gradients(child, Step(mode.site, line, tick()))
+        return None
+
+    def _leaves(self, place: int) -> tuple[int, ...]:
+        """The inputs that a backward from a place arrives at; none, if some are no leaves."""
+        leaves = self.entry.arrivals.get(place)
+        if leaves is None:
+            path = self.entry.path()
+            inputs, leaves = inputs_of(path), ()
+            source = producers(path)[place]
+            if isinstance(source, OpEntry) and source.records:
+                leaves = tuple(reached(path, place))
+            if any(inputs[k].grad != LEAF for k in leaves):
+                leaves = ()
+            self.entry.arrivals[place] = leaves
+        return leaves
+
+    def _is_quiet(self, slot: int) -> bool:
+        """Whether nobody listens at a leaf, and it is the one that the run has met."""
+        tensor = self._tensor(slot)
+        edge = None if tensor is None else tensor._edge
+        if type(edge) is not Leaf or not (self.recording or self.edges[slot] is edge):
+            return False
+        return edge.state is None and edge.open and edge.tensor() is tensor
+
+    def _tensor(self, slot: int) -> Any:
+        """The tensor that is an input; None if it is gone."""
+        return self.tensors[slot]()
+
+    def _gradient_place(self, slot: int) -> int | None:
+        """The place of the gradient that a leaf has; -1 if it does not come from this run."""
+        gradient = getattr(self._tensor(slot), "_grad", None)
+        if gradient is None:
+            return None
+        place = self.place_of(gradient) if type(gradient) in (Tensor, Deferred) else None
+        return -1 if place is None else place
+
+    def _record_backward(
+        self, key: Any, line: Any, place: int, leaves: Any, added: Any, retain: bool
+    ) -> None:
+        gradients = [getattr(self._tensor(k), "_grad", None) for k in leaves]
+        if not self._has_room() or not all(type(g) is Tensor for g in gradients):
+            return
+        entry = BackwardEntry(self.entry, line, place, leaves, added, not retain)
+        entry.outlines = tuple([outline_of(g._array, False) for g in gradients if g is not None])
+        self._grow(entry, key)
+        for g in gradients:
+            assert g is not None
+            self._keep(g)
+
+    def _defer_gradients(self, entry: BackwardEntry, step: Step) -> None:
+        self.steps.append(step)
+        for slot, outline, before in zip(entry.leaves, entry.outlines, entry.added, strict=True):
+            place = len(self.outputs)
+            if before is None:
+                gradient: Any = new(Deferred)
+                self._tensor(slot)._grad = gradient
+            else:
+                gradient = self._tensor(slot)._grad
+                self.outputs[before] = _nobody
+            gradient._pending = Pending(self, place, outline, None)
+            self.outputs.append(weakref.ref(gradient))
+
+    # Values
+
+    def settle(self) -> None:
+        """Compute what was deferred, because a value is read or an input is about to change."""
+        with self.lock:
+            if self.settled or not self.steps or self.recording:
+                return
+            line = caller(getframe(1))
+            if active.whole:
+                raise RuntimeError(
+                    "torch.compile(fullgraph=True): a value is read inside of the function, at"
+                    f" {quoted_location(*line)}: read it after the call, or leave fullgraph out"
+                )
+            self._compute()
+            self._forget()
+            self.settled = True
+            self.record.reads[line] += 1
+            self.entry.read_at = line
+
+    def _compute(self) -> None:
+        if self.steps:
+            self.record.settled += 1
+            self.record.deferred += len(self.steps)
+            busy, active.busy = active.busy, True
+            try:
+                compute(self)
+            finally:
+                active.busy = busy
+
+    def following(self) -> Run:
+        """The run that goes on once values were read."""
+        if self.entry.after is None:
+            self.entry.after = Entry(None, None)
+        return Run(self.record, self.entry.after)
+
+
+def _has_value(key: list[Any]) -> bool:
+    """Whether some operand is a value of the run."""
+    return any(type(k) is int for k in key)
+
+
+def _positional(keys: list[Any], count: int) -> list[Any]:
+    """The keys of arguments, without the names of those by keyword."""
+    return keys[:count] + keys[count + 1 :: 2]
+
+
+def _among(x: Any, others: list[Any]) -> bool:
+    """Whether an object is one of others."""
+    for other in others:  # noqa: SIM110 (a call of any() costs more)
+        if other is x:
+            return True
+    return False
+
+
+def _nobody() -> None:
+    """The reference of a place whose tensor stands for a later one."""
+    return
+
+
+def current_run() -> Run | None:
+    """The run of this thread, or the next one if its values were read."""
+    run = active.run
+    if run is None:
+        run = None if active.behind is None else active.behind()
+    if run is not None and run.settled:
+        run = run.following()
+        if active.inside:
+            active.run = run
+        else:
+            active.run, active.behind = None, None
+            return None
+    return run
+
+
+def end_run() -> None:
+    """A compiled function has returned: from here on its values hold the run."""
+    run = current_run()
+    active.run = None
+    if run is None or not run.recording:
+        active.behind = None if run is None else weakref.ref(run)
+    else:
+        active.run = run

@@ -1,0 +1,287 @@
+"""Computing what a run has deferred: its program, the tensors it fills, and their graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.autograd.engine import compatibility
+from wengert.core.storage import owner
+from wengert.core.tensor import Call, NodeState, Tensor, new
+from wengert.ops.op import NodeLayout, Op
+from wengert.ops.operands import mark_view
+from wengert.ops.variadic import output_of
+from wengert.replay.deferred import Pending, filled
+from wengert.replay.fusion import eliminate, fuse, schedule
+from wengert.replay.ir import Program
+from wengert.replay.lowering import Lowering, laid_out
+from wengert.replay.products import join_products, plan_products
+from wengert.replay.rules import DetachForm, SeveralForm, Step
+from wengert.replay.trace import BackwardEntry, Entry, OpEntry
+
+if TYPE_CHECKING:
+    from wengert.replay.run import Run
+
+
+class Plan:
+    """How a run is settled at an entry of the record, for the tensors that are alive.
+
+    Attributes:
+        program: computes their values, and what the nodes of their graph save.
+        nodes: the places whose nodes are made, oldest first.
+        saved: for each of them, what its slots hold: an index into the results, or a constant.
+    """
+
+    def __init__(self, entry: Entry, alive: Sequence[int], lenient: bool) -> None:
+        self.lowering = lowering = Lowering(entry.path())
+        self.alive, self.lenient = tuple(alive), lenient
+        self.program = program = lowering.program
+        program.results = [lowering.places[k] for k in alive]
+        self.nodes = self._nodes()
+        self.saved: dict[int, list[tuple[str, int | None, Any]]] = {}
+        for place in self.nodes:
+            if place not in lowering.released and isinstance(lowering.entries[place].op, Op):
+                self.saved[place] = self._saved(place)
+        path = lowering.path
+        self.outlines = [o for entry in path for o in entry.outlines]
+        self.step_of = {e.first: k for k, e in enumerate(path) if isinstance(e, OpEntry)}
+        self.backwards = [(k, e) for k, e in enumerate(path) if isinstance(e, BackwardEntry)]
+        self.eager_bytes = program.peak()
+        program.check()
+        eliminate(program)
+        join_products(program)
+        schedule(program)
+        eliminate(program)
+        plan_products(program)
+        fuse(program)
+        program.check()
+        self.run = written(program)
+
+    def _nodes(self) -> list[int]:
+        """The places whose nodes the living tensors reach."""
+        lowering = self.lowering
+        waiting = [k for k in self.alive if k in lowering.entries and lowering.entries[k].records]
+        visited = set(waiting)
+        while waiting:
+            place = waiting.pop()
+            if place in lowering.released and not self.lenient:
+                continue
+            for name in lowering.entries[place].op.differentiable:
+                ref = lowering.entries[place].refs[name]
+                if ref is None or ref.kind != "value" or ref.index in visited:
+                    continue
+                if lowering.wants(ref):
+                    visited.add(ref.index)
+                    waiting.append(ref.index)
+        return sorted(visited)
+
+    def _saved(self, place: int) -> list[tuple[str, int | None, Any]]:
+        """What the node of a place saves."""
+        lowering, entry = self.lowering, self.lowering.entries[place]
+        op, results = entry.op, self.program.results
+        readers = NodeLayout(op).readers
+        slots: list[tuple[str, int | None, Any]] = []
+        for name in op.keeps:
+            value, constant = lowering.read(entry, place, name)
+            if value is None:
+                slots.append((f"s_{name}", None, constant))
+            elif any(lowering.wants(entry.refs[i]) for i in readers[name]):
+                results.append(value)
+                slots.append((f"s_{name}", len(results) - 1, None))
+            else:
+                slots.append((f"s_{name}", None, None))
+        return slots
+
+
+def compute(run: Run) -> None:
+    """Fill the tensors of a run that are alive."""
+    tensors = [(place, t) for place, ref in enumerate(run.outputs) if (t := ref()) is not None]
+    if not tensors:
+        return
+    key = tuple([place for place, _ in tensors]), compatibility.lenient
+    plan = run.entry.programs.get(key)
+    if plan is None:
+        plan = run.entry.programs[key] = Plan(run.entry, *key)
+        run.record.plans += 1
+    results = plan.run(run.arrays, run.numbers)
+    edges = _made_nodes(plan, run, results) if plan.nodes else {}
+    arrays = _own_arrays(plan, run, results)
+    for (place, tensor), array in zip(tensors, arrays, strict=True):
+        _fill(plan, run, place, tensor, array, edges.get(place))
+
+
+def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) -> None:
+    pending: Pending = tensor.__dict__["_pending"]
+    known = edge is not None or place not in plan.lowering.entries
+    cut = None if known else _cut(plan, run, place)
+    filled(tensor, array, edge, cut)
+    if pending.source is not None:
+        mark_view(tensor, pending.source)
+
+
+def _own_arrays(plan: Plan, run: Run, results: Sequence[Any]) -> list[np.ndarray]:
+    """The arrays of the living tensors: gradients own their memory, others as their operations."""
+    taken = {id(a) for a in run.arrays}
+    taken.update(map(id, plan.program.constants.values()))
+    own = []
+    for k, place in enumerate(plan.alive):
+        array = results[k]
+        if type(array) is not np.ndarray:
+            array = np.asarray(array)
+        entry = plan.lowering.entries.get(place)
+        if entry is None:
+            outline = plan.outlines[place]
+            if array.dtype != outline.dtype:
+                array = array.astype(outline.dtype)
+            if array.base is not None or id(array) in taken or array.strides != outline.strides:
+                array = laid_out(array, outline.strides)
+                array = array.copy(order="K") if array is results[k] else array
+        elif not entry.op.view and (id(array) in taken or _is_part(array)):
+            array = array.copy(order="K")
+        if (
+            entry is not None
+            and not entry.op.view
+            and array.strides != plan.outlines[place].strides
+        ):
+            array = laid_out(array, plan.outlines[place].strides)
+        taken.add(id(array))
+        own.append(array)
+    return own
+
+
+def _is_part(array: np.ndarray) -> bool:
+    """Whether an array is some of the rows of a joint one."""
+    return array.base is not None and owner(array).nbytes > array.nbytes
+
+
+def _cut(plan: Plan, run: Run, place: int) -> Any:
+    """Where the values of a place left a graph, if they did."""
+    lowering = plan.lowering
+    waiting = [place]
+    while waiting:
+        place = waiting.pop()
+        entry = lowering.entries.get(place)
+        if entry is None:
+            continue
+        refs = [r for n in entry.op.inputs if (r := entry.refs[n]) is not None]
+        if isinstance(entry.op, DetachForm) and lowering.wants(refs[0]):
+            return "detach()", entry.code, entry.lasti, None
+        if any(lowering.wants(ref) for ref in refs):
+            return run.steps[plan.step_of[entry.first]].off
+        for ref in refs:
+            if ref.kind == "input":
+                tensor = run.tensors[ref.index]()
+                cut = tensor._cut if isinstance(tensor, Tensor) and tensor._edge is None else None
+                if cut is not None:
+                    return cut
+            elif ref.kind == "value":
+                waiting.append(ref.index)
+    return None
+
+
+def _made_nodes(plan: Plan, run: Run, results: Sequence[Any]) -> dict[int, Any]:
+    """The nodes of the graph of the living tensors."""
+    lowering, steps = plan.lowering, run.steps
+    marks = _marks(plan, run)
+    nodes: dict[int, Any] = {}
+    for place in plan.nodes:
+        entry = lowering.entries[place]
+        if not isinstance(entry.op, Op):
+            _make_nodes_of_form(plan, run, entry, steps[plan.step_of[entry.first]], marks, nodes)
+            continue
+        op, step = entry.op, steps[plan.step_of[place]]
+        node: Any = new(op.node)
+        node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, step.seq, step.site
+        node.shape = entry.outlines[0].shape
+        releasing = lowering.released.get(place)
+        node.state = None if releasing is None else marks[releasing]
+        for name in op.differentiable:
+            edge = None
+            ref = entry.refs[name]
+            if ref is not None and (releasing is None or plan.lenient) and lowering.wants(ref):
+                edge = run.edges[ref.index] if ref.kind == "input" else nodes[ref.index]
+            setattr(node, f"e_{name}", edge)
+        if releasing is None:
+            for slot, index, constant in plan.saved[place]:
+                setattr(node, slot, constant if index is None else _saved_array(results[index]))
+        else:
+            for name in op.keeps:
+                setattr(node, f"s_{name}", None)
+        nodes[place] = node
+    return nodes
+
+
+def _make_nodes_of_form(
+    plan: Plan, run: Run, entry: OpEntry, step: Step, marks: Any, nodes: dict[int, Any]
+) -> None:
+    """The nodes of an operation on a list of tensors, or of one with several outputs."""
+    if entry.first in nodes:
+        return
+    lowering, op = plan.lowering, entry.op
+    places = range(entry.first, entry.first + len(entry.outlines))
+    releasing = next((r for k in places if (r := lowering.released.get(k)) is not None), None)
+    several = isinstance(op, SeveralForm)
+    node: Any = new(op.op.whole if several else op.op.kind)
+    node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, step.seq, step.site
+    node.state = None if releasing is None else marks[releasing]
+    edges: list[Any] = []
+    for name in op.inputs:
+        ref = entry.refs[name]
+        if ref is None or not lowering.wants(ref):
+            edges.append(None)
+        else:
+            edges.append(run.edges[ref.index] if ref.kind == "input" else nodes.get(ref.index))
+    node.edges = tuple(edges) if releasing is None or plan.lenient else ()
+    node.kept = lowering.kept(entry)
+    if not several:
+        node.shape = entry.outlines[0].shape
+        nodes[entry.first] = node
+        return
+    ref = entry.refs["input"]
+    assert ref is not None
+    node.shape, node.shapes = lowering.operand_type(ref).shape, [o.shape for o in entry.outlines]
+    for k, place in enumerate(places):
+        nodes[place] = part = output_of(op.op.part, node, k, entry.outlines[k].shape)
+        part.state, part.seq = node.state, step.seq + 1
+        if releasing is not None and not plan.lenient:
+            part.edges = ()
+
+
+def _saved_array(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, np.generic) else value
+
+
+def _marks(plan: Plan, run: Run) -> dict[BackwardEntry, NodeState]:
+    """The state of the nodes that each backward has released."""
+    marks = {}
+    for k, entry in plan.backwards:
+        state = NodeState(Call("backward()", *run.steps[k].off), shared=True)
+        state.below.update([run.edges[k] for k in entry.leaves])
+        marks[entry] = state
+    return marks
+
+
+def written(program: Program) -> Callable[[Sequence[Any], Sequence[float]], Sequence[Any]]:
+    """The program as a Python function of its inputs and numbers: one line an instruction."""
+    scope: dict[str, Any] = {f"v{v}": array for v, array in program.constants.items()}
+    lines = ["def program(inputs, numbers):"]
+    for kind, values in (("inputs", program.inputs), ("numbers", program.numbers)):
+        if values:
+            lines.append(f"    {', '.join(f'v{v}' for v in values)}, *_ = {kind}")
+    last = program.last_uses()
+    for k, instruction in enumerate(program.instructions):
+        scope[f"f{k}"] = instruction.compute
+        arguments = ", ".join(f"v{v}" for v in instruction.inputs)
+        outputs = ", ".join(f"v{v}" for v in instruction.outputs)
+        comma = "," if instruction.unpacked else ""
+        lines.append(f"    {outputs}{comma} = f{k}({arguments})")
+        gone = dict.fromkeys((*instruction.inputs, *instruction.outputs))
+        dead = [f"v{v}" for v in gone if last.get(v) == k]
+        if dead:
+            lines.append(f"    del {', '.join(dead)}")
+    lines.append(f"    return [{', '.join(f'v{v}' for v in program.results)}]")
+    exec(compile("\n".join(lines), "<program>", "exec"), scope)
+    run: Callable[[Sequence[Any], Sequence[float]], Sequence[Any]] = scope["program"]
+    return run

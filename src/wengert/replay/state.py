@@ -1,0 +1,88 @@
+"""What runs know of their thread, and of memory that others may write to."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.autograd.engine import anomaly
+from wengert.core import storage
+from wengert.core.dispatching import dispatching
+from wengert.core.references import ALONE
+from wengert.core.signals import contextmanager
+from wengert.core.storage import owner
+from wengert.core.tensor import Site, Tensor, inferences, mode, new
+
+if TYPE_CHECKING:
+    from wengert.replay.run import Run
+
+
+class Active(threading.local):
+    """The run of a thread, and how many compiled functions it is inside of."""
+
+    run: Run | None = None
+    behind: weakref.ref[Run] | None = None  # the run of a function that has returned
+    inside = 0
+    whole = False  # whether the innermost of them has to be one program
+    busy = False  # an operation is being computed: those that it is made of are not seen
+
+
+active = Active()
+
+# Runs with deferred values: a write to what they read settles them.
+pending_runs: weakref.WeakSet[Run] = weakref.WeakSet()
+
+
+def unusual() -> bool:
+    """Whether somebody else sees the operations of this thread, or they mean something else."""
+    return bool(inferences or dispatching.modes or anomaly.enabled or type(mode.where) is not Site)
+
+
+def exposed(x: Any, array: np.ndarray) -> bool:
+    """Whether others may write to an input's memory without notice: NumPy shows no writes."""
+    if type(x) is np.ndarray or array.base is not None:
+        return True
+    return getrefcount(array) > ALONE + _HOLDERS
+
+
+def _holders() -> int:
+    """What `getrefcount` says in `exposed` beyond `ALONE` of a tensor's own array."""
+
+    def count(x: Any, array: np.ndarray) -> int:
+        return getrefcount(array)
+
+    tensor = new(Tensor)
+    tensor._array = np.empty(1)
+    array = tensor._array
+    return count(tensor, array) - ALONE
+
+
+_HOLDERS = _holders()
+
+
+def before_write(array: np.ndarray) -> None:
+    """A guard of writes: what is to be computed from that memory is computed now."""
+    written = id(owner(array))
+    runs = list(pending_runs)
+    if not runs:
+        with suppress(ValueError):
+            storage.guards.remove(before_write)
+    for run in runs:
+        if written in run.owners:
+            run.settle()
+
+
+@contextmanager
+def computing_at_once() -> Iterator[None]:
+    """A context in which operations are computed when they are called."""
+    before, active.busy = active.busy, True
+    try:
+        yield
+    finally:
+        active.busy = before

@@ -1,0 +1,84 @@
+"""Running a program compiled and eager, and comparing what it has noted."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from wengert import nn
+from wengert.compiler import compile as compiled
+from wengert.compiler import reset
+
+Log = list[Any]
+Program = Callable[[Callable[[Any], Any], Log], Any]
+
+
+def mlp(*widths: int) -> nn.Sequential:
+    """Linear layers with tanh between them, at least 4096 hidden values for a batch of 64."""
+    layers: list[nn.Module] = []
+    for a, b in pairwise(widths):
+        layers += [nn.Linear(a, b), nn.Tanh()]
+    return nn.Sequential(*layers[:-1])
+
+
+def batch(n: int = 64, width: int = 8) -> wengert.Tensor:
+    return wengert.randn(n, width)
+
+
+def state(model: Any) -> list[Any]:
+    """All numbers of a model, and its gradients."""
+    tensors = [*model.parameters(), *model.buffers()]
+    return [t.detach().numpy().copy() for t in tensors] + [
+        None if p.grad is None else p.grad.numpy().copy() for p in model.parameters()
+    ]
+
+
+def run(function: Program, wrap: Callable[[Any], Any]) -> Log:
+    """The log of a program, from a fixed start; the state of the random stream last."""
+    wengert.manual_seed(0)
+    random.seed(0)
+    log: Log = []
+    function(wrap, log)
+    return [*log, wengert.rand(2), random.random()]
+
+
+def check_same(ours: Any, eager: Any) -> None:
+    """Numbers to rounding, all else exactly."""
+    if isinstance(eager, wengert.Tensor):
+        assert ours.requires_grad == eager.requires_grad
+        assert (ours.grad_fn is None) == (eager.grad_fn is None)
+        if eager.grad_fn is not None:
+            assert ours.grad_fn.name() == eager.grad_fn.name()
+        assert ours.stride() == eager.stride()
+        assert ours.tolist() is not None  # now its value is read
+        assert type(ours) is type(eager)
+        ours, eager = ours.detach().numpy(), eager.detach().numpy()
+    if isinstance(eager, np.ndarray):
+        assert (ours.shape, ours.dtype) == (eager.shape, eager.dtype)
+        # What sums have rounded off is relative to their terms.
+        scale = max(1.0, float(np.abs(eager[np.isfinite(eager)]).max(initial=0)))
+        np.testing.assert_allclose(ours, eager, rtol=2e-5, atol=2e-6 * scale)
+    elif isinstance(eager, float):
+        assert ours == pytest.approx(eager, rel=2e-5, abs=2e-6)
+    elif isinstance(eager, list):
+        assert len(ours) == len(eager)
+        for a, b in zip(ours, eager, strict=True):
+            check_same(a, b)
+    else:
+        assert ours == eager
+
+
+def compare(function: Program) -> None:
+    """Run a program eager and compiled: values have to agree to rounding, all else exactly."""
+    reset()
+    eager = run(function, lambda f: f)
+    ours = run(function, compiled)
+    assert len(ours) == len(eager)
+    for a, b in zip(ours, eager, strict=True):
+        check_same(a, b)

@@ -1,0 +1,141 @@
+"""Programs of operations and graphs that need care, compiled and eager."""
+
+from __future__ import annotations
+
+import pytest
+
+import wengert
+from tests.replay.harness import Program, batch, compare, mlp, state
+from wengert import nn
+from wengert.nn import functional as F
+
+PROGRAMS: list[Program] = []
+
+
+def program(function: Program) -> Program:
+    """Add a program to those that are compared."""
+    PROGRAMS.append(function)
+    return function
+
+
+@program
+def gradients_of_gradients(wrap, log):
+    model = mlp(8, 64, 1)
+
+    @wrap
+    def step(x):
+        x.requires_grad_()
+        (g,) = wengert.autograd.grad(model(x).sum(), x, create_graph=True)
+        model.zero_grad()
+        loss = (g.norm(2, 1) - 1).square().mean()
+        loss.backward()
+        return loss
+
+    for _ in range(4):
+        log += [step(batch()), *state(model)]
+
+
+@program
+def weights_that_are_shared_and_moved(wrap, log):
+    model = mlp(8, 64, 8)
+    average = mlp(8, 64, 8)
+    model[2].weight = nn.Parameter(model[0].weight.detach().t().contiguous())
+
+    @wrap
+    def step(x):
+        model.zero_grad()
+        y = F.linear(F.linear(x, model[0].weight).tanh(), model[0].weight.t())
+        loss = F.mse_loss(model(y), average(x))
+        loss.backward()
+        with wengert.no_grad():
+            for p, q in zip(average.parameters(), model.parameters(), strict=True):
+                p.lerp_(q, 0.1)
+        return loss, y
+
+    for _ in range(5):
+        log += [*step(batch()), *state(model), *state(average)]
+
+
+@program
+def views_and_writes(wrap, log):
+    @wrap
+    def step(x):
+        y = x * 2
+        z = y.view(-1)
+        rows = y[1:3]
+        y.add_(1)
+        rows.mul_(3)
+        y[0] = z[5]
+        return y.sum(), z[:5], rows.exp()
+
+    for _ in range(4):
+        x = batch()
+        log += step(x)
+        log.append(x)
+
+
+@program
+def results_that_go_on(wrap, log):
+    model = wrap(mlp(8, 64, 3))
+    optimizer = wengert.optim.AdamW(model.parameters(), lr=0.01)
+    for k in range(6):
+        x, t = batch(), wengert.randint(3, (64,))
+        scores = model(x)
+        loss = F.cross_entropy(scores, t)
+        if k % 2:
+            log.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        log += [(scores.argmax(1) == t).float().mean(), *state(model)]
+
+
+@program
+def recurrent_cell_in_operations(wrap, log):
+    ih, hh = nn.Linear(8, 64), nn.Linear(16, 64)
+    model = nn.ModuleList([ih, hh])
+
+    @wrap
+    def cell(x, h, c):
+        i, f, g, o = (ih(x) + hh(h)).chunk(4, 1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        return o.sigmoid() * c.tanh(), c
+
+    for k in range(5):
+        model.zero_grad()
+        h = c = wengert.zeros(64, 16)
+        states = []
+        for x in wengert.randn(4, 64, 8):
+            h, c = cell(x, h, c)
+            states.append(h)
+        if k == 3:
+            log.append(c[0, 0].item())
+        loss = wengert.stack(states).square().mean() + wengert.cat(states, 1).sum()
+        loss.backward()
+        log += [loss, h, *state(model)]
+
+
+@program
+def parts_and_joined(wrap, log):
+    weight = wengert.randn(6, 10, requires_grad=True)
+
+    @wrap
+    def step(x):
+        a, b, _ = (x @ weight).split([3, 3, 4], 1)
+        rows = (x @ weight).unbind(0)
+        joined = wengert.cat([a.exp(), b, rows[0][None, :3].expand(64, 3)], 1)
+        return joined.sum() + wengert.stack([rows[1], rows[1], rows[-1]]).square().sum(), a, rows[2]
+
+    for k in range(5):
+        weight.grad = None
+        loss, a, row = step(batch(width=6))
+        loss.backward(retain_graph=k > 2)
+        log += [loss, a, row, weight.grad.clone()]
+        if k > 2:
+            (a.sum() + row.sum()).backward()
+            log.append(weight.grad.clone())
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_compiled_and_eager_do_the_same(function: Program) -> None:
+    compare(function)
