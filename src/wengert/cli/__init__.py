@@ -112,29 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="show versions and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
 
-    run = commands.add_parser(
-        "run",
-        help="run a PyTorch script on wengert",
-        description="Run a script with `import torch` giving wengert; then say on stderr what"
-        " its backward calls did: operations, memory, which line released the graph.",
-        usage="wengert run [--quiet] [--as PACKAGE] [--report FILE] [--report-json FILE]"
-        " [--full-traceback] [--nproc N [--no-prefix] [--log-dir DIR] [--max-restarts K]]"
-        " (SCRIPT | -m MODULE) [ARGS ...]",
-    )
-    run.add_argument(
-        "--as", dest="package", choices=["torch", "theano"], default="torch",
-        help="the package that wengert stands for: torch, unless this says theano",
-    )  # fmt: skip
-    run.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m")
-    run.add_argument("--quiet", action="store_true", help="print no summary")
-    run.add_argument("--report", metavar="FILE", help="write all about the run to an HTML page")
-    run.add_argument("--report-json", metavar="FILE", help="write the same as data")
-    run.add_argument(
-        "--full-traceback", action="store_true", help="show frames inside wengert in tracebacks"
-    )
-    _add_ranks(run)
-    run.add_argument("target", nargs=argparse.REMAINDER, metavar="SCRIPT", help="and its arguments")
-    run.set_defaults(parser=run, start=_start_run)
+    _add_run(commands)
 
     compare = commands.add_parser(
         "compare",
@@ -169,6 +147,32 @@ def _parser() -> argparse.ArgumentParser:
     explain.set_defaults(start=_start_explain)
     _add_machine(commands)
     return parser
+
+
+def _add_run(commands: Any) -> None:
+    run = commands.add_parser(
+        "run",
+        help="run a PyTorch script on wengert",
+        description="Run a script with `import torch` giving wengert; then say on stderr what"
+        " its backward calls did: operations, memory, which line released the graph.",
+        usage="wengert run [--quiet] [--as PACKAGE] [--report FILE] [--report-json FILE]"
+        " [--full-traceback] [--nproc N [--no-prefix] [--log-dir DIR] [--max-restarts K]]"
+        " (SCRIPT | -m MODULE) [ARGS ...]",
+    )
+    run.add_argument(
+        "--as", dest="package", choices=["torch", "theano"], default="torch",
+        help="the package that wengert stands for: torch, unless this says theano",
+    )  # fmt: skip
+    run.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m")
+    run.add_argument("--quiet", action="store_true", help="print no summary")
+    run.add_argument("--report", metavar="FILE", help="write all about the run to an HTML page")
+    run.add_argument("--report-json", metavar="FILE", help="write the same as data")
+    run.add_argument(
+        "--full-traceback", action="store_true", help="show frames inside wengert in tracebacks"
+    )
+    _add_ranks(run)
+    run.add_argument("target", nargs=argparse.REMAINDER, metavar="SCRIPT", help="and its arguments")
+    run.set_defaults(parser=run, start=_start_run)
 
 
 def _add_ranks(run: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""The parameters of user-defined functions."""
+"""Signatures of functions, and what the values that they save are called."""
 
 from __future__ import annotations
 
@@ -18,3 +18,13 @@ def signature(function: Callable[..., Any]) -> inspect.Signature:
 
         return inspect.signature(function, annotation_format=Format.STRING)
     return inspect.signature(function)
+
+
+def saved_name(inputs: list[str], slot: str) -> str:
+    """What PyTorch calls the value in a slot: the first input `self`, the output `result`."""
+    name = slot.removeprefix("s_")
+    owner = name.removesuffix("_shape")
+    if owner in inputs:
+        first = "self" if owner == inputs[0] else owner
+        return first if owner == name else f"{first}_sym_sizes"
+    return "result" if name == "out" else name

@@ -28,6 +28,7 @@ import numpy as np
 from wengert.core.fronts import FILE, arm_for_classes
 from wengert.core.overriding import DisableTorchFunctionSubclass, answers, overriding, silent
 from wengert.core.references import ALONE
+from wengert.core.signatures import saved_name
 
 if TYPE_CHECKING:
     # Methods are bound when the package is imported: tools/stubs.py writes down which.
@@ -449,16 +450,6 @@ def add_cotangents(total: Any, more: Any) -> Any:
 _PENDING = ALONE + 1  # and the table of cotangents
 # Elements from which the memory of a sum is worth looking for.
 _WORTH_MEMORY = 1 << 12
-
-
-def saved_name(inputs: list[str], slot: str) -> str:
-    """What PyTorch calls the value in a slot: the first input `self`, the output `result`."""
-    name = slot.removeprefix("s_")
-    owner = name.removesuffix("_shape")
-    if owner in inputs:
-        first = "self" if owner == inputs[0] else owner
-        return first if owner == name else f"{first}_sym_sizes"
-    return "result" if name == "out" else name
 
 
 # By id, in the order in which they run. Ordered as in PyTorch, and because the handles of hooks

@@ -13,9 +13,10 @@ from wengert.autograd import naming
 from wengert.autograd.custom.function import FunctionNode
 from wengert.autograd.saved.packing import Packed
 from wengert.core import dtypes
+from wengert.core.signatures import saved_name
 from wengert.core.size import Size
 from wengert.core.storage import owner
-from wengert.core.tensor import Node, Tensor, memory_of, saved_name, wrap
+from wengert.core.tensor import Node, Tensor, memory_of, wrap
 
 
 @dataclass(frozen=True, slots=True)
