@@ -262,3 +262,35 @@ def test_printing(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert "digraph" in (tmp_path / "graph.dot").read_text()
     theano.function([x], theano.printing.Print("value")(x) + 1)(2.0)
     assert "value __str__ = 2.0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mode", ["max", "sum", "average_inc_pad", "average_exc_pad"])
+def test_gradients_of_padded_pooling_are_those_of_finite_differences(mode: str) -> None:
+    def pooled(x: Any) -> Any:
+        return T.signal.pool.pool_2d(
+            x, (3, 3), ignore_border=True, stride=(2, 1), pad=(1, 1), mode=mode
+        )
+
+    images = np.random.RandomState(0).permutation(60).reshape(1, 2, 5, 6) * 1.0
+    theano.gradient.verify_grad(pooled, [images], rng=np.random)
+    x = T.dtensor4()
+    squared = T.grad((T.grad((pooled(x) ** 3).sum(), x) ** 2).sum(), x)
+    assert np.isfinite(theano.function([x], squared)(images)).all()
+
+
+def test_second_gradients_of_loops_are_those_of_finite_differences() -> None:
+    w = theano.shared(np.random.RandomState(0).randn(3, 3) * 0.3)
+
+    def slope(x: Any) -> Any:
+        def step(x_t: Any, earlier: Any, last: Any) -> Any:
+            h = T.tanh(T.dot(last, w) + x_t + 0.1 * earlier)
+            return h, (h**2).sum()
+
+        zeros = T.zeros((2, 3))
+        (h, y), _ = theano.scan(
+            step, sequences=x, outputs_info=[dict(initial=zeros, taps=[-2, -1]), None]
+        )
+        cost = (y**2).sum() + h[-1].sum()
+        return T.concatenate([g.flatten() for g in T.grad(cost, [w, x])])
+
+    theano.gradient.verify_grad(slope, [np.random.RandomState(1).randn(4, 3)], rng=np.random)
