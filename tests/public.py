@@ -52,8 +52,8 @@ FOR_EACH_OTHER = {
     "nn": "module",
     "onnx": "builder constants conversion conversions exporting onnx_program packages",
     "sparse": "construction invariants",
-    "symbolic": "differentiation dtypes expressions functions graph looping modes program_ops"
-    " programs sampling scanning settings sharing updates",
+    "symbolic": "cloning differentiation dtypes expressions functions graph looping modes"
+    " program_ops programs sampling scanning settings sharing updates",
 }
 INNER += tuple(
     f"wengert.{p}.{name}" for p, names in FOR_EACH_OTHER.items() for name in names.split()

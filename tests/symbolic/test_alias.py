@@ -27,7 +27,7 @@ def test_alias_comes_and_goes() -> None:
         assert downsample is pool
         assert conv2d is T.nnet.conv2d
         with pytest.raises(ImportError, match="no such part of Theano"):
-            import theano.gpuarray  # noqa: F401
+            import theano.gpuarray
     finally:
         wengert.compat.uninstall("theano")
     assert not wengert.compat.installed("theano")

@@ -32,6 +32,16 @@ class Doubled(theano.Op):
         return [output_grads[0] * 2]
 
 
+class Zeroed(Doubled):
+    """An operation that writes to its input."""
+
+    destroy_map = {0: [0]}  # noqa: RUF012
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        inputs[0][...] = 0
+        output_storage[0][0] = inputs[0]
+
+
 def names(f: Any) -> list[str]:
     return [str(node.op) for node in f.maker.fgraph.toposort()]
 
@@ -219,6 +229,10 @@ def test_operations_of_programs_and_lazy_branches() -> None:
     assert both(1, 3) == [3, 6]
     x = T.dvector("x")
     theano.gradient.verify_grad(op, [np.array([1.0, 2.0])], rng=np.random)
+    w = theano.shared(np.ones(2))
+    zeroed = theano.function([], [Zeroed()(w), w + 1])
+    np.testing.assert_array_equal(zeroed(), [[0, 0], [2, 2]])
+    np.testing.assert_array_equal(w.get_value(), 1)
     inner = theano.OpFromGraph([x], [op(x) ** 2])
     np.testing.assert_array_equal(theano.function([x], T.grad(inner(x).sum(), x))([3.0]), [24])
 

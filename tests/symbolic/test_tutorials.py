@@ -287,9 +287,7 @@ def test_recurrent_network_with_momentum_and_clipping() -> None:
         h = theano.gradient.grad_clip(T.tanh(T.dot(x_t, wx) + T.dot(h, wh)), -1, 1)
         return h, T.dot(h, wy)
 
-    (_, out), _ = theano.scan(
-        step, sequences=x, outputs_info=[h0, None], truncate_gradient=5
-    )
+    (_, out), _ = theano.scan(step, sequences=x, outputs_info=[h0, None], truncate_gradient=5)
     cost = ((out - target) ** 2).mean()
     updates = OrderedDict()
     for p, g in zip(params, T.grad(cost, params), strict=True):
