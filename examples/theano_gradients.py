@@ -9,6 +9,7 @@ one. Both functions compute the same graph, so both take the same time.
 
 import argparse
 import timeit
+from itertools import pairwise
 
 import numpy as np
 import theano
@@ -29,7 +30,7 @@ def network(x, sizes, seed=0):
     """Scores, and the parameters they depend on."""
     rng = np.random.RandomState(seed)
     parameters, hidden = [], x
-    for inputs, outputs in zip(sizes, sizes[1:]):
+    for inputs, outputs in pairwise(sizes):
         weights, biases = layer(rng, inputs, outputs)
         parameters += [weights, biases]
         scores = T.dot(hidden, weights) + biases
@@ -44,7 +45,7 @@ def build(sizes):
     cost = T.nnet.categorical_crossentropy(T.nnet.softmax(scores), labels).mean()
     joint = T.grad(cost, parameters)
     separate = [T.grad(cost, p) for p in parameters]
-    updates = [(p, p - 0.5 * g) for p, g in zip(parameters, joint)]
+    updates = [(p, p - 0.5 * g) for p, g in zip(parameters, joint, strict=True)]
     return (
         theano.function([x, labels], [cost, *joint]),
         theano.function([x, labels], [cost, *separate]),
@@ -69,10 +70,10 @@ def main():
     rng = np.random.RandomState(1)
     x = rng.randn(arguments.batch, arguments.layers[0]).astype(theano.config.floatX)
     labels = rng.randint(0, arguments.layers[-1], arguments.batch).astype("int32")
-    pairs = zip(joint(x, labels), separate(x, labels))
+    pairs = zip(joint(x, labels), separate(x, labels), strict=True)
     print("largest difference", max(abs(a - b).max() for a, b in pairs))
     nodes = [len(f.maker.fgraph.toposort()) for f in (joint, separate)]
-    print("operations in one call %d, one by one %d" % tuple(nodes))
+    print(f"operations in one call {nodes[0]}, one by one {nodes[1]}")
     together = seconds(joint, x, labels, rounds=arguments.rounds)
     apart = seconds(separate, x, labels, rounds=arguments.rounds)
     print(f"in one call {together * 1e3:.1f} ms, one by one {apart * 1e3:.1f} ms")
