@@ -57,8 +57,8 @@ FOR_EACH_OTHER = {
     "onnx": "builder constants conversion conversions exporting onnx_program packages",
     "sparse": "construction invariants",
     "testing": "comparison",
-    "symbolic": "differentiation dtypes expressions functions graph looping modes program_ops"
-    " programs sampling scanning settings sharing updates",
+    "symbolic": "cloning differentiation dtypes expressions functions graph looping modes"
+    " program_ops programs sampling scanning settings sharing updates",
 }
 INNER += tuple(
     f"wengert.{p}.{name}" for p, names in FOR_EACH_OTHER.items() for name in names.split()

@@ -19,6 +19,9 @@ _ROOT = "wengert.symbolic"
 _HOMES = {
     "theano.configdefaults": "settings",
     "theano.configparser": "settings",
+    "theano.scalar": "dtypes",
+    "theano.scalar.basic": "dtypes",
+    "theano.updates": "updates",
     "theano.gof": "graph",
     "theano.gof.graph": "graph",
     "theano.gof.op": "graph",

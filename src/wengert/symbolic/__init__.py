@@ -9,6 +9,7 @@ back, `programs/` what is done to a graph before it runs, `looping.py` loops.
 """
 
 from wengert.symbolic import compile as compile
+from wengert.symbolic import dtypes as scalar
 from wengert.symbolic import gradient as gradient
 from wengert.symbolic import graph as gof
 from wengert.symbolic import ifelse as ifelse
@@ -16,16 +17,21 @@ from wengert.symbolic import printing as printing
 from wengert.symbolic import sandbox as sandbox
 from wengert.symbolic import scanning as scan_module
 from wengert.symbolic import tensor as tensor
+from wengert.symbolic.cloning import clone as clone
 from wengert.symbolic.differentiation import Lop as Lop
 from wengert.symbolic.differentiation import Rop as Rop
 from wengert.symbolic.differentiation import grad as grad
 from wengert.symbolic.expressions.products import dot as dot
+from wengert.symbolic.expressions.shapes import (
+    get_scalar_constant_value as get_scalar_constant_value,
+)
 from wengert.symbolic.expressions.type import TensorConstant as TensorConstant
 from wengert.symbolic.expressions.type import TensorType as TensorType
 from wengert.symbolic.expressions.type import TensorVariable as TensorVariable
 from wengert.symbolic.expressions.wrapped import Wrapped as Wrapped
 from wengert.symbolic.functions import Function as Function
 from wengert.symbolic.functions import In as In
+from wengert.symbolic.functions import In as Param
 from wengert.symbolic.functions import Out as Out
 from wengert.symbolic.functions import function as function
 from wengert.symbolic.gradient import subgraph_grad as subgraph_grad
@@ -36,6 +42,7 @@ from wengert.symbolic.graph import Op as Op
 from wengert.symbolic.graph import Type as Type
 from wengert.symbolic.graph import Variable as Variable
 from wengert.symbolic.modes import Mode as Mode
+from wengert.symbolic.modes import predefined_modes as predefined_modes
 from wengert.symbolic.printing import pp as pp
 from wengert.symbolic.program_ops import OpFromGraph as OpFromGraph
 from wengert.symbolic.program_ops import as_op as as_op
@@ -48,3 +55,7 @@ from wengert.symbolic.settings import config as config
 from wengert.symbolic.sharing import SharedVariable as SharedVariable
 from wengert.symbolic.sharing import shared as shared
 from wengert.symbolic.updates import OrderedUpdates as OrderedUpdates
+
+__version__ = "1.0.5"  # of Theano, whose names and semantics these are
+generic = Generic()
+change_flags = config.change_flags

@@ -285,9 +285,13 @@ class Op:
     def kernel(self, node: Apply) -> Kernel:
         """A function of the inputs' values that gives the output's, or a tuple of several."""
 
+        destroyed = {k for places in self.destroy_map.values() for k in places}
+
         def run(*values: Any) -> Any:
             storage: list[list[Any]] = [[None] for _ in node.outputs]
-            self.perform(node, list(values), storage)
+            # Nobody else is to see what the operation writes to.
+            own = [copy.copy(v) if k in destroyed else v for k, v in enumerate(values)]
+            self.perform(node, own, storage)
             checked = [
                 out.type.filter(cell[0]) for out, cell in zip(node.outputs, storage, strict=True)
             ]

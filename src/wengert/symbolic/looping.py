@@ -19,12 +19,14 @@ from wengert.symbolic.differentiation import grad
 from wengert.symbolic.dtypes import CONTINUOUS
 from wengert.symbolic.expressions.arithmetic import cast, eq, minimum, switch, tensor_copy
 from wengert.symbolic.expressions.creation import zeros, zeros_like
-from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
+from wengert.symbolic.expressions.elemwise import DimShuffle, float_zeros, rebroadcast
 from wengert.symbolic.expressions.indexing import Subtensor, index
-from wengert.symbolic.expressions.structure import concatenate, shape_padleft
+from wengert.symbolic.expressions.products import Dot, dot
+from wengert.symbolic.expressions.structure import concatenate, reshape, shape_padleft
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.graph import Apply, DisconnectedType, Generic, Kernel, Operation, disconnected
 from wengert.symbolic.graph import replaced as replaced_in
+from wengert.symbolic.ifelse import IfElse
 from wengert.symbolic.modes import Mode
 from wengert.symbolic.programs.algebra import number_of
 from wengert.symbolic.programs.assembly import Program
@@ -296,10 +298,17 @@ class LoopGradient:
         pulled = _pulled(seeds, wrt)
         n, m = len(self.floats), len(self.floats) + len(self.live)
         back = [rebroadcast(g, v.broadcastable) for g, v in zip(pulled[:n], of_carry, strict=True)]
-        back += [rebroadcast(s + g, s.broadcastable) for s, g in zip(sums, pulled[m:], strict=True)]
+        # A sum of products over the steps is one product of stacked factors after the loop.
+        self.factors = [_factors(g) for g in pulled[m:]]
+        back += [
+            rebroadcast(s + g, s.broadcastable)
+            for s, g, f in zip(sums, pulled[m:], self.factors, strict=True)
+            if not f
+        ]
+        sums = [s for s, f in zip(sums, self.factors, strict=True) if not f]
         return Step(
             [*inner, *of_stack, *of_result, *of_carry, *sums, *copies],
-            [*back, *pulled[n:m]],
+            [*back, *pulled[n:m], *(v for f in self.factors for v in f)],
             sequences=len(inner) + len(of_stack) + len(of_result),
             carries=n + len(sums),
         )
@@ -324,7 +333,11 @@ class LoopGradient:
             *(_reversed(g, ran) for g in self.of_results),
         ]
         initial = [_or_zeros(self.of_last[k], self.carries[k]) for k in self.floats]
-        start = [float_zeros(self.constants[k]) for k in self.wrt_fixed]
+        start = [
+            float_zeros(self.constants[k])
+            for k, f in zip(self.wrt_fixed, self.factors, strict=True)
+            if not f
+        ]
         final = back(steps, *backwards, *initial, *start, *self.constants, return_list=True)
         return self._arranged(final, body, steps)
 
@@ -332,9 +345,13 @@ class LoopGradient:
         """Gradients in the order of the inputs, zeros for what has none."""
         last = final[1 : 1 + body.carries]
         stacks = final[1 + 2 * body.carries :]
-        of_sequences = {k: g for k, g in zip(self.live, stacks, strict=True)}
+        of_sequences = dict(zip(self.live, stacks, strict=False))
         of_initial = dict(zip(self.floats, last, strict=False))
-        of_fixed = dict(zip(self.wrt_fixed, last[len(self.floats) :], strict=True))
+        factors, sums = iter(stacks[len(self.live) :]), iter(last[len(self.floats) :])
+        of_fixed = {
+            k: self._product(next(factors), next(factors), k, final[0]) if f else next(sums)
+            for k, f in zip(self.wrt_fixed, self.factors, strict=True)
+        }
         results = []
         for k, s in enumerate(self.sequences):
             results.append(self._placed(of_sequences.get(k), s, steps))
@@ -342,6 +359,15 @@ class LoopGradient:
             results.append(_result(self._whole(of_initial.get(k), steps), c))
         results += [_result(of_fixed.get(k), c) for k, c in enumerate(self.constants)]
         return results
+
+    def _product(self, left: Any, right: Any, k: int, steps: Any) -> Any:
+        """The sum of the products of stacked factors; zeros if there was no step."""
+        m, n = left.shape[1], right.shape[2]
+        wide = reshape(DimShuffle(left.broadcastable, (1, 0, 2))(left), (m, -1), 2)
+        product = dot(wide, reshape(right, (-1, n), 2))
+        like = self.constants[k]
+        zeros = rebroadcast(float_zeros(like), like.broadcastable)
+        return IfElse(1)(eq(steps, 0), zeros, rebroadcast(product, like.broadcastable))
 
     def _whole(self, g: Any, steps: Any) -> Any:
         """The gradient of an initial carry: zero if the walk back ended before it."""
@@ -362,6 +388,13 @@ class LoopGradient:
         ]
         whole = concatenate([pad[0], ordered, pad[1]], 0)
         return rebroadcast(whole, sequence.broadcastable)
+
+
+def _factors(g: Any) -> list[Any]:
+    """The two matrices of which a variable is the product, if it is one."""
+    if g.owner is None or not isinstance(g.owner.op, Dot):
+        return []
+    return list(g.owner.inputs) if all(x.ndim == 2 for x in g.owner.inputs) else []
 
 
 def _is_tensor(x: Any) -> bool:

@@ -10,7 +10,9 @@ import numpy as np
 from wengert.symbolic.expressions.arithmetic import cast, minimum
 from wengert.symbolic.expressions.elemwise import rebroadcast
 from wengert.symbolic.expressions.indexing import index
+from wengert.symbolic.expressions.products import Dot, dot
 from wengert.symbolic.expressions.shapes import number_in
+from wengert.symbolic.expressions.structure import reshape
 from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.functions import fitted_update, shared_in
 from wengert.symbolic.graph import Constant, Variable, toposort
@@ -253,13 +255,14 @@ class _Loop:
             else:
                 others.append(y)
         new_carries += news
-        inner = [*self.elements, *carried]
-        constants = _captured([*new_carries, *others, *stop], inner)
-        copies = [v.type(v.name) for v in constants]
-        final = replaced_in(
-            [*new_carries, *others, *stop], dict(zip(constants, copies, strict=True))
+        everything, elements, xs = _products_before(
+            [*new_carries, *others, *stop], self.elements, xs, carried
         )
-        step = Step([*inner, *copies], final, len(self.elements), len(carried), bool(stop))
+        inner = [*elements, *carried]
+        constants = _captured(everything, inner)
+        copies = [v.type(v.name) for v in constants]
+        final = replaced_in(everything, dict(zip(constants, copies, strict=True)))
+        step = Step([*inner, *copies], final, len(elements), len(carried), bool(stop))
         loop = Loop(step, truncate_gradient, name, mode)
         values = loop(steps, *xs, *starts, *constants, return_list=True)
         return self._arranged(values, step, targets)
@@ -308,17 +311,50 @@ def _fitted(y: Any, out: _Output) -> Any:
     return rebroadcast(y, wanted.broadcastable)
 
 
+def _products_before(
+    results: list[Any], elements: list[Any], xs: list[Any], carried: list[Any]
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Products of a sequence's elements with what no step changes, all in one before the loop."""
+    sequences = dict(zip(elements, xs, strict=True))
+    own = {*elements, *carried}
+    varying = _varying(results, own)
+    table: dict[Any, Any] = {}
+    more: list[Any] = []
+    for node in toposort(results, own):
+        if not isinstance(node.op, Dot) or node.inputs[0] not in sequences:
+            continue
+        element, factor = node.inputs
+        out = node.outputs[0]
+        if factor in varying or factor.ndim != 2:
+            continue
+        whole = sequences[element]
+        rows = whole if element.ndim == 1 else reshape(whole, (-1, whole.shape[2]), 2)
+        product = dot(rows, factor)
+        if element.ndim == 2:
+            product = reshape(product, (whole.shape[0], whole.shape[1], factor.shape[1]), 3)
+        more.append(rebroadcast(product, (False, *out.broadcastable)))
+        table[out] = out.type(out.name)
+    if not table:
+        return results, elements, xs
+    return replaced_in(results, table), [*elements, *table.values()], [*xs, *more]
+
+
+def _varying(results: Sequence[Any], own: set[Any]) -> set[Any]:
+    """The variables that are not the same in all steps."""
+    varying = set(own)
+    for node in toposort(results, own):
+        if any(x in varying for x in node.inputs) or getattr(node.op, "has_effect", False):
+            varying.update(node.outputs)
+    return varying
+
+
 def _captured(results: Sequence[Any], inner: Sequence[Any]) -> list[Any]:
     """The variables that steps need and that are the same in all of them.
 
     Of an expression that no step changes the result is taken, so that it is computed once.
     """
     own = set(inner)
-    varying = set(own)
-    nodes = toposort(results, own)
-    for node in nodes:
-        if any(x in varying for x in node.inputs) or getattr(node.op, "has_effect", False):
-            varying.update(node.outputs)
+    varying, nodes = _varying(results, own), toposort(results, own)
     captured: dict[Any, None] = {}
     reads = [x for node in nodes if node.outputs[0] in varying for x in node.inputs]
     for x in (*reads, *results):

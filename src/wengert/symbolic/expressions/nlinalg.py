@@ -97,6 +97,29 @@ def norm(x: Any, ord: Any) -> Any:
     raise ValueError(f"norm: order {ord!r} of a matrix")
 
 
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse under `tensordot`."""
+    a = as_tensor_variable(a)
+    return Wrapped("TensorInv", Bound(linalg.tensorinv, ind), [_type(a, a.ndim)])(a)
+
+
+def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> Any:
+    """The eigenvalues of a symmetric matrix."""
+    if b is not None:
+        raise NotImplementedError("eigvalsh of two matrices")
+    return of_matrix("Eigvalsh", Bound(linalg.eigvalsh, "L" if lower else "U"), a, 1)
+
+
+def alloc_diag(x: Any) -> Any:
+    """A matrix with a vector on its diagonal."""
+    return diag(x)
+
+
+def extract_diag(x: Any) -> Any:
+    """The diagonal of a matrix."""
+    return diag(x)
+
+
 def _triangular(a: Any, b: Any, lower: bool) -> Any:
     if b.ndim == 1:
         return ops.squeeze(linalg.solve_triangular(a, ops.unsqueeze(b, 1), upper=not lower), 1)

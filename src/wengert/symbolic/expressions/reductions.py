@@ -13,6 +13,7 @@ from wengert.symbolic.expressions.arithmetic import (
     cast,
     eq,
     exp,
+    isclose,
     isinf,
     log,
     maximum,
@@ -292,6 +293,13 @@ def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return _keeping(AllAny(axis, which="any")(x), x, axis, keepdims)
 
 
+def allclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
+    """Whether all elements are close."""
+    return all(isclose(a, b, rtol, atol, equal_nan))
+
+
 def ptp(a: Any, axis: Any = None) -> Any:
     """The largest less the smallest element."""
     return sub(max(a, axis), min(a, axis))
@@ -324,6 +332,7 @@ __all__ = [
     "Argmax",
     "Extreme",
     "all",
+    "allclose",
     "any",
     "argmax",
     "argmin",

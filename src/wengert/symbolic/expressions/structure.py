@@ -134,6 +134,20 @@ def stack(*args: Any, **options: Any) -> Any:
     return join(axis, *[shape_padaxis(x, axis) for x in variables])
 
 
+def horizontal_stack(*args: Any) -> Any:
+    """Matrices side by side."""
+    if len(args) < 2:
+        raise ValueError("Too few arguments")
+    return concatenate(list(args), axis=1)
+
+
+def vertical_stack(*args: Any) -> Any:
+    """Matrices one below the other."""
+    if len(args) < 2:
+        raise ValueError("Too few arguments")
+    return concatenate(list(args), axis=0)
+
+
 def stacklists(arg: Any) -> Any:
     """Nested lists of variables as one variable."""
     if isinstance(arg, list | tuple):
@@ -273,6 +287,7 @@ __all__ = [
     "dimshuffle",
     "flatten",
     "get_vector_length",
+    "horizontal_stack",
     "join",
     "patternbroadcast",
     "reshape",
@@ -287,4 +302,5 @@ __all__ = [
     "swapaxes",
     "transpose",
     "unbroadcast",
+    "vertical_stack",
 ]

@@ -53,7 +53,7 @@ class Fused(Operation):
                 raise mismatch(values, what) or error from None
             if check is not None:
                 check(out.shape, values)
-            return out  # type: ignore[no-any-return]
+            return out
 
         return run
 
@@ -191,5 +191,4 @@ def _renew(node: Apply, table: dict[Any, Any], memo: dict[Any, Any]) -> None:
     if new is None and all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
         return
     clone = source.clone_with_new_inputs(inputs)
-    for old, fresh in zip(node.outputs, clone.outputs, strict=True):
-        memo[old] = fresh
+    memo.update(zip(node.outputs, clone.outputs, strict=True))

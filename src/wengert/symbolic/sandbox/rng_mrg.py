@@ -197,14 +197,18 @@ class MRG_RandomStreams:  # noqa: N801
         self, n_streams: int, dtype: Any = None, inc_rstate: bool = True
     ) -> np.ndarray:
         """The states of streams, 2**72 steps apart."""
-        states = np.empty((n_streams, 6), np.int32)
+        states = np.empty((n_streams, 6), np.int64)
         states[0] = self.rstate
-        jumps = [np.array(_jumps(72, k, m), object) for k, m in ((False, M1), (True, M2))]
-        first = [int(v) for v in self.rstate]
-        a, b = np.array(first[:3], object), np.array(first[3:], object)
-        for k in range(1, n_streams):
-            a, b = jumps[0].dot(a) % M1, jumps[1].dot(b) % M2
-            states[k, :3], states[k, 3:] = a, b
+        count = 1
+        while count < n_streams:  # those that are there, all together the same way forward
+            exponent = 72 + count.bit_length() - 1
+            more = min(count, n_streams - count)
+            for part, second, modulus in ((slice(3), False, M1), (slice(3, 6), True, M2)):
+                jump = np.array(_jumps(exponent, second, modulus))
+                terms = states[:more, part][:, None, :] * jump % modulus
+                states[count : count + more, part] = terms.sum(2) % modulus
+            count += more
+        states = states.astype(np.int32)
         if inc_rstate:
             self.inc_rstate()
         return states

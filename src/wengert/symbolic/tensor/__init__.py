@@ -4,7 +4,15 @@ from wengert.symbolic import sharing as sharedvar
 from wengert.symbolic.differentiation import Lop as Lop
 from wengert.symbolic.differentiation import Rop as Rop
 from wengert.symbolic.differentiation import grad as grad
+from wengert.symbolic.differentiation import grad_not_implemented as grad_not_implemented
+from wengert.symbolic.differentiation import grad_undefined as grad_undefined
 from wengert.symbolic.dtypes import ALL as all_dtypes  # noqa: N811
+from wengert.symbolic.dtypes import COMPLEX as complex_dtypes  # noqa: N811
+from wengert.symbolic.dtypes import CONTINUOUS as continuous_dtypes  # noqa: N811
+from wengert.symbolic.dtypes import DISCRETE as discrete_dtypes  # noqa: N811
+from wengert.symbolic.dtypes import FLOATS as float_dtypes  # noqa: N811
+from wengert.symbolic.dtypes import INTEGERS as int_dtypes  # noqa: N811
+from wengert.symbolic.dtypes import UNSIGNED as uint_dtypes  # noqa: N811
 from wengert.symbolic.expressions import elemwise as elemwise
 from wengert.symbolic.expressions import extra_ops as extra_ops
 from wengert.symbolic.expressions import indexing as subtensor
@@ -20,6 +28,8 @@ from wengert.symbolic.expressions.elemwise import Rebroadcast as Rebroadcast
 from wengert.symbolic.expressions.elemwise import Sum as Sum
 from wengert.symbolic.expressions.extra_ops import *
 from wengert.symbolic.expressions.indexing import *
+from wengert.symbolic.expressions.indexing import Subtensor as AdvancedSubtensor
+from wengert.symbolic.expressions.indexing import Subtensor as AdvancedSubtensor1
 from wengert.symbolic.expressions.products import *
 from wengert.symbolic.expressions.reductions import *
 from wengert.symbolic.expressions.shapes import *
@@ -28,6 +38,7 @@ from wengert.symbolic.expressions.structure import *
 from wengert.symbolic.expressions.type import TensorConstant as TensorConstant
 from wengert.symbolic.expressions.type import TensorType as TensorType
 from wengert.symbolic.expressions.type import TensorVariable as TensorVariable
+from wengert.symbolic.expressions.type import as_tensor_variable as as_tensor
 from wengert.symbolic.expressions.type import as_tensor_variable as as_tensor_variable
 from wengert.symbolic.expressions.type import constant as constant
 from wengert.symbolic.gradient import consider_constant as consider_constant
@@ -36,10 +47,13 @@ from wengert.symbolic.gradient import jacobian as jacobian
 from wengert.symbolic.gradient import verify_grad as verify_grad
 from wengert.symbolic.graph import Apply as Apply
 from wengert.symbolic.graph import Constant as Constant
+from wengert.symbolic.graph import DisconnectedType as DisconnectedType
+from wengert.symbolic.graph import Generic as Generic
 from wengert.symbolic.graph import Op as Op
 from wengert.symbolic.graph import Type as Type
 from wengert.symbolic.graph import Variable as Variable
 from wengert.symbolic.printing import pprint as pprint
+from wengert.symbolic.settings import config as config
 from wengert.symbolic.sharing import TensorSharedVariable as TensorSharedVariable
 from wengert.symbolic.tensor import nnet as nnet
 from wengert.symbolic.tensor import shared_randomstreams as shared_randomstreams
@@ -47,3 +61,4 @@ from wengert.symbolic.tensor import signal as signal
 
 # `dmatrix`, `fvectors`, `tensor4` and their like.
 globals().update(_constructors())
+integer_dtypes = (*int_dtypes, *uint_dtypes)

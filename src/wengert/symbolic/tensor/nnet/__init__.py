@@ -23,9 +23,11 @@ from wengert.symbolic.expressions.activations import (
 from wengert.symbolic.expressions.activations import elu as elu
 from wengert.symbolic.expressions.activations import hard_sigmoid as hard_sigmoid
 from wengert.symbolic.expressions.activations import logsoftmax as logsoftmax
+from wengert.symbolic.expressions.activations import logsoftmax_op as logsoftmax_op
 from wengert.symbolic.expressions.activations import relu as relu
 from wengert.symbolic.expressions.activations import selu as selu
 from wengert.symbolic.expressions.activations import sigmoid as sigmoid
+from wengert.symbolic.expressions.activations import sigmoid as sigmoid_inplace
 from wengert.symbolic.expressions.activations import (
     sigmoid_binary_crossentropy as sigmoid_binary_crossentropy,
 )
@@ -40,6 +42,7 @@ from wengert.symbolic.tensor.nnet import abstract_conv as abstract_conv
 from wengert.symbolic.tensor.nnet import abstract_conv as conv
 from wengert.symbolic.tensor.nnet import bn as bn
 from wengert.symbolic.tensor.nnet import conv3d2d as conv3d2d
+from wengert.symbolic.tensor.nnet.abstract_conv import conv2d as abstract_conv2d
 from wengert.symbolic.tensor.nnet.abstract_conv import conv2d as conv2d
 from wengert.symbolic.tensor.nnet.abstract_conv import (
     conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,

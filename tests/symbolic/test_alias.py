@@ -1,0 +1,53 @@
+"""`import theano`, in a process and by the command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import wengert.compat
+from tests.cli.process import forked, good
+
+
+def test_alias_comes_and_goes() -> None:
+    assert not wengert.compat.installed("theano")
+    wengert.compat.install("theano")
+    try:
+        import theano
+        import theano.tensor as T
+        from theano.tensor.nnet import conv2d
+        from theano.tensor.signal import downsample, pool
+
+        from wengert import symbolic
+
+        assert theano is symbolic
+        assert T is symbolic.tensor
+        assert downsample is pool
+        assert conv2d is T.nnet.conv2d
+        with pytest.raises(ImportError, match="no such part of Theano"):
+            import theano.gpuarray
+    finally:
+        wengert.compat.uninstall("theano")
+    assert not wengert.compat.installed("theano")
+    assert not [name for name in sys.modules if name.partition(".")[0] == "theano"]
+    with pytest.raises(ValueError, match="'torch' and for 'theano'"):
+        wengert.compat.install("jax")
+
+
+def test_run_as_theano(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import theano, theano.tensor as T\n"
+        "x = T.vector('x')\n"
+        "print(theano.config.floatX, theano.function([x], x * 2)([1, 2]))\n"
+        "T.dot(T.matrix('a'), T.matrix('b')).eval({})\n"
+    )
+    done = forked("wengert", "-m", "wengert", "run", "--as", "theano", str(script))
+    assert done.stdout == "float64 [2. 4.]\n"
+    assert "Undeclared input: a has no value" in done.stderr
+    assert "wengert/symbolic" not in done.stderr
+    script.write_text("import theano\nprint(theano.shared(1.0).get_value())\n")
+    assert good(forked("wengert", "-m", "wengert", "run", "--quiet", "--as", "theano",
+                       str(script))) == "1.0\n"  # fmt: skip

@@ -1,0 +1,310 @@
+"""What functions take and give, what is done to their graphs, and Theano's habits."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert.symbolic as theano
+from wengert.symbolic import tensor as T
+from wengert.symbolic.ifelse import ifelse
+
+
+class Doubled(theano.Op):
+    """An operation as programs define their own, with a count of its runs."""
+
+    __props__ = ()
+    runs = 0
+
+    def make_node(self, x: Any) -> theano.Apply:
+        x = T.as_tensor_variable(x)
+        return theano.Apply(self, [x], [x.type()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        type(self).runs += 1
+        output_storage[0][0] = inputs[0] * 2
+
+    def grad(self, inputs: Any, output_grads: Any) -> Any:
+        return [output_grads[0] * 2]
+
+
+class Zeroed(Doubled):
+    """An operation that writes to its input."""
+
+    destroy_map = {0: [0]}  # noqa: RUF012
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        inputs[0][...] = 0
+        output_storage[0][0] = inputs[0]
+
+
+def names(f: Any) -> list[str]:
+    return [str(node.op) for node in f.maker.fgraph.toposort()]
+
+
+def test_variables_are_true_hash_and_compare_by_identity() -> None:
+    x, y = T.dmatrix("x"), T.dmatrix("x")
+    assert x
+    assert x == x
+    assert x != y
+    assert len({x: 1, y: 2}) == 2
+    with pytest.raises(TypeError, match="do not support boolean"):
+        bool(x > 0)
+    with pytest.raises(TypeError, match="do not support boolean"):
+        assert 0 < x < 1  # type: ignore[operator]
+    with pytest.raises(TypeError, match="no len"):
+        len(x)
+    with pytest.raises(TypeError, match="iteration"):
+        iter(x)
+    assert [float(theano.function([x], n)([[1.0, 2.0]])) for n in x.shape] == [1, 2]
+
+
+def test_arguments_by_position_name_and_default() -> None:
+    x, y = T.dscalars("x", "y")
+    f = theano.function([x, theano.In(y, value=3.0)], x - y)
+    assert (f(1), f(1, 2), f(1, y=2), f(y=2, x=1)) == (-2, -1, -1, -1)
+    for args, options, text in (
+        ((), {}, "Missing required input: x"), ((1, 2, 3), {}, "Too many"),
+        ((1,), {"z": 1}, "Unknown input"), ((1,), {"x": 1}, "twice"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=text):
+            f(*args, **options)
+    state = T.dscalar("state")
+    count = theano.function([theano.In(state, value=0.0, update=state + 1)], state)
+    assert [float(count()) for _ in range(3)] == [0, 1, 2]
+
+
+def test_values_that_do_not_fit_say_what_and_where() -> None:
+    x, i = T.dmatrix("x"), T.ivector("i")
+    f = theano.function([x], x.sum())
+    with pytest.raises(TypeError, match=r"index 0 .*x, made at .*expected 2, got 1 with shape"):
+        f([1.0, 2.0])
+    g = theano.function([i], i)
+    np.testing.assert_array_equal(g([1, 2]), [1, 2])
+    with pytest.raises(TypeError, match="store accurately"):
+        g([1.5])
+    with pytest.raises(TypeError, match="loss of precision"):
+        theano.function([single := T.fvector()], single)(np.zeros(2))
+    low = theano.function([i], i, allow_input_downcast=True)
+    np.testing.assert_array_equal(low([1.5]), [1])
+    row = theano.function([r := T.drow()], r)
+    with pytest.raises(TypeError, match="broadcastable dimension"):
+        row(np.zeros((2, 3)))
+
+
+def test_errors_when_the_expression_is_built() -> None:
+    x, v = T.dmatrix("x"), T.dvector("v")
+    shared = theano.shared(np.zeros(3))
+    for build, error, text in (
+        (lambda: T.grad(x, x), TypeError, "cost must be a scalar"),
+        (lambda: T.grad(x.sum(), v), theano.gradient.DisconnectedInputError, "not part of"),
+        (lambda: x[0, 0, 0], IndexError, "too many indices"),
+        (lambda: x[1.5], TypeError, "integers"),
+        (lambda: x.dimshuffle(1), ValueError, "non-broadcastable"),
+        (lambda: T.concatenate([x, v]), TypeError, "same number of dimensions"),
+        (lambda: T.nnet.softmax(T.dtensor3()), ValueError, "1-d or 2-d"),
+        (lambda: T.nnet.conv2d(x, x), TypeError, "4D tensors"),
+        (lambda: T.matrix("a", dtype="foo"), TypeError, "Unsupported dtype"),
+        (lambda: x.sum(axis=2), ValueError, "dimensions"),
+        (lambda: theano.function([x], v.sum(), on_unused_input="ignore"), Exception, "Undeclared"),
+        (lambda: theano.function([x], v), theano.compile.UnusedInputError, "not part of"),
+        (lambda: theano.function([x, x], x), theano.compile.UnusedInputError, "used twice"),
+        (lambda: theano.function(x, x), Exception, "contained in a list"),
+        (lambda: theano.function([x], updates={shared: x}), TypeError, "same type"),
+        (lambda: theano.function([shared], shared), TypeError, "shared variable"),
+        (lambda: theano.function([x], [1]), TypeError, "Outputs must be"),
+        (lambda: ifelse(v, x, x), TypeError, "scalar"),
+        (lambda: theano.scan(lambda: x), ValueError, "number of steps"),
+        (lambda: theano.function([x], x, mode="FAST"), ValueError, "No predefined mode"),
+        (lambda: setattr(theano.config, "floatX", "float8"), ValueError, "Invalid value"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=text):
+            build()
+    for how in ("ignore", "warn"):
+        if how == "warn":
+            with pytest.warns(UserWarning, match="not part of"):
+                g = T.grad(x.sum(), v, disconnected_inputs=how)
+        else:
+            g = T.grad(x.sum(), v, disconnected_inputs=how)
+        np.testing.assert_array_equal(theano.function([v], g)([1.0, 2.0]), [0, 0])
+
+
+def test_errors_at_run_name_the_operation_and_its_line() -> None:
+    x, v = T.dmatrix("x"), T.dvector("v")
+    f = theano.function([x, v], T.exp(T.dot(x, v) + 1))
+    with pytest.raises(ValueError, match="not aligned") as caught:
+        f(np.zeros((2, 3)), np.zeros(2))
+    assert "Apply node that caused the error: dot(x, v)" in str(caught.value)
+    assert "f = theano.function([x, v], T.exp(T.dot(x, v) + 1))" in str(caught.value)
+    w = theano.shared(np.zeros(3))
+    g = theano.function([v], updates=[(w, w + 1), (theano.shared(np.zeros(3)), w + v)])
+    with pytest.raises(ValueError, match="mis-match"):
+        g([1.0])
+    np.testing.assert_array_equal(w.get_value(), 0)
+
+
+def test_updates_are_made_together_and_belong_to_the_variable() -> None:
+    a, b = theano.shared(1.0, "a"), theano.shared(2.0, "b")
+    swap = theano.function([], updates=[(a, b), (b, a)])
+    assert swap() == []
+    assert (a.get_value(), b.get_value()) == (2, 1)
+    w = theano.shared(np.zeros(3), "w")
+    f = theano.function([], [w, w + 1], updates={w: w + 1})
+    before, after = f()
+    after += 10
+    before -= 5
+    np.testing.assert_array_equal(w.get_value(), 1)
+    value = w.get_value()
+    value[:] = 7
+    np.testing.assert_array_equal(w.get_value(), 1)
+    w.get_value(borrow=True)[:] = 7
+    np.testing.assert_array_equal(w.get_value(), 7)
+    with pytest.raises(TypeError, match="Wrong number of dimensions"):
+        w.set_value(np.zeros((2, 2)))
+
+
+def test_outputs_as_they_were_listed() -> None:
+    x = T.dscalar("x")
+    assert theano.function([x], {"b": x + 1, "a": x})(1) == {"a": 1, "b": 2}
+    assert theano.function([x], [x])(1) == [1]
+    assert theano.function([], theano.Out(T.constant(2.0), borrow=True))() == 2
+    y = T.dscalar("y")
+    assert theano.function([x], y + 1, givens={y: x * 10})(1) == 11
+    assert (x + y).eval({x: 1, "y": 2}) == 3
+
+
+def test_copies_and_pickles() -> None:
+    x, w, other = T.dscalar("x"), theano.shared(1.0, "w"), theano.shared(10.0, "other")
+    f = theano.function([x], x * w, updates=[(w, w + 1)], name="f")
+    g = f.copy(swap={w: other}, delete_updates=True)
+    assert (f(1), g(1), g(1), f(1)) == (1, 10, 10, 2)
+    same = pickle.loads(pickle.dumps(f))
+    assert (same(1), f(1), copy.deepcopy(f)(1), f(1)) == (3, 3, 4, 4)
+    expression = pickle.loads(pickle.dumps(T.tanh(x).sum() + w))
+    assert theano.printing.debugprint(expression, file="str").count("|") > 2
+
+
+def test_gradients_one_by_one_cost_what_they_cost_together() -> None:
+    rng = np.random.RandomState(0)
+    x, h, params = T.dmatrix("x"), None, []
+    h = x
+    for sizes in ((6, 5), (5, 4), (4, 3)):
+        params += [theano.shared(rng.randn(*sizes)), theano.shared(rng.randn(sizes[1]))]
+        h = T.nnet.sigmoid(T.dot(h, params[-2]) + params[-1])
+    cost = (h**2).sum()
+    joint = theano.function([x], T.grad(cost, params))
+    apart = theano.function([x], [T.grad(cost, p) for p in params])
+    assert sorted(names(joint)) == sorted(names(apart))
+    data = rng.randn(2, 6)
+    for a, b in zip(joint(data), apart(data), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_graph_is_simplified_and_fused() -> None:
+    x = T.fmatrix("x")
+    f = theano.function([x], T.tanh(x * 1 + 0) * 2 + T.tanh(x) ** 2 + T.exp(x.T.T))
+    assert names(f) == ["Elemwise{Composite{tanh, mul, sqr, add, exp, add}}"]
+    large = np.random.RandomState(0).randn(100, 200).astype("float32")
+    expected = np.tanh(large) * 2 + np.tanh(large) ** 2 + np.exp(large)
+    np.testing.assert_allclose(f(large), expected, 1e-5, 1e-6)
+    plain = theano.function([x], T.tanh(x * 1 + 0) * 2, mode="FAST_COMPILE")
+    np.testing.assert_allclose(plain(large), np.tanh(large) * 2, 1e-5)
+    shape = theano.function([x], T.exp(x + 1).shape[0])
+    assert names(shape) == ["Shape_i{0}"]
+    constant = theano.function([], T.exp(T.constant([1.0, 2.0])).sum() * 2)
+    assert names(constant) == []
+
+
+def test_operations_of_programs_and_lazy_branches() -> None:
+    a, b, op = T.dscalar("a"), T.dscalar("b"), Doubled()
+    f = theano.function([a, b], ifelse(T.lt(a, b), op(a) + 1, b))
+    Doubled.runs = 0
+    assert (f(1, 2), f(2, 1)) == (3, 1)
+    assert Doubled.runs == 1
+    both = theano.function([a, b], [ifelse(a > b, a, b), T.grad(ifelse(a > b, op(a), b**2), b)])
+    assert both(1, 3) == [3, 6]
+    x = T.dvector("x")
+    theano.gradient.verify_grad(op, [np.array([1.0, 2.0])], rng=np.random)
+    w = theano.shared(np.ones(2))
+    zeroed = theano.function([], [Zeroed()(w), w + 1])
+    np.testing.assert_array_equal(zeroed(), [[0, 0], [2, 2]])
+    np.testing.assert_array_equal(w.get_value(), 1)
+    inner = theano.OpFromGraph([x], [op(x) ** 2])
+    np.testing.assert_array_equal(theano.function([x], T.grad(inner(x).sum(), x))([3.0]), [24])
+
+
+def test_modes_watch_values() -> None:
+    x = T.dvector("x")
+    for mode in ("FAST_RUN", "FAST_COMPILE", "DebugMode", "DEBUG_MODE", theano.Mode()):
+        np.testing.assert_array_equal(theano.function([x], x * 2, mode=mode)([1.0]), [2])
+    guarded = theano.function([x], T.log(x), mode="NanGuardMode")
+    with pytest.raises(AssertionError, match="NaN detected"):
+        guarded([-1.0])
+    seen = []
+    monitor = theano.compile.MonitorMode(post_func=lambda i, node, fn: seen.append(str(node.op)))
+    theano.function([x], T.exp(x), mode=monitor)([1.0])
+    assert seen == ["Elemwise{exp,no_inplace}"]
+    timed = theano.function([x], x, profile=True)
+    timed([1.0])
+    assert timed.calls == 1
+
+
+def test_test_values_fail_where_the_expression_is_built() -> None:
+    x, y = T.dmatrix("x"), T.dmatrix("y")
+    x.tag.test_value, y.tag.test_value = np.ones((2, 3)), np.ones((2, 3))
+    with theano.config.change_flags(compute_test_value="raise"):
+        assert (x + y).tag.test_value.shape == (2, 3)
+        with pytest.raises(ValueError, match="not aligned"):
+            T.dot(x, y)
+        with pytest.raises(AttributeError, match="no test value"):
+            x + T.dmatrix("z")
+
+
+def test_printing(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    x, y = T.dscalar("x"), T.dvector("y")
+    cost = (T.nnet.sigmoid(y) * x).sum()
+    theano.printing.debugprint(cost)
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "Sum{acc_dtype=float64} [id A] ''   ", " |Elemwise{mul,no_inplace} [id B] ''   ",
+    ]  # fmt: skip
+    assert theano.pp(x**2 - y) == "((x ** TensorConstant{2}) - y)"
+    theano.printing.pydotprint(theano.function([x, y], cost), str(tmp_path / "graph.png"))
+    assert "digraph" in (tmp_path / "graph.dot").read_text()
+    theano.function([x], theano.printing.Print("value")(x) + 1)(2.0)
+    assert "value __str__ = 2.0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mode", ["max", "sum", "average_inc_pad", "average_exc_pad"])
+def test_gradients_of_padded_pooling_are_those_of_finite_differences(mode: str) -> None:
+    def pooled(x: Any) -> Any:
+        return T.signal.pool.pool_2d(
+            x, (3, 3), ignore_border=True, stride=(2, 1), pad=(1, 1), mode=mode
+        )
+
+    images = np.random.RandomState(0).permutation(60).reshape(1, 2, 5, 6) * 1.0
+    theano.gradient.verify_grad(pooled, [images], rng=np.random)
+    x = T.dtensor4()
+    squared = T.grad((T.grad((pooled(x) ** 3).sum(), x) ** 2).sum(), x)
+    assert np.isfinite(theano.function([x], squared)(images)).all()
+
+
+def test_second_gradients_of_loops_are_those_of_finite_differences() -> None:
+    w = theano.shared(np.random.RandomState(0).randn(3, 3) * 0.3)
+
+    def slope(x: Any) -> Any:
+        def step(x_t: Any, earlier: Any, last: Any) -> Any:
+            h = T.tanh(T.dot(last, w) + x_t + 0.1 * earlier)
+            return h, (h**2).sum()
+
+        zeros = T.zeros((2, 3))
+        (h, y), _ = theano.scan(
+            step, sequences=x, outputs_info=[dict(initial=zeros, taps=[-2, -1]), None]
+        )
+        cost = (y**2).sum() + h[-1].sum()
+        return T.concatenate([g.flatten() for g in T.grad(cost, [w, x])])
+
+    theano.gradient.verify_grad(slope, [np.random.RandomState(1).randn(4, 3)], rng=np.random)
