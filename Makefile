@@ -54,6 +54,7 @@ docs: $(STAMPS)/docs
 bench: $(STAMPS)/torch $(STAMPS)/bench
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/compare.py
+	$(BIN)/python benchmarks/products.py
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/examples.py
 	$(BIN)/python benchmarks/transforms.py

@@ -42,9 +42,12 @@ INNER = (
 )
 # Modules that packages have for each other, beside those for users.
 FOR_EACH_OTHER = {
+    "amp": "casts",
     "autograd": "custom diagnosis edges engine errors gc_queries grad_mode history hooks naming"
     " profiling refusals relay saved transforms",
     "compat": "differences missing_names package resolution torch_names",
+    "distributed": "arguments backend batch_statistics objects process_group reduce_op run"
+    " schedules store tcp_store workers world",
     "export": "dims exported_program graph_signature tracing",
     "fx": "experimental.constants experimental.recorder experimental.sizes",
     "graph": "captures description drawing formatting hotness html_page layers memory nodes"
@@ -52,6 +55,7 @@ FOR_EACH_OTHER = {
     "nn": "module",
     "onnx": "builder constants conversion conversions exporting onnx_program packages",
     "sparse": "construction invariants",
+    "testing": "comparison",
 }
 INNER += tuple(
     f"wengert.{p}.{name}" for p, names in FOR_EACH_OTHER.items() for name in names.split()

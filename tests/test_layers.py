@@ -19,7 +19,7 @@ LAYERS = {
     "tensor": "random return_types tensor types",
     # Operations under the names of a field.
     "fields": "fft linalg masked quasirandom signal special",
-    "sparse": "sparse",
+    "sparse": "nested sparse",
     "func": "func",
     "graph": "graph",
     "dispatch": "dispatch library",
@@ -50,6 +50,7 @@ BELOW_KERNELS = {"wengert.core.dtypes", "wengert.core.forks", "wengert.core"}
 DEPENDENCIES = {"llvmlite", "numpy", "ml_dtypes", "safetensors", "scipy"}
 EXTRAS = {"igraph", "resvg_py", "rich", "tabulate"}  # of the extras `graph` and `fx`
 EXTRAS |= {"onnx", "onnxruntime"}  # of the extra `onnx`
+EXTRAS |= {"mpi4py"}  # of the extra `mpi`
 
 
 def part_of(module: str) -> str:

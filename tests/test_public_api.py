@@ -113,8 +113,7 @@ def public_in(namespace: str) -> dict[str, Any]:
 
 
 # What scripts ask of a machine: answers are constants.
-PLATFORM = ("accelerator", "backends", "compiler", "cpu", "cuda", "distributed", "jit", "mps",
-            "xpu")  # fmt: skip
+PLATFORM = ("accelerator", "backends", "compiler", "cpu", "cuda", "jit", "mps", "xpu")  # fmt: skip
 # Classes whose values are there to be named, not made.
 NAMED = {"dtype", "layout", "memory_format"}
 

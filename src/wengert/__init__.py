@@ -86,6 +86,7 @@ _LAZY = frozenset(
         "masked",
         "mps",
         "multiprocessing",
+        "nested",
         "nn",
         "onnx",
         "optim",

@@ -67,6 +67,7 @@ from wengert import masked as masked
 from wengert import meta as meta
 from wengert import mps as mps
 from wengert import multiprocessing as multiprocessing
+from wengert import nested as nested
 from wengert import nn as nn
 from wengert import onnx as onnx
 from wengert import ops as ops
@@ -162,6 +163,7 @@ from wengert.core.info import iinfo as iinfo
 from wengert.core.layout import channels_last as channels_last
 from wengert.core.layout import channels_last_3d as channels_last_3d
 from wengert.core.layout import contiguous_format as contiguous_format
+from wengert.core.layout import jagged as jagged
 from wengert.core.layout import layout as layout
 from wengert.core.layout import memory_format as memory_format
 from wengert.core.layout import preserve_format as preserve_format

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.platform.absent_devices import refusing
+from wengert.platform.absences import refusing
 
 
 def is_available() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.platform.absent_devices import refusing
+from wengert.platform.absences import refusing
 
 
 def is_available() -> bool:
@@ -37,6 +37,16 @@ def empty_cache() -> None:
 def memory_allocated(device: Any = None) -> int:
     """0: no device memory is in use."""
     return 0
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """False: there is no device.
+
+    >>> import wengert
+    >>> wengert.xpu.is_bf16_supported()
+    False
+    """
+    return False
 
 
 max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated

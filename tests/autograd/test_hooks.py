@@ -392,3 +392,21 @@ def test_hooks_of_parameters_run_in_torchs_order(torch: Any) -> None:
     order = arrivals(wengert)
     assert order == arrivals(torch)
     assert order[:2] == ["2.bias", "2.weight"]
+
+
+@pytest.mark.torch
+def test_the_table_of_a_tensors_hooks_is_read_and_set(torch: Any) -> None:
+    def program(t: Any) -> list[Any]:
+        x = t.ones(2, requires_grad=True)
+        tables = [x._backward_hooks]
+        handle = x.register_hook(lambda g: g * 2)
+        tables.append(len(x._backward_hooks))
+        handle.remove()
+        tables.append(dict(x._backward_hooks))
+        x._backward_hooks = OrderedDict({0: lambda g: g * 5})
+        x.sum().backward()
+        x._backward_hooks = None
+        x.sum().backward()
+        return [*tables, x._backward_hooks, x.grad.tolist()]
+
+    assert program(wengert) == program(torch)

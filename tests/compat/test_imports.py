@@ -46,7 +46,7 @@ FORMS = {
     "from torch.amp import autocast": "autocast is torch.autocast",
     "from torch.profiler import ProfilerActivity, profile": "profile is wengert.profiler.profile",
     "from torch.autograd.profiler import record_function": "callable(record_function)",
-    "import torch.distributed as dist": "not dist.is_available()",
+    "import torch.distributed as dist": "dist.is_available() and not dist.is_initialized()",
     "from torch.nn.parallel import DistributedDataParallel as DDP": "callable(DDP)",
     "from torch.nn.attention import SDPBackend, sdpa_kernel": "callable(sdpa_kernel)",
     "import torch._dynamo": "torch._dynamo.reset() is None and torch._dynamo.config is not None",
@@ -280,7 +280,9 @@ def test_import_loads_nothing_further():
         print(*set(sys.modules) - before)
     """)
     private = "wengert.compat._private"
-    assert {*out.split()} == {"torch", private, f"{private}.top", f"{private}.absent_types"}
+    assert {*out.split()} == {
+        "torch", private, f"{private}.top", f"{private}.absent_types", "wengert.platform.absences",
+    }  # fmt: skip
 
 
 def test_an_error_inside_a_module_of_wengert_passes_through(tmp_path):
@@ -341,6 +343,12 @@ def test_tensorboard_writes_tensors(tmp_path):
         from torch.utils.tensorboard import SummaryWriter
         with SummaryWriter({str(tmp_path)!r}) as writer:
             writer.add_scalar("loss", torch.tensor(0.5), 1)
+            try:
+                writer.add_scalar("loss", [0.5], 1)
+            except NotImplementedError as error:
+                assert "scalar_value=[0.5]" in str(error)
+            else:
+                raise AssertionError("a list is no number")
             writer.add_histogram("weights", torch.ones(4, requires_grad=True), 1)
         print(any("tfevents" in name for name in os.listdir({str(tmp_path)!r})))
     """)

@@ -38,11 +38,38 @@ ALIASED = """
             assert absent in str(error)
         else:
             raise AssertionError(absent)
-    for refusing in (torch.distributed.ProcessGroup, torch.distributed.send):
+    with torch.autograd.forward_ad.dual_level() as level:
+        assert torch.autograd.forward_ad._current_level == level == 0
+    assert torch.autograd.forward_ad._current_level == -1
+    assert torch._shape_as_tensor(torch.ones(2, 3)).tolist() == [2, 3]
+    assert (torch.sym_max(2, 3), torch.sym_int(2.5), torch.sym_ite(True, 1, 2)) == (3, 2, 1)
+    x = torch.randn(2, 3, requires_grad=True)
+    out, g = x.softmax(1), torch.randn(2, 3)
+    (expected,) = torch.autograd.grad(out, x, g)
+    result = torch._softmax_backward_data(g, out.detach(), 1, torch.float32)
+    assert torch.allclose(result, expected)
+    assert torch.jit._script.ScriptModule is torch.jit.ScriptModule
+    assert torch.autograd.profiler_util.EventList is torch.autograd.profiler.EventList
+    assert torch.fx.experimental.symbolic_shapes.guard_or_false(x.shape[0] == 2)
+    hooks = torch.nn.modules.module._global_parameter_registration_hooks
+    with torch.nn.modules.module.register_module_parameter_registration_hook(print):
+        assert [*hooks.values()] == [print]
+    for compiled in (torch.jit.CompilationUnit, torch.jit.export_opnames):
+        try:
+            compiled("def f(x): return x")
+        except NotImplementedError as error:
+            assert "TorchScript" in str(error)
+        else:
+            raise AssertionError(compiled)
+    try:
+        torch.classes.extension.Fast
+    except RuntimeError as error:
+        assert "Tried to instantiate class 'extension.Fast', but it does not exist!" in str(error)
+    for refusing in (torch.distributed.tensor.Shard, torch.distributed.rpc.remote):
         try:
             refusing()
         except RuntimeError as error:
-            assert "one process" in str(error)
+            assert "does not have it" in str(error)
         else:
             raise AssertionError(refusing)
     print("all answered")
@@ -192,3 +219,65 @@ def test_a_compiler_backend_that_nothing_calls() -> None:
         compiled = wengert.compiler.compile(lambda x: x + 1, backend=(counter := CompileCounter()))
     assert compiled(1) == 2
     assert (counter.frame_count, counter.op_count) == (0, 0)
+
+
+@pytest.mark.torch
+def test_tensors_are_swapped_by_name_as_in_pytorch(torch: Any) -> None:
+    from torch.nn.utils import _named_member_accessor as theirs
+
+    from wengert.compat._private import member_accessor as ours
+
+    def program(t: Any, names: Any) -> list[Any]:
+        net = t.nn.Sequential(t.nn.Linear(2, 2), t.nn.BatchNorm1d(2))
+        net[0].plain = 3
+        accessor, value = names.NamedMemberAccessor(net), t.ones(2)
+        before = accessor.swap_tensors_dict({"0.bias": value, "1.running_mean": value})[0]
+        same = [net[0].bias is value, net[0]._parameters["bias"] is value]
+        before, missing = accessor.swap_tensors_dict(before | {"0.new": value}, allow_missing=True)
+        same += [before["0.bias"] is value, type(net[0].bias) is t.nn.Parameter, missing]
+        accessor.swap_tensors_dict(before, allow_missing=True)
+        same += [hasattr(net[0], "new"), accessor.check_keys(["0.bias", "nope"])]
+        errors = []
+        for call in (
+            lambda: names.swap_tensor(net[0], "nope", value),
+            lambda: names.swap_tensor(net[0], "a.b", value),
+            lambda: names.swap_tensor(net[0], "", value),
+            lambda: names.swap_tensor(3, "bias", value),
+            lambda: names.swap_tensor(net[0], "bias", 3),
+            lambda: names.swap_tensor(net[0], "plain", value),
+            lambda: names.swap_submodule(net, "8", net[0]),
+            lambda: names.swap_submodule(net, "0", 3),
+            lambda: accessor.swap_tensors_dict({"0.bias": value, "nope": value}),
+            lambda: accessor.get_tensor("0.nope"),
+            lambda: accessor.get_tensor("0.plain"),
+            lambda: accessor.get_submodule("9"),
+            lambda: accessor.get_submodule("0.weight"),
+            lambda: accessor.set_tensors(["0.bias"], []),
+        ):
+            with pytest.raises(Exception) as caught:  # noqa: PT011 (the classes are compared)
+                call()
+            errors.append(type(caught.value))
+        return [*same, errors, net[0].bias is value]
+
+    assert program(wengert, ours) == program(torch, theirs)
+
+
+@pytest.mark.torch
+def test_tuples_with_names_are_told_apart(torch: Any) -> None:
+    import collections
+    import time
+
+    from torch.utils import _pytree as theirs
+
+    from wengert.compat._private import named_tuples as ours
+
+    class Derived(collections.namedtuple("Base", "a b")):
+        pass
+
+    def program(t: Any, names: Any) -> list[Any]:
+        top = t.ones(2, 2).max(0)
+        values = [Derived(1, 2), Derived, (1,), tuple, time.gmtime(), top, type(top), 3, int]
+        kinds = ("is_namedtuple", "is_namedtuple_instance", "is_structseq", "is_structseq_instance")
+        return [[getattr(names, kind)(v) for v in values] for kind in kinds]
+
+    assert program(wengert, ours) == program(torch, theirs)

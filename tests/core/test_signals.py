@@ -103,7 +103,7 @@ def state() -> dict[str, Any]:
         "autocast": (
             wengert.is_autocast_enabled("cpu"),
             wengert.get_autocast_dtype("cpu"),
-            autocast_mode._state.cache,
+            autocast_mode.state.cache,
         ),
         "anomaly": (anomaly.enabled, anomaly.check_nan, anomaly.check_writes, anomaly.check),
         "savers": (list(saver_stack.entries), saver_stack.refusal, saver_stack.witness),

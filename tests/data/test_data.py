@@ -12,6 +12,7 @@ import pytest
 import wengert
 from tests.nn.parity import flat
 from wengert.utils import data
+from wengert.utils.data.collate import default_collate_fn_map
 
 SAMPLE = collections.namedtuple("SAMPLE", ["x", "y"])
 
@@ -354,3 +355,26 @@ def test_a_stream_longer_than_it_said_warns() -> None:
     assert len(loader) == 6
     with pytest.warns(UserWarning, match="reported to be 6 .* but 7 samples have been fetched"):
         assert len([batch for batch in loader]) == 7
+
+
+def test_rows_of_tensors_are_those_of_samples():
+    """Batches of a TensorDataset are gathered at once, unless somebody has changed a part of it."""
+    x = wengert.arange(24.0).reshape(2, 3, 2, 2).contiguous(memory_format=wengert.channels_last)
+    rows = data.TensorDataset(x, wengert.tensor([4, 5], dtype=wengert.int32))
+    ((images, numbers),) = data.DataLoader(rows, batch_sampler=[[1, -2]])
+    expected = data.default_collate([rows[1], rows[-2]])
+    assert images.tolist() == expected[0].tolist() == x.flip(0).tolist()
+    assert images.stride() == expected[0].stride()
+    assert (numbers.tolist(), numbers.dtype) == ([5, 4], wengert.int32)
+
+    class Doubled(data.TensorDataset):
+        def __getitem__(self, index):
+            return tuple(2 * t for t in super().__getitem__(index))
+
+    assert next(iter(data.DataLoader(Doubled(numbers), 2)))[0].tolist() == [10, 8]
+
+
+def test_a_collation_of_tensors_of_ones_own_counts(monkeypatch):
+    own = lambda batch, *, collate_fn_map=None: len(batch)  # noqa: E731
+    monkeypatch.setitem(default_collate_fn_map, wengert.Tensor, own)
+    assert list(data.DataLoader(data.TensorDataset(wengert.arange(5)), 2)) == [[2], [2], [1]]

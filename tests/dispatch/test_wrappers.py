@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -85,9 +86,31 @@ def test_a_wrapper_as_in_pytorch(torch: Any) -> None:
 
 def test_a_wrapper_has_no_data() -> None:
     a = wrapper_class(ours(), [])(wengert.ones(1000, 1000))
-    for read in (lambda: a.numpy() + 1, a.tolist, lambda: np.asarray(a) * 2):
+    for read in (
+        lambda: a.numpy() + 1,
+        a.tolist,
+        lambda: np.asarray(a) * 2,
+        a.numpy,
+        a.untyped_storage,
+        a.__dlpack__,
+    ):
         with pytest.raises(RuntimeError, match="a wrapper and has no data of its own"):
             read()
+
+
+@pytest.mark.torch
+def test_what_a_wrapper_says_of_memory_that_is_not_there(torch: Any) -> None:
+    def said(names: Any) -> list[Any]:
+        wrapper = wrapper_class(names, [])
+        a = wrapper(names.lib.arange(6.0).reshape(2, 3))
+        at = wrapper._make_wrapper_subclass(wrapper, (2, 3), (3, 1), 4)
+        a.detach().elem.add_(1)
+        return [
+            a.data_ptr(), a.storage_offset(), at.storage_offset(), a.is_contiguous(), a.numel(),
+            type(a.data) is wrapper, repr(copy.deepcopy(a)),
+        ]  # fmt: skip
+
+    assert said(ours()) == said(theirs(torch))
 
 
 def test_a_wrapper_that_requires_grad_is_refused() -> None:

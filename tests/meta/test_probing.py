@@ -9,6 +9,7 @@ import pytest
 
 import wengert
 from wengert import Tensor
+from wengert.kernels.products import factorizations
 from wengert.nn import functional as F
 
 CALLS: dict[str, Callable[[Tensor], Any]] = {
@@ -31,6 +32,9 @@ CALLS: dict[str, Callable[[Tensor], Any]] = {
     "dropout": lambda x: F.dropout(x.t()),
     "halved": lambda x: wengert.fft.rfft(x),
     "padded": lambda x: F.pad(x, (1, 2)),
+    "cropped": lambda x: F.pad(x, (-3, 1, -2, -90)),
+    "resized spectrum": lambda x: wengert.fft.fftn(x, s=(4, 6)),
+    "from half": lambda x: wengert.fft.irfft(x),
     "windows": lambda x: x.unfold(0, 3, 2),
     "strided": lambda x: F.max_pool1d(x, 3, 2),
     "std": lambda x: x.std(0),
@@ -45,6 +49,41 @@ def test_large_results_are_as_on_the_cpu(name: str, shape: tuple[int, int]) -> N
     assert (result.shape, result.dtype, result.stride()) == (
         expected.shape, expected.dtype, expected.stride(),
     )  # fmt: skip
+
+
+DECOMPOSITIONS: dict[str, Callable[[Tensor], Any]] = {
+    "svd": wengert.linalg.svd,
+    "thin svd": lambda x: wengert.linalg.svd(x, full_matrices=False),
+    "svdvals": wengert.linalg.svdvals,
+    "qr": wengert.linalg.qr,
+    "complete qr": lambda x: wengert.linalg.qr(x, mode="complete"),
+    "r": lambda x: wengert.linalg.qr(x, mode="r"),
+    "geqrf": wengert.geqrf,
+    "lu": wengert.linalg.lu,
+    "lu_factor": wengert.linalg.lu_factor_ex,
+    "eigh": lambda x: wengert.linalg.eigh(x @ x.mH),
+    "eigvalsh": lambda x: wengert.linalg.eigvalsh(x @ x.mH),
+    "eig": lambda x: wengert.linalg.eig(x @ x.mH),
+    "eigvals": lambda x: wengert.linalg.eigvals(x @ x.mH),
+    "slogdet": lambda x: wengert.linalg.slogdet(x @ x.mH),
+    "fft": lambda x: wengert.fft.fft2(x),
+}
+
+
+@pytest.mark.parametrize("name", DECOMPOSITIONS)
+@pytest.mark.parametrize("dtype", [wengert.float64, wengert.complex64])
+def test_factors_are_not_computed(name: str, dtype: Any, monkeypatch: Any) -> None:
+    decompose = DECOMPOSITIONS[name]
+    for shape in ((3, 5), (2, 5, 3)):
+        expected = decompose(wengert.randn(shape, dtype=dtype))
+        with monkeypatch.context() as patch:
+            for function in ("svd", "svdvals", "qr", "eig", "eigh", "lu", "householder"):
+                patch.setattr(factorizations, function, None)
+            result = decompose(wengert.empty(shape, dtype=dtype, device="meta"))
+        for a, b in zip(
+            *([x] if isinstance(x, Tensor) else x for x in (result, expected)), strict=True
+        ):
+            assert (a.shape, a.dtype, a.stride()) == (b.shape, b.dtype, b.stride())
 
 
 def test_a_model_with_a_terabyte_of_activations() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import warnings
 import weakref
 from collections import Counter
 from typing import Any
@@ -368,3 +369,72 @@ def test_hooks_that_replace_gradients_see_second_derivatives(torch: Any) -> None
         return [g, *lib.autograd.grad(g.sum(), x)]
 
     agree(torch, answers)
+
+
+def node_hook_story(library: Any, everywhere: bool, monkeypatch: Any) -> list[Any]:
+    story: list[Any] = []
+    place = library.nn.modules.module
+    if hasattr(place, "_global_is_full_backward_hook"):  # which PyTorch remembers for ever
+        monkeypatch.setattr(place, "_global_is_full_backward_hook", None)
+
+    class Pair(library.nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return x.sin(), {"cos": x.cos()}
+
+    def hook(module: Any, grad_input: Any, grad_output: Any) -> Any:
+        story.append((type(module).__name__, values(grad_input), values(grad_output)))
+        return tuple(g * 100 for g in grad_input)
+
+    modules = [library.nn.Sigmoid(), library.nn.Sequential(library.nn.Tanh(), library.nn.ReLU())]
+    for module in (*modules, Pair()):
+        handle = (
+            place.register_module_backward_hook(hook)
+            if everywhere
+            else module.register_backward_hook(hook)
+        )
+        x = library.ones(2, dtype=library.float64, requires_grad=True)
+        for value in (x, x * 2, library.ones(1)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                out = module(value)
+            story += [(w.category, str(w.message).partition(" is deprec")[0]) for w in caught]
+            if value.requires_grad:
+                (out[0] + out[1]["cos"] if isinstance(out, tuple) else out).sum().backward()
+        handle.remove()
+        module(x)
+        story.append(x.grad.tolist())
+    if not everywhere:
+        modules[0].register_backward_hook(hook)
+        with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full"):
+            modules[0].register_full_backward_hook(hook)
+        full = library.nn.Tanh()
+        full.register_full_backward_hook(hook)
+        with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full"):
+            full.register_backward_hook(hook)
+    return story
+
+
+@both
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_hooks_of_the_last_node(torch: Any, everywhere: bool, monkeypatch: Any) -> None:
+    ours, theirs = (node_hook_story(lib, everywhere, monkeypatch) for lib in (wengert, torch))
+    assert ours == theirs
+
+
+def test_global_hooks_of_nodes_and_full_ones_are_refused_together() -> None:
+    place = nn.modules.module
+    for first, second in (
+        (place.register_module_backward_hook, place.register_module_full_backward_hook),
+        (place.register_module_full_backward_hook, place.register_module_backward_hook),
+    ):
+        with first(print), pytest.raises(RuntimeError, match="Cannot use both regular"):
+            second(print)
+
+
+def test_a_node_hook_does_not_keep_its_module() -> None:
+    m, x = nn.Tanh(), wengert.ones(1, requires_grad=True) * 2
+    m.register_backward_hook(lambda *grads: None)
+    out = m(x)
+    del m
+    with pytest.raises(RuntimeError, match="the hook of a dead Module"):
+        out.backward()

@@ -13,7 +13,7 @@ import wengert as w
 import wengert.nn.functional as F
 from tests.onnx.runtime import Of, onnx
 from wengert import nn
-from wengert.onnx.errors import UnsupportedOperatorError
+from wengert.onnx.errors import OnnxExporterError, UnsupportedOperatorError
 
 
 def names(values: Any) -> list[str]:
@@ -67,10 +67,15 @@ def test_without_dynamo_nothing_is_returned(tmp_path: Path) -> None:
     assert path.exists()
 
 
-@pytest.mark.parametrize("opset", [18, 20, 22])
+@pytest.mark.parametrize("opset", [17, 18, 20, 22])
 def test_opsets(opset: int) -> None:
     program = w.onnx.export(nn.GELU(), (w.ones(2),), opset_version=opset, verify=True)
     assert [x.version for x in program.model_proto.opset_import] == [opset]
+
+
+def test_an_opset_that_a_model_cannot_be_converted_to() -> None:
+    with pytest.raises(OnnxExporterError, match="opset_version 9 is too old for this model"):
+        w.onnx.export(nn.LayerNorm(2), (w.ones(2),), opset_version=9)
 
 
 def test_programs_can_ask_whether_they_are_exported() -> None:
@@ -106,7 +111,7 @@ def test_training_mode_of_batch_norm_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"opset_version": 11}, ValueError),
+        ({"opset_version": 6}, ValueError),
         ({"export_params": False}, NotImplementedError),
         ({"custom_opsets": {"a": 1}}, NotImplementedError),
         ({"input_names": ["a", "b"]}, w.onnx.OnnxExporterError),

@@ -50,10 +50,10 @@ def test_the_gradient_has_the_dtype_of_the_input(name: str) -> None:
 def test_results_are_named_tuples() -> None:
     x = leaf(TIES)
     for out in (x.max(0), x.median(0), x.mode(), x.sort(), x.topk(2), x.kthvalue(1), x.cummin(0)):
-        assert out._fields == ("values", "indices")
+        assert out.__match_args__ == ("values", "indices")
         assert out.indices.dtype is wengert.int64
         assert out.values is out[0]
-    assert x.aminmax()._fields == ("min", "max")
+    assert x.aminmax().__match_args__ == ("min", "max")
 
 
 def test_changed_indices_are_found_out() -> None:

@@ -1,4 +1,4 @@
-"""Named tuples of results."""
+"""What operations with several results return."""
 
 from __future__ import annotations
 
@@ -41,4 +41,21 @@ def test_results_copy_and_pickle(again: Any) -> None:
     other = again(result)
     assert type(other) is type(result)
     assert other.values.tolist() == [1.0, 3.0]
-    assert other._fields == ("values", "indices")
+    assert other.__match_args__ == ("values", "indices")
+
+
+@pytest.mark.torch
+def test_results_are_made_of_one_sequence_and_are_no_namedtuples(torch: Any) -> None:
+    def program(t: Any) -> list[Any]:
+        kind = t.return_types.max
+        result = kind([t.ones(1), t.zeros(1)])
+        counts = (result.n_fields, result.n_sequence_fields, result.n_unnamed_fields)
+        names = [hasattr(result, name) for name in ("_fields", "_asdict", "_make", "_replace")]
+        errors = []
+        for wrong in ((1,), (1, 2, 3), 3):
+            with pytest.raises(TypeError) as caught:
+                kind(wrong)
+            errors.append(type(caught.value))
+        return [result.values.item(), result.indices.item(), counts, names, errors]
+
+    assert program(wengert) == program(torch)

@@ -20,6 +20,8 @@ MATRICES = {
     "hermitian": (COMPLEX + np.swapaxes(COMPLEX, -1, -2).conj(), True),
     "one": ((REAL + np.swapaxes(REAL, -1, -2))[0], False),
     "empty": (np.zeros((0, 3, 3)), False),
+    "of no rows": (np.zeros((0, 0)), False),
+    "several of no rows": (np.zeros((2, 0, 0)), False),
 }
 
 

@@ -191,3 +191,23 @@ def test_resizing() -> None:
     with pytest.raises(RuntimeError, match="only dimensions that grow"):
         x.resize_(2, 2)
     assert x.sparse_resize_and_clear_((2, 3), 1, 1)._nnz() == 0
+
+
+@quiet
+@pytest.mark.torch
+def test_the_old_constructor(torch: Any) -> None:
+    def program(t: Any) -> list[Any]:
+        x = sample(t, "coo")
+        places, values = x._indices(), x._values()
+        made = [
+            x.new(), x.new(2, 3), x.new(t.Size([2, 3])), x.new(places, values),
+            x.new(places, values.double(), x.shape), x.new().resize_as_(x),
+        ]  # fmt: skip
+        for wrong in ((x,), (t.ones(2),), ([1.0],), (places, 3)):
+            with pytest.raises(TypeError):
+                x.new(*wrong)
+        with pytest.raises(RuntimeError):
+            x.to_dense().to_sparse_csr().new()
+        return [(repr(m), str(m.dtype), m.is_coalesced()) for m in made]
+
+    assert program(wengert) == program(torch)

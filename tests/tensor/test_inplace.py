@@ -481,3 +481,28 @@ def test_writes_leave_no_cycle() -> None:
         assert [n() for n in nodes] == [None, None]
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bfloat16"])
+def test_writes_without_a_graph_are_those_of_operations(dtype):
+    """Ufuncs write into the target where nothing is recorded: values, stamps and errors stay."""
+    kind = getattr(wengert, dtype)
+    x = wengert.arange(12).reshape(3, 4).to(kind)
+    for change, expected in (
+        (lambda t: t.__iadd__(x), x + x), (lambda t: t.mul_(x[1]), x * x[1]),
+        (lambda t: t.sub_(2), x - 2), (lambda t: t.__iadd__(t), x + x),
+        (lambda t: t.__imul__(t[0]), x * x[0]), (lambda t: t.__isub__(t.flip(0)), x - x.flip(0)),
+    ):  # fmt: skip
+        target = x.clone()
+        version, address = target._version, target.data_ptr()
+        assert change(target) is target
+        assert target.tolist() == expected.tolist()
+        assert (target.dtype, target.data_ptr(), target._version) == (kind, address, version + 1)
+    with pytest.raises(RuntimeError):
+        x.add_(wengert.ones(2, 3, 4, dtype=kind))
+    w = wengert.ones(4, requires_grad=True)
+    saved = wengert.ones(4)
+    loss = (w * saved).sum()
+    saved += 1
+    with pytest.raises(RuntimeError, match="inplace"):
+        loss.backward()

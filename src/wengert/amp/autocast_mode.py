@@ -1,42 +1,25 @@
-"""Autocast: regions that ask for a lower precision. The wish is kept, and nothing is cast.
-
-A processor without bfloat16 units gains no time by a cast, and every operation would have to
-ask for it; results are those of float32, which are the more exact ones.
-"""
+"""Autocast: regions of lower precision. `casts.py` says what becomes of operations in them."""
 
 from __future__ import annotations
 
 import functools
-import threading
 import warnings
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from wengert.amp import casts
+from wengert.amp._state import lower_dtype, state
+from wengert.amp.casts import cast
 from wengert.core import dtypes
 from wengert.core.device import device
 from wengert.core.dtypes import dtype as dtype_
 from wengert.core.signals import without_entry_signals
-from wengert.core.tensor import Tensor, thread_states
 
 _CPU_DTYPES = (dtypes.bfloat16, dtypes.float16)
-_BFLOAT16 = frozenset({"cpu", "xla", "hpu"})  # those whose autocast means bfloat16
 _AVAILABLE = frozenset(
     {"cpu", "cuda", "ipu", "xpu", "xla", "mps", "hpu", "mtia", "maia", "privateuseone"}
 )
-
-
-class _State(threading.local):
-    """What the innermost region of this thread said, by kind of device."""
-
-    def __init__(self) -> None:
-        self.enabled: dict[str, bool] = {}
-        self.dtypes: dict[str, dtype_] = {}
-        self.cache = True
-
-
-_state = _State()
-thread_states.append(_state)
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -57,16 +40,20 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     ...     wengert.is_autocast_enabled("cpu")
     True
     """
-    return _state.enabled.get(_kind("is_autocast_enabled", device_type), False)
+    return state.enabled.get(_kind("is_autocast_enabled", device_type), False)
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
-    """Say whether `is_autocast_enabled` holds from here on.
+    """Say whether operations are cast from here on.
 
     >>> import wengert
     >>> wengert.set_autocast_enabled("cpu", False)
     """
-    _state.enabled[_kind("set_autocast_enabled", device_type)] = bool(enabled)
+    kind = _kind("set_autocast_enabled", device_type)
+    if kind == "cpu" and enabled:
+        casts.begin()
+    state.enabled[kind] = bool(enabled)
+    casts.end()
 
 
 def get_autocast_dtype(device_type: str) -> dtype_:
@@ -76,9 +63,7 @@ def get_autocast_dtype(device_type: str) -> dtype_:
     >>> wengert.get_autocast_dtype("cpu")
     torch.bfloat16
     """
-    kind = _kind("get_autocast_dtype", device_type)
-    usual = dtypes.bfloat16 if kind in _BFLOAT16 else dtypes.float16
-    return _state.dtypes.get(kind, usual)
+    return lower_dtype(_kind("get_autocast_dtype", device_type))
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype_) -> None:
@@ -87,7 +72,7 @@ def set_autocast_dtype(device_type: str, dtype: dtype_) -> None:
     >>> import wengert
     >>> wengert.set_autocast_dtype("cpu", wengert.bfloat16)
     """
-    _state.dtypes[_kind("set_autocast_dtype", device_type)] = dtype
+    state.dtypes[_kind("set_autocast_dtype", device_type)] = dtype
 
 
 def is_autocast_cache_enabled() -> bool:
@@ -97,7 +82,7 @@ def is_autocast_cache_enabled() -> bool:
     >>> wengert.is_autocast_cache_enabled()
     True
     """
-    return _state.cache
+    return state.cache
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
@@ -106,11 +91,11 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
     >>> import wengert
     >>> wengert.set_autocast_cache_enabled(True)
     """
-    _state.cache = bool(enabled)
+    state.cache = bool(enabled)
 
 
 def clear_autocast_cache() -> None:
-    """Nothing to clear: nothing is cast.
+    """Nothing to clear: each use of a tensor is a cast of its own.
 
     >>> import wengert
     >>> wengert.clear_autocast_cache()
@@ -141,18 +126,23 @@ def _kind(name: str, device_type: Any) -> str:
 
 
 class autocast:  # noqa: N801 (PyTorch's name)
-    """A region, or a decorated function, that asks for a lower precision.
+    """A region, or a decorated function, of lower precision.
+
+    Matrix products, convolutions and attention give `dtype`, and losses, decompositions and
+    Fourier transforms float32, whichever of the two their arguments have; float64 stays. What has
+    no such rule computes in the dtypes that come. Products of bfloat16 are summed in float32 and
+    rounded once.
 
     Args:
         device_type: the kind of device; a region of one that is not there is disabled.
-        dtype: what is asked for; None: bfloat16 on the CPU.
+        dtype: bfloat16 or float16; None: bfloat16 on the CPU.
         enabled: False makes a full-precision region inside of another.
-        cache_enabled: kept, without effect.
+        cache_enabled: kept, without effect: a tensor is cast at each use.
 
     >>> import wengert
     >>> with wengert.autocast("cpu", dtype=wengert.bfloat16):
     ...     (wengert.eye(2) @ wengert.ones(2, 2)).dtype
-    torch.float32
+    torch.bfloat16
     """
 
     def __init__(
@@ -172,7 +162,7 @@ class autocast:  # noqa: N801 (PyTorch's name)
                 f"User specified an unsupported autocast device_type '{self.device}'"
             )
         self.fast_dtype = get_autocast_dtype(self.device) if dtype is None else dtype
-        self._cache = _state.cache if cache_enabled is None else cache_enabled
+        self._cache = state.cache if cache_enabled is None else cache_enabled
         self._enabled = enabled and self._supported()
         self._before: tuple[Any, ...] = ()  # and what was before that: it may call itself
 
@@ -193,12 +183,14 @@ class autocast:  # noqa: N801 (PyTorch's name)
 
     def __enter__(self) -> autocast:
         kind = self.device
-        enabled, lower = _state.enabled, _state.dtypes
-        before = is_autocast_enabled(kind), get_autocast_dtype(kind), _state.cache
+        if kind == "cpu" and self._enabled:
+            casts.begin()
+        enabled, lower = state.enabled, state.dtypes
+        before = is_autocast_enabled(kind), get_autocast_dtype(kind), state.cache
         # No call from here on: a signal would come in between.
         self._before = *before, self._before
         enabled[kind], lower[kind] = self._enabled, self.fast_dtype
-        _state.cache = self._cache
+        state.cache = self._cache
         return self
 
     @without_entry_signals
@@ -209,7 +201,9 @@ class autocast:  # noqa: N801 (PyTorch's name)
         exc_tb: TracebackType | None,
     ) -> None:
         kind = self.device
-        _state.enabled[kind], _state.dtypes[kind], _state.cache, self._before = self._before
+        state.enabled[kind], state.dtypes[kind], state.cache, self._before = self._before
+        if self._enabled:
+            casts.end()
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
@@ -259,7 +253,7 @@ def custom_fwd(
         if not inside or cast_inputs is None:
             return fwd(*args, **kwargs)
         with autocast(kind, enabled=False):
-            return fwd(*_cast(args, cast_inputs), **_cast(kwargs, cast_inputs))
+            return fwd(*cast(args, cast_inputs), **cast(kwargs, cast_inputs))
 
     return wrapper
 
@@ -282,18 +276,6 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
             return bwd(*args, **kwargs)
 
     return wrapper
-
-
-def _cast(value: Any, dtype: dtype_) -> Any:
-    """Floating-point tensors in nested containers, float64 aside, in another dtype."""
-    if isinstance(value, Tensor):
-        low = value.is_floating_point() and value.dtype is not dtypes.float64
-        return value.to(dtype) if low else value
-    if isinstance(value, dict):
-        return {key: _cast(item, dtype) for key, item in value.items()}
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return type(value)(_cast(item, dtype) for item in value)
-    return value
 
 
 __all__ = [

@@ -30,6 +30,7 @@ from wengert.core.size import Size
 from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Leaf, Node, Tensor, Tracer, concrete, leaf_of, state_of, wrap
 from wengert.kernels import layout
+from wengert.ops.half_rules import round_bfloat16
 
 Place = Tensor | GradientEdge
 
@@ -272,8 +273,15 @@ def _start(
             g = in_dtype(i, g, dtype)
         walk.lifts |= _lifts(i, g, root)
         nodes.append(node)
-        seeds.append(g._array if type(g) in concrete and not walk.create_graph else g)
+        seeds.append(_seed(g, walk.create_graph))
     return tuple(nodes), seeds
+
+
+def _seed(g: Tensor, recorded: bool) -> Any:
+    """A root's cotangent as the walk takes it: an array, unless rules are to be recorded."""
+    if g._array.dtype.kind == "V":  # bfloat16
+        round_bfloat16()
+    return g._array if type(g) in concrete and not recorded else g
 
 
 def _is_memoryless(place: Any) -> bool:

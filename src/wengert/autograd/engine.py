@@ -136,6 +136,7 @@ class Walk:
     listeners = False
     lifts = False  # whether rules are given tensors although nothing is recorded
     current_node: Node | None = None  # of a walk with listeners
+    collectors: tuple[Any, ...] = ()  # of leaves that it has reached
     nodes = 0
     # With retain_graph="auto": references not held by other tensors, by the node's id.
     own_references: Counter[int]
@@ -181,6 +182,8 @@ class Walk:
                 run_in_fresh_thread(partial(self.run, seeds, lift))
             else:
                 self.run(seeds, lift)
+            for collector in self.collectors:
+                collector.settle(self)
         finally:
             running_walks.walks.discard(self)
 
@@ -493,7 +496,7 @@ class Walk:
         state = node.state
         if type(g) in deferred:
             g = g.at_leaf() if type(node) is Leaf else g.dense()
-        if state is not None and (state.hooks or state.retain is not None or self.accumulates):
+        if state and (state.hooks or state.retain or state.collector or self.accumulates):
             g = self._arrive(node, state, g)
         # Results are the gradients of leaves or, with `inputs`, of the chosen targets.
         if g is not None and (not node.edges if self.targets is None else node in self.targets):
@@ -520,9 +523,9 @@ class Walk:
         """Run the hooks on the gradient that arrived at a node; return their result."""
         if state.hooks:
             g = run_tensor_hooks(state, g)
-        self._retain(state, node, g)
         if self.accumulates and state.node_prehooks and not node.edges:
             g = run_prehooks(node, state, g)
+        self._retain(state, node, g)
         return g
 
     def _derive(self, node: Node, state: NodeState, g: Any, lift: Lift) -> Grads | None:
@@ -537,9 +540,12 @@ class Walk:
         return None if grads is None else hooked
 
     def _retain(self, state: NodeState, node: Node, g: Any) -> None:
-        """Store the gradient of a tensor with `retain_grad()`."""
+        """Store the gradient of a tensor with `retain_grad()`; show a leaf's to its collector."""
         if state.retain is not None and g is not None:
             self.retained[node] = g
+        collector = None if state.collector is None else state.collector()
+        if collector is not None and g is not None and collector.collects(self, node, g):
+            self.collectors += (collector,)
 
     def _release(self, node: Node, own_references: int) -> None:
         """Release a node's saved values and edges.

@@ -62,6 +62,19 @@ def _current() -> _EagerLevel | None:
     return next((x for x in reversed(transform_stack.levels) if isinstance(x, _EagerLevel)), None)
 
 
+def current_depth() -> int:
+    """The number of the running level, 0; -1 without one.
+
+    >>> from wengert.autograd.forward_ad import current_depth, dual_level
+    >>> with dual_level():
+    ...     current_depth()
+    0
+    >>> current_depth()
+    -1
+    """
+    return -1 if _current() is None else 0
+
+
 def enter_dual_level() -> int:
     """Enter a forward-mode level and return its number, 0. Levels do not nest.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from wengert.platform.absences import refusing
+
 
 def is_available() -> bool:
     """False."""
@@ -11,3 +13,11 @@ def is_available() -> bool:
 def is_built() -> bool:
     """False."""
     return False
+
+
+is_macos_or_newer = refusing(
+    "is_macos_or_newer",
+    __name__,
+    RuntimeError,
+    "Cannot execute isOnMacOSorNewer() without MPS backend.",
+)

@@ -40,6 +40,10 @@ def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> i
 def _start_run(options: argparse.Namespace) -> int:
     if not options.target:
         options.parser.error("a script is required, or -m and a module")
+    if options.nproc is not None:
+        from wengert.cli._ranks import run_ranks
+
+        return run_ranks(options)
     from wengert.cli._run import run_program
 
     return run_program(
@@ -113,7 +117,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Run a script with `import torch` giving wengert; then say on stderr what"
         " its backward calls did: operations, memory, which line released the graph.",
         usage="wengert run [--quiet] [--report FILE] [--report-json FILE] [--full-traceback]"
-        " (SCRIPT | -m MODULE) [ARGS ...]",
+        " [--nproc N [--no-prefix] [--log-dir DIR] [--max-restarts K]] (SCRIPT | -m MODULE)"
+        " [ARGS ...]",
     )
     run.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m")
     run.add_argument("--quiet", action="store_true", help="print no summary")
@@ -122,6 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--full-traceback", action="store_true", help="show frames inside wengert in tracebacks"
     )
+    _add_ranks(run)
     run.add_argument("target", nargs=argparse.REMAINDER, metavar="SCRIPT", help="and its arguments")
     run.set_defaults(parser=run, start=_start_run)
 
@@ -158,6 +164,20 @@ def _parser() -> argparse.ArgumentParser:
     explain.set_defaults(start=_start_explain)
     _add_machine(commands)
     return parser
+
+
+def _add_ranks(run: argparse.ArgumentParser) -> None:
+    """The options of a run in several processes."""
+    run.add_argument("--nproc", metavar="N", help="run in N processes, ranks of torch.distributed")
+    run.add_argument("--no-prefix", action="store_true", help="with --nproc: leave output as it is")
+    run.add_argument("--log-dir", metavar="DIR", help="with --nproc: also write it to files there")
+    run.add_argument(
+        "--max-restarts",
+        type=int,
+        default=0,
+        metavar="K",
+        help="with --nproc: start again so often",
+    )
 
 
 def _add_programs(commands: Any) -> None:

@@ -28,6 +28,8 @@ from wengert.graph import Recorder
 if TYPE_CHECKING:
     from wengert.cli._watch import Observations, Watch
 
+PIPE_VARIABLE = "WENGERT_LAUNCHER_PIPE"  # set for the ranks that a launcher starts
+
 _HERE = os.path.dirname(__file__)
 
 
@@ -42,6 +44,10 @@ def run_program(
 ) -> int:
     """Run a script or module with its arguments; returns 0, or leaves as the script left."""
     compat.install()
+    if PIPE_VARIABLE in os.environ:  # a rank
+        from wengert.distributed.workers import end_with_launcher
+
+        end_with_launcher()
     report, report_json = _output(report), _output(report_json)
     recorder = Recorder()
     watch = _watch(recorder) if report or report_json else None

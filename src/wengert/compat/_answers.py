@@ -24,8 +24,7 @@ def look_for_answers() -> None:
     """Have all functions ask their arguments if a module has a class that answers."""
     if armed_for_classes():
         return
-    # Copied in one step: other threads may be importing.
-    for name in {*sys.modules.copy()} - _Seen.names:
+    for name in set(sys.modules) - _Seen.names:  # made in one step: other threads may be importing
         module = sys.modules.get(name)
         if name.partition(".")[0] not in ("torch", "wengert") and _has_answers(module):
             arm_for_classes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
 from wengert.compat import _spawn, torch_names
@@ -39,7 +39,8 @@ class Finder(DistributionFinder):
             name = fullname.replace("torch", "wengert", 1)
             raise ModuleNotFoundError(why_missing(fullname), name=name)
         # Always a package: then a missing submodule comes here to be refused.
-        return ModuleSpec(fullname, _Loader(natives), origin="wengert", is_package=True)
+        package = not fullname.endswith(".__main__")
+        return ModuleSpec(fullname, _Loader(natives), origin="wengert", is_package=package)
 
     def find_distributions(
         self, context: DistributionFinder.Context | None = None
@@ -57,6 +58,12 @@ class _Loader(Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return AliasModule(spec.name, self.natives)
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """For ``python -m``: the code of the module that stands for this one."""
+        spec = self.natives[0].__spec__
+        code: CodeType | None = spec.loader.get_code(spec.name)  # type: ignore[union-attr]
+        return code
 
     def exec_module(self, module: ModuleType) -> None:
         """The alias delegates; what it has is shown in its dictionary, too."""

@@ -259,6 +259,19 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return from_.category <= to.category
 
 
+# Numbers below this are in the range of every dtype with at least two bytes.
+_SMALL = 1024.0
+
+
+def _float_array(number: float, to: dtype) -> np.ndarray | None:
+    """A real number as a 0-d array of floating point; None if it is out of range."""
+    if -_SMALL < number < _SMALL:
+        return np.array(number, to.np)
+    with np.errstate(over="ignore"):
+        array = np.array(float(number), to.np)
+    return array if not np.isinf(array) or math.isinf(number) else None
+
+
 def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
     """A number as a 0-d array; RuntimeError where function `name` cannot store it as `to`.
 
@@ -274,9 +287,8 @@ def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
             if holds(number, to.np):
                 return rounded(np.asarray(number, np.float64), to.np)
         elif to.category == FLOAT:
-            with np.errstate(over="ignore"):
-                array = np.array(float(number), to.np)
-            if not np.isinf(array) or math.isinf(number):
+            array = _float_array(number, to)
+            if array is not None:
                 return array
         elif math.isfinite(number):
             info = np.iinfo(to.np)

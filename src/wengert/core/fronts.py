@@ -80,7 +80,7 @@ class Front:
         if not self.armed:
             return
         f = self.holder
-        if f.__wrapped__ is self.impl:
+        if getattr(f, "__wrapped__", None) is self.impl:  # an interruption may have removed it
             del f.__wrapped__
         _move_body(self.impl, f)
 
@@ -201,6 +201,10 @@ _modes: list[None] = []
 
 # By function.
 public_functions: dict[Any, PublicFunction] = {}
+# Called with each function that is entered, and its name.
+listeners: list[Callable[[Any, str], None]] = []
+# Operations below the public ones to which autocast has something to say.
+unpublished: dict[str, Any] = {}
 
 
 class _Armed:
@@ -218,6 +222,8 @@ def publish(function: Any, name: str, func: Any = None, operator: bool = False) 
         public = public_functions[function] = PublicFunction(function, name, func, operator)
         if _modes or (_armed.classes and not public.generated):
             public.arm()
+        for listener in listeners:
+            listener(function, name)
 
 
 def publish_module(prefix: str, names: Iterable[str], scope: dict[str, Any]) -> None:

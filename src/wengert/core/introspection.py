@@ -169,7 +169,8 @@ def _contents(obj: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
 
 def _fields_of(kind: type) -> tuple[str, ...]:
     """The names of a named tuple's items."""
-    fields = next((_vars(base)["_fields"] for base in _mro(kind) if "_fields" in _vars(base)), ())
+    names = "__match_args__"
+    fields = next((_vars(base)[names] for base in _mro(kind) if names in _vars(base)), ())
     plain = type(fields) is tuple and all(type(name) is str for name in fields)
     return fields if plain else ()
 

@@ -58,6 +58,11 @@ class Outline:
         """The bytes of all elements."""
         return self.size * self.itemsize
 
+    def transpose(self, order: Shape) -> Outline:
+        """The outline of the same dimensions in another order."""
+        shape = tuple([self.shape[d] for d in order])
+        return Outline(shape, self.dtype, tuple([self.strides[d] for d in order]), self.writeable)
+
     def __len__(self) -> int:
         return self.shape[0]
 

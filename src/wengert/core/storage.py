@@ -7,6 +7,7 @@ backward compares one number per node unless some write is newer than the node.
 
 from __future__ import annotations
 
+import ctypes
 import linecache
 import re
 import sys
@@ -165,10 +166,24 @@ def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int)
         entry.whole = header
 
 
-def address_of(array: np.ndarray) -> int:
-    """The address of an array's first element."""
+def _interface_address(array: np.ndarray) -> int:
+    """The address of an array's first element, as every interpreter gives it."""
     address: int = array.__array_interface__["data"][0]
     return address
+
+
+def _struct_address(array: np.ndarray) -> int:
+    """The same in a tenth of the time: the first field of NumPy's struct is the pointer."""
+    return _word_at(id(array) + _POINTER).value
+
+
+# Where CPython keeps that field: behind the head of the object.
+_POINTER = object.__basicsize__
+_word_at = ctypes.c_size_t.from_address
+_probe = np.empty(1)
+address_of: Callable[[np.ndarray], int] = _interface_address
+if sys.implementation.name == "cpython" and _struct_address(_probe) == _interface_address(_probe):
+    address_of = _struct_address
 
 
 def _forget(key: int) -> Any:

@@ -467,8 +467,8 @@ class NodeState:
     """
 
     __slots__ = (
-        "below", "hooks", "metadata", "node_hooks", "node_prehooks", "post_hooks", "refusal",
-        "released", "retain", "shared", "user",
+        "below", "collector", "hooks", "metadata", "node_hooks", "node_prehooks", "post_hooks",
+        "refusal", "released", "retain", "shared", "user",
     )  # fmt: skip
 
     def __init__(self, released: Call | None = None, shared: bool = False) -> None:
@@ -476,6 +476,8 @@ class NodeState:
         self.node_prehooks: Hooks | None = None  # of the node, before its rules run
         self.node_hooks: Hooks | None = None  # of the node, after its rules ran
         self.post_hooks: Hooks | None = None  # of a leaf, after its `.grad` is done
+        # Of a leaf: a weak reference to whatever puts the gradients of several leaves together.
+        self.collector: weakref.ref[Any] | None = None
         self.metadata: dict[Any, Any] | None = None
         self.retain: weakref.ref[Tensor] | None = None
         self.released = released  # by which backward call

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from wengert.core.device import OutOfMemoryError as OutOfMemoryError
 from wengert.cuda import amp as amp
 from wengert.cuda import nvtx as nvtx
-from wengert.platform.absent_devices import refusing
+from wengert.platform.absences import refusing
 
 
 def is_available() -> bool:

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from wengert.core.generators import default_generator
-from wengert.data._fetch import DatasetReader
+from wengert.data._fetch import DatasetKind, DatasetReader
 from wengert.data._loop import Failure, Job, NewEpoch, StreamEnded, Task
 from wengert.data._workers import Crew, Worker
 from wengert.data.sampler import _seed_from
@@ -25,12 +25,12 @@ class Epoch:
         self._reader = DatasetReader(
             loader.dataset,
             loader.collate_fn,
-            loader._streams,
+            loader._dataset_kind == DatasetKind.Iterable,
             loader._auto_collation,
             loader.drop_last,
         )
         self._count = 0
-        self._promised: int | None = loader._length_told
+        self._promised: int | None = loader._IterableDataset_len_called
 
     def __iter__(self) -> Epoch:
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
@@ -118,54 +119,57 @@ def _sequence(like: Sequence[Any], values: list[Any]) -> Any:
         return values
 
 
-def _tensors(batch: Any, *, collate_fn_map: _Map | None = None) -> Tensor:
+def collate_tensor_fn(batch: Any, *, collate_fn_map: _Map | None = None) -> Tensor:
+    """What `default_collate` makes of tensors."""
     return joining.stack(list(batch), 0)
 
 
-def _arrays(batch: Any, *, collate_fn_map: _Map | None = None) -> Any:
+def collate_numpy_array_fn(batch: Any, *, collate_fn_map: _Map | None = None) -> Any:
     _check_kind(batch[0])
     if batch[0].shape == ():
-        return _scalars(batch)
+        return collate_numpy_scalar_fn(batch)
     return collate([wrap(np.asarray(array)) for array in batch], collate_fn_map=collate_fn_map)
 
 
-def _scalars(batch: Any, *, collate_fn_map: _Map | None = None) -> Tensor:
+def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: _Map | None = None) -> Tensor:
     return wrap(np.array(batch, batch[0].dtype))
 
 
-def _floats(batch: Any, *, collate_fn_map: _Map | None = None) -> Tensor:
+def collate_float_fn(batch: Any, *, collate_fn_map: _Map | None = None) -> Tensor:
     return wrap(np.array(batch, np.float64))
 
 
-def _ints(batch: Any, *, collate_fn_map: _Map | None = None) -> Tensor:
+def collate_int_fn(batch: Any, *, collate_fn_map: _Map | None = None) -> Tensor:
     if isinstance(batch[0], bool):
         return wrap(np.array(batch, np.bool_))
     mixed = any(isinstance(value, float) for value in batch)
     return wrap(np.array(batch, dtypes.defaults.dtype.np if mixed else np.int64))
 
 
-def _strings(batch: Any, *, collate_fn_map: _Map | None = None) -> Any:
+def collate_str_fn(batch: Any, *, collate_fn_map: _Map | None = None) -> Any:
     return batch
 
 
 def _check_kind(array: Any) -> None:
-    if array.dtype.kind in "SUO":
+    if np_str_obj_array_pattern.search(array.dtype.str):
         raise TypeError(default_collate_err_msg_format.format(array.dtype))
 
 
+# In the type code of arrays that are no numbers.
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
 
 # Scripts add types of their own here.
 default_collate_fn_map: dict[_Kinds, Callable[..., Any]] = {
-    Tensor: _tensors,
-    np.ndarray: _arrays,
-    (np.bool_, np.number, np.object_): _scalars,
-    float: _floats,
-    int: _ints,
-    str: _strings,
-    bytes: _strings,
+    Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
 }
 
 __all__ = ["collate", "default_collate", "default_convert"]

@@ -8,6 +8,7 @@ from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
 from wengert.core.generators import Generator
+from wengert.data._fetch import DatasetKind as DatasetKind
 from wengert.data._iterators import LocalEpoch as LocalEpoch
 from wengert.data._iterators import WorkerEpoch as WorkerEpoch
 from wengert.data.collate import default_collate, default_convert
@@ -62,7 +63,8 @@ class DataLoader(Generic[T_co]):
     """
 
     _iterator: WorkerEpoch | None = None  # of workers that persist
-    _length_told: int | None = None  # what len() said of a stream
+    # What len() said of a stream. Classes that stand in for a loader have it under this name.
+    _IterableDataset_len_called: int | None = None
 
     def __init__(
         self,
@@ -94,8 +96,9 @@ class DataLoader(Generic[T_co]):
         self.prefetch_factor, self.persistent_workers = prefetch_factor, persistent_workers
         self.pin_memory_device, self.in_order = pin_memory_device, in_order
         self.multiprocessing_context = multiprocessing_context
-        self._streams = isinstance(dataset, IterableDataset)
-        if self._streams:
+        streams = isinstance(dataset, IterableDataset)
+        self._dataset_kind = DatasetKind.Iterable if streams else DatasetKind.Map
+        if streams:
             _check_stream(shuffle, sampler, batch_sampler)
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
@@ -147,7 +150,7 @@ class DataLoader(Generic[T_co]):
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def _default_sampler(self, shuffle: bool) -> Sampler[Any]:
-        if self._streams:
+        if self._dataset_kind == DatasetKind.Iterable:
             return _Endless()
         if shuffle:
             return RandomSampler(self.dataset, generator=self.generator)
@@ -165,8 +168,8 @@ class DataLoader(Generic[T_co]):
         return self._iterator
 
     def __len__(self) -> int:
-        if self._streams:
-            n = self._length_told = len(self.dataset)
+        if self._dataset_kind == DatasetKind.Iterable:
+            n = self._IterableDataset_len_called = len(self.dataset)
             if self.batch_size is None:
                 return n
             full, remainder = divmod(n, self.batch_size)

@@ -15,7 +15,7 @@ import numpy as np
 from wengert.core.dispatching import dispatching
 from wengert.core.overriding import DisableTorchFunctionSubclass
 from wengert.core.tensor import Node, Site, Tensor, mode
-from wengert.tensor.wrappers import NoData, dispatches
+from wengert.tensor.wrappers import WrapperOutline, dispatches
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -106,7 +106,11 @@ class Call:
         if self.site is None:
             return
         for x in self.inputs:
-            if isinstance(x, Tensor) and x._edge is not None and type(x._array) is NoData:
+            if (
+                isinstance(x, Tensor)
+                and x._edge is not None
+                and isinstance(x._array, WrapperOutline)
+            ):
                 raise NotImplementedError(
                     f"{self.func} of a {type(x).__name__} that requires grad: a wrapper has no data"
                     " that a graph could save; have the tensors inside require grad instead"

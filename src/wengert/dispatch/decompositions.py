@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from wengert.core.dtypes import of_numpy
+from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor
 from wengert.dispatch.aten import aten
+from wengert.meta.shapes import standing_in
 from wengert.ops.arithmetic import add, mul, reciprocal
 from wengert.ops.broadcasting import expand
 from wengert.ops.expansion import flip
@@ -101,8 +103,9 @@ def reshape(input: Any, shape: int | Sequence[int]) -> Any:
     if not isinstance(input, Tensor):
         return NotImplemented
     sizes = [shape] if isinstance(shape, int) else [int(n) for n in shape]
+    memory = input._array
     try:
-        viewed = input._array.view()
+        viewed = (standing_in(input)._array if isinstance(memory, Outline) else memory).view()
         viewed.shape = tuple(sizes)
     except (AttributeError, ValueError):
         if -1 in sizes:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import Any
 
+from wengert.amp.casts import cast_functions
 from wengert.core.dispatching import dispatching
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
@@ -78,9 +79,11 @@ class DispatchedFunction(Front):
 
     @property
     def holder(self) -> Any:
-        """Behind the front of `__torch_function__`, where that is in place."""
-        public = public_functions.get(self.function)
-        return public.impl if public is not None and public.armed else self.function
+        """Behind the fronts of `__torch_function__` and of autocast, where they are in place."""
+        for outer in (cast_functions.get(self.function), public_functions.get(self.function)):
+            if outer is not None and outer.armed:
+                return outer.impl
+        return self.function
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The answer of a mode, or the function's own."""

@@ -1,71 +1,40 @@
-"""``torch.distributed`` for scripts that ask before they use it: there is one process."""
+"""Many processes: ``torch.distributed``.
 
-from __future__ import annotations
+Ranks meet through a store (`rendezvous.py`, `store.py`, `tcp_store.py`), then connect to each
+other (`_endpoint.py`, `_links.py`): through shared memory on one machine, TCP between machines. A
+collective (`collectives.py`, `objects.py`) is an algorithm (`schedules.py`) on flat arrays: a
+sequence of rounds, in each of which every rank has something for the others. `_communicator.py`
+numbers collectives, sees that all ranks called the same, and says which rank is missing.
+`process_group.py` runs them, in the caller's thread or behind it. Messages (`messages.py`,
+`_mailbox.py`) have connections of their own. `world.py` holds the groups.
+"""
 
-from typing import Any, NoReturn
-
-
-def is_available() -> bool:
-    """False: one process trains.
-
-    >>> import wengert.distributed
-    >>> wengert.distributed.is_available()
-    False
-    """
-    return False
-
-
-def is_initialized() -> bool:
-    """False.
-
-    >>> import wengert.distributed
-    >>> wengert.distributed.is_initialized()
-    False
-    """
-    return False
-
-
-def is_torchelastic_launched() -> bool:
-    """False.
-
-    >>> import wengert.distributed
-    >>> wengert.distributed.is_torchelastic_launched()
-    False
-    """
-    return False
-
-
-is_mpi_available = is_gloo_available = is_nccl_available = is_ucc_available = is_available
-
-
-def _needs_group(name: str) -> Any:
-    def refuse(*args: Any, **options: Any) -> NoReturn:
-        raise ValueError(
-            "Default process group has not been initialized, please make sure to call"
-            f" init_process_group. torch.distributed.{name}() works on process groups, and wengert"
-            " has none: ask torch.distributed.is_available() first"
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Raises ValueError: there is no process group."
-    return refuse
-
-
-def init_process_group(*args: Any, **options: Any) -> NoReturn:
-    """Raises RuntimeError: there are no process groups."""
-    raise RuntimeError(
-        "torch.distributed.init_process_group(): wengert trains in one process; ask"
-        " torch.distributed.is_available() first"
-    )
-
-
-all_gather = _needs_group("all_gather")
-all_reduce = _needs_group("all_reduce")
-barrier = _needs_group("barrier")
-broadcast = _needs_group("broadcast")
-destroy_process_group = _needs_group("destroy_process_group")
-get_backend = _needs_group("get_backend")
-get_rank = _needs_group("get_rank")
-get_world_size = _needs_group("get_world_size")
-new_group = _needs_group("new_group")
-reduce = _needs_group("reduce")
+from wengert.distributed import algorithms as algorithms
+from wengert.distributed import batch_statistics as batch_statistics
+from wengert.distributed import data_parallel as data_parallel
+from wengert.distributed import elastic as elastic
+from wengert.distributed import nn as nn
+from wengert.distributed._reducer import GradBucket as GradBucket
+from wengert.distributed.backend import Backend as Backend
+from wengert.distributed.backend import is_backend_available as is_backend_available
+from wengert.distributed.backend import is_gloo_available as is_gloo_available
+from wengert.distributed.backend import is_mpi_available as is_mpi_available
+from wengert.distributed.backend import is_nccl_available as is_nccl_available
+from wengert.distributed.backend import is_ucc_available as is_ucc_available
+from wengert.distributed.backend import is_xccl_available as is_xccl_available
+from wengert.distributed.collectives import *
+from wengert.distributed.device_mesh import *
+from wengert.distributed.errors import *
+from wengert.distributed.messages import *
+from wengert.distributed.objects import *
+from wengert.distributed.process_group import ProcessGroup as ProcessGroup
+from wengert.distributed.process_group import Work as Work
+from wengert.distributed.queries import *
+from wengert.distributed.reduce_op import ReduceOp as ReduceOp
+from wengert.distributed.rendezvous import *
+from wengert.distributed.store import FileStore as FileStore
+from wengert.distributed.store import HashStore as HashStore
+from wengert.distributed.store import PrefixStore as PrefixStore
+from wengert.distributed.store import Store as Store
+from wengert.distributed.tcp_store import TCPStore as TCPStore
+from wengert.distributed.world import *

@@ -14,6 +14,7 @@ from wengert.distributions._transform import ComposeTransform as ComposeTransfor
 from wengert.distributions._transform import IndependentTransform as IndependentTransform
 from wengert.distributions._transform import ReshapeTransform as ReshapeTransform
 from wengert.distributions._transform import Transform as Transform
+from wengert.distributions._transform import _InverseTransform as _InverseTransform
 from wengert.distributions._transform import identity_transform as identity_transform
 from wengert.distributions._vector_transforms import CatTransform as CatTransform
 from wengert.distributions._vector_transforms import CorrCholeskyTransform as CorrCholeskyTransform

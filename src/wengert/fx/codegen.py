@@ -134,7 +134,7 @@ class CodeGen:
         inputs: list[str] = []
         annotation = ""
         lines: list[str] = []
-        done = _last_uses(graph)
+        done = last_uses(graph)
         for node in graph.nodes:
             if node.op == "output" and node.type is not None:
                 annotation = f" -> {_annotation(node.type, names)}"
@@ -183,8 +183,14 @@ class _Undo:
         self.codegen._body_transformer = self.before
 
 
-def _last_uses(graph: Graph) -> dict[Node, list[Node]]:
-    """By node, the values that nothing behind it reads."""
+def last_uses(graph: Graph) -> dict[Node, list[Node]]:
+    """By node, the values that nothing behind it reads.
+
+    >>> import wengert
+    >>> from wengert.fx.codegen import last_uses
+    >>> last_uses(wengert.fx.symbolic_trace(lambda x: x.relu() * x).graph)
+    {output: [mul], mul: [relu, x]}
+    """
     last: dict[Node, list[Node]] = {}
     read: set[Node] = set()
     for node in reversed(graph.nodes):

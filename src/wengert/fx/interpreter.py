@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wengert.fx._symbolic_trace import Tracer
+from wengert.fx.codegen import last_uses
 from wengert.fx.graph import Graph
 from wengert.fx.graph_module import GraphModule
 from wengert.fx.node import Argument, Node, Target, map_aggregate, map_arg
@@ -61,12 +62,12 @@ class Interpreter:
         if enable_io_processing:
             args = self.graph.process_inputs(*args)
         self.args_iter = iter(args)
-        last_uses = self._last_uses() if self.garbage_collect_values else {}
+        done = last_uses(self.graph) if self.garbage_collect_values else {}
         try:
             for node in self.graph.nodes:
                 if node not in self.env:
                     self.env[node] = self._run_named(node)
-                for value in last_uses.get(node, ()):
+                for value in done.get(node, ()):
                     del self.env[value]
                 if node.op == "output":
                     result = self.env[node]
@@ -84,16 +85,6 @@ class Interpreter:
                 if node.stack_trace:
                     error.add_note(f"Original traceback:\n{node.stack_trace}")
             raise
-
-    def _last_uses(self) -> dict[Node, list[Node]]:
-        last: dict[Node, Node] = {}
-        for node in reversed(self.graph.nodes):
-            for value in node.all_input_nodes:
-                last.setdefault(value, node)
-        uses: dict[Node, list[Node]] = {}
-        for value, user in last.items():
-            uses.setdefault(user, []).append(value)
-        return uses
 
     def boxed_run(self, args_list: list[Any]) -> Any:
         """As `run`, emptying the list of inputs, so that their memory can go early."""

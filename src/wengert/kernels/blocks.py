@@ -128,7 +128,9 @@ def _plan(target: np.ndarray, source: np.ndarray) -> tuple[int, int, tuple[int, 
 
 def joined(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray:
     """`np.concatenate`, or a kernel where long rows would be misaligned."""
-    first, size = arrays[0], sum(a.nbytes for a in arrays)
+    first, size = arrays[0], sum([a.nbytes for a in arrays])
+    if size < _OUT_OF_STEP:
+        return np.concatenate(arrays, axis)
     width = size // (prod(first.shape[:axis]) or 1)
     if width < _OUT_OF_STEP or width % _LINE == 0:
         return np.concatenate(arrays, axis)

@@ -54,7 +54,7 @@ _KERNELS: dict[Any, tuple[Kernel, Any, Any]] = {
 
 
 @cache
-def _has_halves() -> bool:
+def has_halves() -> bool:
     """Whether the processor converts halves: LLVM would call functions that are not there."""
     from wengert.kernels.jit import compiler
 
@@ -69,7 +69,7 @@ def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
         return astype(array, dtype, copy=True)
     run, source, target = known
     dense = array.flags.c_contiguous and array.flags.aligned
-    if not dense or (_HALF in (array.dtype, dtype) and not _has_halves()):
+    if not dense or (_HALF in (array.dtype, dtype) and not has_halves()):
         return astype(array, dtype, copy=True)
     out = np.empty(array.shape, dtype)
     run.f32(array.view(source), out.view(target), array.size, CHUNK)

@@ -49,8 +49,9 @@ _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
     """Horner's rule; the coefficients come lowest power first."""
-    result = np.full_like(x, coefficients[-1])
-    for c in reversed(coefficients[:-1]):
+    result: Array = x * coefficients[-1]
+    result += coefficients[-2]
+    for c in coefficients[-3::-1]:
         result *= x
         result += c
     return result
@@ -99,11 +100,12 @@ def erf64(x: Array) -> Array:
 
 def erf32(x: Array) -> Array:
     """The error function in float32."""
-    y = np.asarray(np.clip(x, np.float32(-4.0), np.float32(4.0)))
+    y = np.asarray(np.minimum(np.maximum(x, np.float32(-4.0)), np.float32(4.0)))
     s = y * y
     y *= _polynomial(_ERF32_P, s)
     y /= _polynomial(_ERF32_Q, s)
-    return np.clip(y, np.float32(-1.0), np.float32(1.0), out=y)
+    np.maximum(y, np.float32(-1.0), out=y)
+    return np.minimum(y, np.float32(1.0), out=y)
 
 
 def erf(x: Array) -> Array:

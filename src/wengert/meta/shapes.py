@@ -1,7 +1,8 @@
 """The shapes, dtypes and strides of what operations give, without computing it.
 
 Elementwise operations broadcast, and are asked for their dtype with tensors of one element;
-views are asked with zeros that take no memory; products and convolutions have a rule here.
+views are asked with zeros that take no memory; products, convolutions, decompositions and
+spectra have a rule.
 Whatever else there is computes on such zeros, and its result is thrown away.
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.tensor import Tensor, memory_of, wrap
+from wengert.meta import decompositions
 from wengert.meta.dense import Described, Shape, rows
 from wengert.meta.probing import LARGE, probed
 
@@ -216,6 +218,17 @@ def _convolution(input: Any, weight: Any, bias: Any, geometry: Any) -> Described
     return _images((x.shape[0], w.shape[0], *size), x, w)
 
 
+def _constant_pad(input: Any, pad: Shape, value: float) -> Described:
+    array = memory_of(input)
+    lead = array.ndim - len(pad) // 2
+    sides = [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -2, -2)]
+    sizes = [
+        max(n + min(low, 0) + min(high, 0), 0) + max(low, 0) + max(high, 0)
+        for n, (low, high) in zip(array.shape[lead:], sides, strict=True)
+    ]
+    return _images((*array.shape[:lead], *sizes), array, array)
+
+
 def _transposed_convolution(
     input: Any, weight: Any, bias: Any, size: Shape, geometry: Any
 ) -> Described:
@@ -265,11 +278,13 @@ def _columns_of_last(*inputs: Any, **params: Any) -> Described:
 
 # By name of the operation; called with its inputs in order, and its parameters by name.
 RULES: dict[str, Callable[..., Described]] = {
+    **decompositions.RULES,
     "_solved": _columns_of_last,
     "matmul": _matmul, "mm": _matmul, "bmm": _matmul,
     "times": _summed_product, "times_transposed": _summed_product,
     "transposed_times": _summed_product, "contract": _contraction,
     "_convolution": _convolution, "_transposed_convolution": _transposed_convolution,
+    "_constant_pad": _constant_pad,
     "_attention": _attention, "_softmax": _of_first, "_log_softmax": _of_first,
     "_masked_softmax": _of_first, "_layer_norm": _of_first, "_rms_norm": _of_first,
     "_group_norm": _of_first, "_instance_norm": _of_first,

@@ -21,7 +21,9 @@ from wengert.onnx.errors import OnnxExporterError
 from wengert.onnx.onnx_program import ONNXProgram
 from wengert.onnx.packages import onnx_package
 
-_OLDEST, _IR_VERSION = 18, 10
+_IR_VERSION = 10
+_WRITTEN = 18  # the oldest opset that models are written in
+_OLDEST = 7  # the oldest one that onnx converts to
 
 
 def export(
@@ -46,7 +48,7 @@ def export(
         args: example inputs: a tuple, or a tensor; `kwargs` has those that have names.
         f: the file to write; None to write none.
         input_names: names of the inputs that are tensors, in order; so `output_names`.
-        opset_version: of ONNX's operators; 18 or newer.
+        opset_version: of ONNX's operators; before 18, if onnx can convert the model.
         dynamo: if False, nothing is returned.
         dynamic_shapes: which sizes are dynamic, as for `wengert.export.export`.
         custom_translation_table: conversions by function, as of `wengert.onnx.builder`.
@@ -55,27 +57,27 @@ def export(
 
     >>> import wengert
     >>> net = wengert.nn.Linear(2, 1)
-    >>> wengert.onnx.export(net, (wengert.ones(3, 2),), opset_version=11)
+    >>> wengert.onnx.export(net, (wengert.ones(3, 2),), opset_version=6)
     Traceback (most recent call last):
-    ValueError: opset_version: expected 18 or newer, got 11
+    ValueError: opset_version: expected 7 or newer, got 6
 
     Raises:
         ImportError: if the package onnx is not installed.
         UnsupportedOperatorError: if an operation has no conversion; it names the line.
         SizeError: (a RuntimeError) if it is not clear how a number follows a dynamic size.
     """
-    opset = _OLDEST if opset_version is None else opset_version
+    opset = _WRITTEN if opset_version is None else opset_version
     _check_options(model, opset, export_params, custom_opsets, export_modules_as_functions)
     onnx = onnx_package()
     arguments, named = _arguments(args, kwargs)
     with _recording(model, training):
-        if dynamic_shapes is None and dynamic_axes:
-            shapes = _shapes_of_axes(model, arguments, named, input_names, dynamic_axes)
-            traced = trace_module(model, arguments, named, shapes, merge=True)
-        else:
-            traced = trace_module(model, arguments, named, dynamic_shapes)
-    writer = _Writer(onnx, model, traced, custom_translation_table or {}, opset)
-    proto = writer.model(input_names, output_names, keep_initializers_as_inputs)
+        by_name = dynamic_shapes is None and bool(dynamic_axes)
+        if by_name:
+            dynamic_shapes = _shapes_of_axes(model, arguments, named, input_names, dynamic_axes)
+        traced = trace_module(model, arguments, named, dynamic_shapes, merge=by_name)
+    writer = _Writer(onnx, model, traced, custom_translation_table or {}, max(opset, _WRITTEN))
+    written = writer.model(input_names, output_names, keep_initializers_as_inputs)
+    proto = written if opset >= _WRITTEN else _converted(onnx, written, opset)
     program = ONNXProgram(proto, program_of(model, traced, (arguments, named)))
     if verify:
         program.verify(model, arguments, named)
@@ -84,6 +86,19 @@ def export(
     if f is not None:
         program.save(f, external_data=None)
     return program if dynamo else None
+
+
+def _converted(onnx: Any, proto: Any, opset: int) -> Any:
+    """A model in an older opset; OnnxExporterError if that has no such operators."""
+    try:
+        older = onnx.version_converter.convert_version(proto, opset)
+        onnx.checker.check_model(older, full_check=True)
+    except Exception as error:  # each has its own classes, in C++
+        raise OnnxExporterError(
+            f"export(): opset_version {opset} is too old for this model, which is written in opset"
+            f" {_WRITTEN}; the package onnx cannot convert it: {str(error).strip()}"
+        ) from error
+    return older
 
 
 def _check_options(
@@ -129,7 +144,7 @@ def _recording(model: Module, training: TrainingMode) -> Any:
 
 def _shapes_of_axes(
     model: Module, args: tuple[Any, ...], kwargs: dict[str, Any],
-    input_names: Sequence[str] | None, dynamic_axes: Mapping[str, Any],
+    input_names: Sequence[str] | None, dynamic_axes: Any,
 ) -> list[Any]:  # fmt: skip
     """`dynamic_shapes` from `dynamic_axes`, which go by the names of the tensors."""
     own = input_names_of(model, args, kwargs)

@@ -4,7 +4,7 @@ The forward of an operation is traced by calling it with expressions instead of 
 (`kernels/jit/tracing.py`), and so are its rules. The trace becomes a kernel: one loop
 for a forward of many steps, and one for all the gradients needed. A function that cannot
 be traced (it reads its elements, or calls something expressions do not support) has no kernel;
-NumPy computes it, like small arrays and dtypes other than float32.
+NumPy computes it, like small arrays, integers and complex numbers.
 """
 
 from __future__ import annotations
@@ -38,11 +38,16 @@ _MOST_PLANS = 256
 _UNKNOWN: Any = object()
 
 
-def least_of(op: Op) -> int | None:
-    """The size of the first input from which a kernel is tried; None if there is none."""
+def is_small(op: Op, array: str) -> str | None:
+    """The text that says whether the array called that is too small for a kernel.
+
+    None if there is no kernel for the op.
+    """
     if op.scalar is None or op.view or op.aux:
         return None
-    return 1 << 16 if op.forward in _CHEAP else least_of_rules(op)
+    if op.forward in _CHEAP:  # but not of halves, whose elements NumPy converts one by one
+        return f"({array}.size < {LARGE} or {array}.size < {1 << 16} and {array}.itemsize != 2)"
+    return f"{array}.size < {least_of_rules(op)}"
 
 
 def least_of_rules(op: Op) -> int:

@@ -398,6 +398,8 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1)
     >>> wengert.addcmul(x, x, x, value=0.5)
     tensor([1.5000, 4.0000])
     """
+    if isinstance(value, Tensor):
+        value = value.item()
     if value != 1:
         require_in_range("addcmul", input.dtype, value)
     return input + input.dtype.type(value) * tensor1 * tensor2
@@ -422,6 +424,8 @@ def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1)
             "Integer division with addcdiv is no longer supported; use"
             " input + value * torch.trunc(tensor1 / tensor2), or convert to a floating-point dtype"
         )
+    if isinstance(value, Tensor):
+        value = value.item()
     if value != 1:
         require_in_range("addcdiv", input.dtype, value)
     return input + input.dtype.type(value) * tensor1 / tensor2

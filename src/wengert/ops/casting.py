@@ -12,6 +12,7 @@ from wengert.kernels.precision import HALF, converted
 from wengert.ops.batching import leading
 from wengert.ops.complexes import real
 from wengert.ops.declare import Value, elementwise, multilinear
+from wengert.ops.half_rules import round_bfloat16
 from wengert.ops.operands import recorded_ops
 
 
@@ -48,6 +49,8 @@ def _back(g: Value, source: np.dtype) -> Value:
     g_dtype = g._array.dtype if isinstance(g, Tensor) else g.dtype
     if g_dtype == source:
         return g
+    if source in HALF:
+        round_bfloat16()
     if g_dtype.kind == "c" and source.kind != "c":
         return _back(real(g), source)
     return _cast(g, source, g_dtype)

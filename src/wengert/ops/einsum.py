@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert import kernels
 from wengert.core import dtypes
-from wengert.core.fronts import argument_forms
+from wengert.core.fronts import argument_forms, unpublished
 from wengert.core.tensor import Tensor, memory_of
 from wengert.ops.batching import Batch
 from wengert.ops.broadcasting import expand
@@ -69,6 +69,9 @@ def contract(input: Value, other: Value, la: Labels, lb: Labels, lo: Labels) -> 
         a, b = (dtypes.of_numpy[x.dtype].short for x in (input, other))
         raise RuntimeError(f"expected scalar type {a} but found {b}; convert one with .to(...)")
     return kernels.products.contraction.contract(input, other, la, lb, lo)
+
+
+unpublished["einsum.contract"] = contract
 
 
 @multilinear(

@@ -12,7 +12,7 @@ from wengert import kernels
 from wengert.core.dtypes import defaults
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
-from wengert.kernels.layout import as_images, is_channels_last
+from wengert.kernels.layout import CHANNELS_LAST, as_images, is_channels_last
 from wengert.ops.numpy_names import either
 from wengert.ops.outputs import write_out
 from wengert.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape
@@ -36,6 +36,11 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
     """`cat` for each entry of the first `lead` dimensions, which `dim` does not count."""
     if not arrays:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    shape = arrays[0].shape
+    if all([a.shape == shape for a in arrays]) and len(shape) > lead + 1:
+        axis = axis_of(dim, len(shape) - lead) + lead
+        ends = [shape[axis] * k for k in range(1, len(arrays) + 1)]
+        return _joined(arrays, axis), (ends, axis, [], lead)
     # As in PyTorch, empty vectors join anything: old code starts with one.
     nothing = (*arrays[0].shape[:lead], 0)
     used = [a for a in arrays if a.shape != nothing]
@@ -52,6 +57,8 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
 def _joined(arrays: list[Array], axis: int) -> Array:
     """Channels last if all arrays are, contiguous otherwise."""
     out = kernels.blocks.joined(arrays, axis)
+    if out.ndim not in CHANNELS_LAST:
+        return out if out.flags.c_contiguous else np.ascontiguousarray(out)
     return as_images(out, *arrays[: all(map(is_channels_last, arrays))])
 
 
@@ -138,12 +145,12 @@ def _stack(arrays: list[Array], dim: int) -> tuple[Array, Any]:
     if not arrays:
         raise RuntimeError("stack expects a non-empty TensorList")
     shape = arrays[0].shape
-    for k, a in enumerate(arrays):
-        if a.shape != shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and"
-                f" {list(a.shape)} at entry {k}"
-            )
+    if not all([a.shape == shape for a in arrays]):
+        k, a = next((k, a) for k, a in enumerate(arrays) if a.shape != shape)
+        raise RuntimeError(
+            f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and"
+            f" {list(a.shape)} at entry {k}"
+        )
     axis = axis_of(dim, len(shape) + 1)
     if axis == len(shape):
         return np.ascontiguousarray(np.stack(arrays, axis)), axis

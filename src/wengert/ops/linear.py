@@ -121,9 +121,9 @@ def _any_rank(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) ->
     if bias is not None:
         _check_bias(bias, shape, input.dtype)
     x, w = widened(input), widened(weight)
-    row = bias if bias is not None and bias.ndim == w.ndim - 1 and w is weight else None
+    row = None if bias is None or bias.ndim != w.ndim - 1 else widened(bias)
     out = narrowed(np.reshape(dot(x.reshape(-1, x.shape[-1]), w.T, row), shape), input.dtype)
-    if bias is not row and bias is not None:
+    if bias is not None and row is None:
         out += bias
     return out
 

@@ -15,6 +15,7 @@ from wengert.core import dtypes
 from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, memory_of, shape_of
 from wengert.ops.attention import additive, scaled_dot_product_attention
+from wengert.ops.casting import convert
 from wengert.ops.dropout import dropout
 from wengert.ops.joining import cat
 from wengert.ops.linear import linear
@@ -220,7 +221,9 @@ def _merged(mask: Tensor | None, hidden: Tensor | None, k: Tensor) -> Tensor | N
 def _weights(q: Tensor, k: Tensor, mask: Tensor | None, dropout_p: float) -> Tensor:
     """The attention weights; nan for a query with no visible key, as in PyTorch."""
     scores = (q * math.sqrt(1.0 / q.shape[-1])) @ k.transpose(-2, -1)
-    weights = softmax(scores if mask is None else scores + mask, -1)
+    if mask is not None:
+        scores = scores + convert(mask, scores.dtype)  # autocast scores have a lower dtype
+    weights = softmax(scores, -1)
     return dropout(weights, dropout_p) if dropout_p else weights
 
 

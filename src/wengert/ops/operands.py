@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -405,11 +405,31 @@ def mark_view(view: Tensor, source: Any) -> None:
     view._root = root
     views = getattr(root, "_views", None)
     if views is None:
-        root._views = [weakref.ref(view)]
+        root._views = [ref(view)]
         return
-    views.append(weakref.ref(view))
-    if len(views) & (len(views) - 1) == 0:  # a power of two: time to drop the dead
+    views.append(ref(view))
+    count = len(views)
+    if count & (count - 1) == 0:  # a power of two: time to drop the dead
         views[:] = [v for v in views if v() is not None]
+
+
+def mark_views(views: Sequence[Tensor], source: Any) -> None:
+    """`mark_view` of the outputs of one operation, which all show `source` or all had to copy."""
+    if not views or inferences or type(source) not in concrete:
+        for view in views:
+            mark_view(view, source)
+        return
+    root = getattr(source, "_root", source)
+    base = root._array.base
+    owner = base if isinstance(base, np.ndarray) else root._array
+    if any([v._array.base is not owner and v._array is not root._array for v in views]):
+        for view in views:
+            mark_view(view, source)
+        return
+    for view in views:
+        view._root = root
+    others = [v for v in getattr(root, "_views", ()) if v() is not None]
+    root._views = [*others, *map(ref, views)]
 
 
 def leave_memory(tensor: Tensor) -> None:

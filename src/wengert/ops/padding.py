@@ -97,12 +97,17 @@ def _pad_in_one_call(level: Any, *args: Any) -> Any:
     return level.call(pad, args, {})
 
 
+def _is_whole(p: Any) -> bool:
+    """Whether a length is a tensor with one integer."""
+    return isinstance(p, Tensor) and p._array.dtype.kind in "iu" and p._array.size == 1
+
+
 def _checked(
     input: Tensor, pad: tuple[int, ...] | list[int], mode: str, value: float | None
 ) -> Pads:
     shape = input._array.shape
     for p in pad:
-        if not isinstance(p, int | np.integer):
+        if not isinstance(p, int | np.integer) and not _is_whole(p):
             kind = type(p).__name__
             raise TypeError(f"pad(): argument 'pad' must be tuple of ints, but found {kind}: {p}")
     if len(pad) % 2:

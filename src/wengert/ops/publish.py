@@ -23,7 +23,7 @@ from wengert.core import inference, tensor
 from wengert.core.dtypes import inexact
 from wengert.core.forks import compile_lock
 from wengert.kernels.layout import arranged, by_columns
-from wengert.ops import _fuse, _snippets, numpy_names, operands
+from wengert.ops import _fuse, _snippets, half_rules, numpy_names, operands
 from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, to_float_source
 from wengert.ops._parameters import call_unusual, guard_of, signature_of
 from wengert.ops.op import NodeLayout, Op
@@ -219,12 +219,12 @@ def _call(op: Op, value: str = "v_{i}") -> str:
 
 def _compute(op: Op, largest: str) -> str:
     """The forward, or, if the array named `largest` is large, the kernel made from it."""
-    least = _fuse.least_of(op)
-    if least is None:
+    small = _fuse.is_small(op, largest)
+    if small is None:
         return f"forward({_call(op)})"
     inputs, params = ", ".join(f"v_{i}" for i in op.inputs), " ".join(f"{p}," for p in op.params)
     fused = f"fused(({inputs},), ({params}))"
-    return f"forward({_call(op)}) if {largest}.size < {least} else {fused}"
+    return f"forward({_call(op)}) if {small} else {fused}"
 
 
 def _kept(layout: NodeLayout, name: str) -> str:
@@ -397,7 +397,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "defaults": {n: p.default for n, p in op.signature.parameters.items()},
         "constants": operands.table_of(op),
         "Recorded": op.node,
-        **{f"vjp_{i}": op.rules[i] for i in op.differentiable},
+        **{f"vjp_{i}": half_rules.rule_of(op, i) for i in op.differentiable},
         "vjp_shared": op.shared,
     }
     exec(compile(source, file, "exec"), scope)

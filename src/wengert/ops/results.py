@@ -1,23 +1,24 @@
-"""Named tuples for operations with several results, printed like PyTorch's."""
+"""What operations with several results return, printed like PyTorch's."""
 
 from __future__ import annotations
 
-from collections import namedtuple
+from collections.abc import Iterable
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from wengert.core.tensor import Tensor
 
 
 class ValuesIndices(NamedTuple):
-    """Values, and their indices along a dimension."""
+    """Values, and their indices along a dimension, to type checkers."""
 
     values: Tensor
     indices: Tensor
 
 
 class MinMax(NamedTuple):
-    """The smallest and the largest elements."""
+    """The smallest and the largest elements, to type checkers."""
 
     min: Tensor
     max: Tensor
@@ -26,9 +27,9 @@ class MinMax(NamedTuple):
 _VALUES_INDICES = (
     "cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk",
 )  # fmt: skip
-_FIELDS: dict[str, Any] = {
-    **dict.fromkeys(_VALUES_INDICES, ValuesIndices),
-    "aminmax": MinMax,
+_FIELDS: dict[str, str] = {
+    **dict.fromkeys(_VALUES_INDICES, "values indices"),
+    "aminmax": "min max",
     "frexp": "mantissa exponent",
     "geqrf": "a tau",
     "histogram": "hist bin_edges",
@@ -55,22 +56,43 @@ _FIELDS: dict[str, Any] = {
 }
 
 
+class Results(tuple[Any, ...]):
+    """Results with names, made of one sequence as PyTorch's are: no `namedtuple`."""
+
+    __slots__ = ()
+    __match_args__: tuple[str, ...] = ()
+    n_fields = n_sequence_fields = n_unnamed_fields = 0
+
+    def __new__(cls, sequence: Iterable[Any], dict: Any = None) -> Results:
+        values = tuple(sequence)
+        if len(values) != cls.n_fields:
+            raise TypeError(
+                f"{cls.__module__}.{cls.__name__}() takes a {cls.n_fields}-sequence"
+                f" ({len(values)}-sequence given)"
+            )
+        return tuple.__new__(cls, values)
+
+    def __repr__(self) -> str:
+        fields = [
+            f"{name}={value!r}" for name, value in zip(self.__match_args__, self, strict=True)
+        ]
+        return f"torch.return_types.{type(self).__name__}(\n" + ",\n".join(fields) + ")"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return result_of, (type(self).__name__, *self)
+
+
 @cache
 def kind_of(name: str) -> Any:
     """The result class of the function of that name. KeyError if it has none."""
-    fields = _FIELDS[name]
-    base = namedtuple(name, fields) if isinstance(fields, str) else fields
-
-    def text(self: Any) -> str:
-        fields = [f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True)]
-        return f"torch.return_types.{name}(\n" + ",\n".join(fields) + ")"
-
-    def reduce(self: Any) -> tuple[Any, ...]:
-        return result_of, (name, *self)
-
-    return type(name, (base,), {"__slots__": (), "__repr__": text, "__reduce__": reduce})
+    fields = tuple(_FIELDS[name].split())
+    attributes: dict[str, Any] = {f: property(itemgetter(i)) for i, f in enumerate(fields)}
+    counts = {"n_fields": len(fields), "n_sequence_fields": len(fields)}
+    return type(
+        name, (Results,), {"__slots__": (), "__match_args__": fields, **attributes, **counts}
+    )
 
 
 def result_of(name: str, *values: Any) -> Any:
     """The results of the function of that name."""
-    return kind_of(name)(*values)
+    return tuple.__new__(kind_of(name), values)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert.core.dtypes import dtype as DType
 from wengert.core.dtypes import of_numpy
 from wengert.core.float8 import in_use, is_float8
@@ -291,8 +292,20 @@ def unsqueeze(input: Value, dim: int) -> Value:
     return input.reshape((*shape[:d], 1, *shape[d:]))
 
 
+def _in_c_order(g: Value) -> Value:
+    """The cotangent of a transpose's input, moved in memory where that is cheaper than adding to it
+    or copying it as it lies."""
+    if type(g) is np.ndarray and g.size >= _WORTH_MOVING:
+        return kernels.transposition.in_c_order(g)
+    return g
+
+
+# Elements from which on that is so.
+_WORTH_MOVING = 1 << 14
+
+
 @multilinear(
-    input=lambda g, dim0, dim1: transpose(g, dim0, dim1),
+    input=lambda g, dim0, dim1: _in_c_order(transpose(g, dim0, dim1)),
     view=True,
     batch=batch_along("dim0", "dim1"),
 )
@@ -341,7 +354,7 @@ def _check_at_most_matrix(rank: int) -> None:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
 
 
-@multilinear(input=lambda g: t(g), view=True, batch=_t_batch)
+@multilinear(input=lambda g: _in_c_order(t(g)), view=True, batch=_t_batch)
 def t(input: Value) -> Value:
     """The transpose of a matrix; a vector or scalar is returned unchanged.
 
@@ -355,7 +368,7 @@ def t(input: Value) -> Value:
 
 
 @multilinear(
-    input=lambda g, dims: permute(g, inverse_of(dims)),
+    input=lambda g, dims: _in_c_order(permute(g, inverse_of(dims))),
     view=True,
     batch=lambda b: b(dims=(0, *_shifted_order(b.params["dims"]))),
 )

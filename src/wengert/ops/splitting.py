@@ -46,6 +46,8 @@ def select(input: Value, dim: int, index: int) -> Value:
     """
     if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    if dim == 0 and 0 <= index < len(input):
+        return input[index, ...]
     d = axis_of(dim, input.ndim)
     if not -input.shape[d] <= index < input.shape[d]:
         raise IndexError(
@@ -103,8 +105,17 @@ def narrow(
     return basic(input, _key(d, slice(first, first + length)))
 
 
+def _piece(k: int, shapes: list[tuple[int, ...]], dim: int) -> Key:
+    start = sum([shape[dim] for shape in shapes[:k]])
+    return _key(dim, slice(start, start + shapes[k][dim]))
+
+
 @with_outputs(
-    "SplitBackward0", lambda gs, dim: cat(gs, dim), batch=lambda sizes, dim: (sizes, dim + 1)
+    "SplitBackward0",
+    lambda gs, dim: cat(gs, dim),
+    key=_piece,
+    place=slice_vjp,
+    batch=lambda sizes, dim: (sizes, dim + 1),
 )
 def _split(array: np.ndarray, sizes: Sequence[int], dim: int) -> tuple[list[np.ndarray], int]:
     ends = accumulate(sizes)
@@ -112,7 +123,13 @@ def _split(array: np.ndarray, sizes: Sequence[int], dim: int) -> tuple[list[np.n
     return pieces, dim
 
 
-@with_outputs("UnbindBackward0", lambda gs, dim: stack(gs, dim), batch=lambda dim: (dim + 1,))
+@with_outputs(
+    "UnbindBackward0",
+    lambda gs, dim: stack(gs, dim),
+    key=lambda k, shapes, dim: _key(dim, k),
+    place=slice_vjp,
+    batch=lambda dim: (dim + 1,),
+)
 def _unbind(array: np.ndarray, dim: int) -> tuple[list[np.ndarray], int]:
     first = array.swapaxes(0, dim) if dim < 2 else np.moveaxis(array, dim, 0)
     return [first[k, ...] for k in range(len(first))], dim

@@ -102,8 +102,8 @@ def ldl_factor_ex(
     layout="columns",
 )
 def _solved(LD: Value, pivots: Value, B: Value, hermitian: bool) -> Value:
-    for row in pivots.reshape(-1, pivots.shape[-1]):
-        _check_pivots(row.tolist())
+    for at in np.ndindex(pivots.shape[:-1]):
+        _check_pivots(pivots[at].tolist())
     return kernels.products.factorizations.ldl_solve(LD, pivots, B, hermitian)
 
 

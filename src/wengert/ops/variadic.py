@@ -11,7 +11,8 @@ its input's gradient once, however many outputs there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import reduce, wraps
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from wengert.core.tensor import (
     wrap,
 )
 from wengert.kernels.jit import ARRAYS
-from wengert.ops.operands import cast, innermost, mark_view
+from wengert.ops.operands import cast, innermost, mark_views
 
 Array = np.ndarray
 Edges = tuple[Node | None, ...]
@@ -137,6 +138,11 @@ def unwrapped(name: str, inputs: Any) -> tuple[list[Array] | None, Edges | list[
     """
     if type(inputs) is not list and type(inputs) is not tuple:
         inputs = as_sequence(name, inputs)
+    if inputs and concrete.issuperset(map(type, inputs)):
+        arrays = [x._array for x in inputs]
+        dtype = arrays[0].dtype
+        if all([a.dtype is dtype for a in arrays]):
+            return arrays, tuple([x._edge for x in inputs])
     for k, x in enumerate(inputs):
         if type(x) not in concrete and not isinstance(x, np.ndarray | np.generic):
             if isinstance(x, SparseTensor):
@@ -220,18 +226,19 @@ class SeveralNode(Node):
     kept: Any
     shapes: list[tuple[int, ...]]
     rule: Callable[[list[Any], Any], Any]
+    key: Callable[[int, list[tuple[int, ...]], Any], Any]
+    place: Callable[[Any, tuple[int, ...], Any], Any]
     part: type[Output]
 
     def pullback(self, g: Partial) -> tuple[Any, ...]:
         """The gradient of the input from those of the outputs; missing ones are zeros."""
         parts = g.parts
-        some = next(iter(parts.values()))
-        zero = np.zeros((), (some._array if isinstance(some, Tensor) else some).dtype)
-        gs = [
-            parts[k] if k in parts else np.broadcast_to(zero, shape)
-            for k, shape in enumerate(self.shapes)
-        ]
-        return (self.rule(gs, self.kept),)
+        if len(parts) == len(self.shapes):
+            return (self.rule([parts[k] for k in range(len(parts))], self.kept),)
+        below = self.edges[0]
+        assert below is not None
+        keys = {k: self.key(k, self.shapes, self.kept) for k in parts}
+        return (reduce(add, [self.place(parts[k], below.shape, keys[k]) for k in parts]),)
 
     def pullback_to(self, g: Partial, needed: Any, lift: Any) -> tuple[Any, ...]:
         """As `pullback`."""
@@ -254,17 +261,24 @@ class SeveralOp:
 
 
 def with_outputs(
-    label: str, rule: Callable[[list[Any], Any], Any], batch: Callable[..., Any]
+    label: str,
+    rule: Callable[[list[Any], Any], Any],
+    key: Callable[[int, list[tuple[int, ...]], Any], Any],
+    place: Callable[[Any, tuple[int, ...], Any], Any],
+    batch: Callable[..., Any],
 ) -> Callable[..., Any]:
     """Declare a linear operation whose several outputs are views of its input.
 
     The decorated forward takes an array and parameters, and returns the outputs and what the
-    data its rule needs. `rule(gs, known)` is the input's gradient from a cotangent per output.
+    data its rule needs. `rule(gs, known)` is the input's gradient from a cotangent per output. If
+    some have none, it is the sum of ``place(g, shape, key(k, shapes, known))``: the cotangent of
+    output k in zeros of the input's shape.
     """
 
     def declare(forward: Callable[..., tuple[list[Array], Any]]) -> Callable[..., Any]:
         body = {"__slots__": (), "public_name": forward.__name__.strip("_")}
-        whole: type[Any] = type(label, (SeveralNode,), body | {"rule": staticmethod(rule)})
+        rules = {"rule": staticmethod(rule), "key": staticmethod(key), "place": staticmethod(place)}
+        whole: type[Any] = type(label, (SeveralNode,), body | rules)
         whole.part = part = type(label, (Output,), body)
         op = SeveralOp(forward, whole, part, batch)
 
@@ -273,14 +287,12 @@ def with_outputs(
             if type(input) not in concrete:
                 if isinstance(input, Tracer):
                     several: tuple[Any, ...] = input.level.apply_several(op, input, params)
-                    for output in several:
-                        mark_view(output, input)
+                    mark_views(several, input)
                     return several
                 return tuple(forward(input, *params)[0])
             arrays, kept = forward(input._array, *params)
             outputs = tuple([wrap(a) for a in arrays])
-            for output in outputs:
-                mark_view(output, input)
+            mark_views(outputs, input)
             site = mode.site
             cut = (
                 None

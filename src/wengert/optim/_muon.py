@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core.forks import hold_forks
 from wengert.core.tensor import Tensor
-from wengert.kernels.products.blas import threads_for
+from wengert.kernels.products.blas import dot
 from wengert.optim._stepping import Stepping, Update, check_rate, move_towards, number, zero_state
 from wengert.optim.optimizer import Group
 
@@ -134,11 +134,10 @@ def _orthogonal(
     with hold_forks():
         norm = _round_to_bfloat16(np.linalg.norm(x))
     x = _round_to_bfloat16(x / np.maximum(norm, _round_to_bfloat16(np.float32(eps))))
-    with threads_for(x.size * len(x)):
-        for _ in range(steps):
-            gram = _round_to_bfloat16(x @ x.T)
-            factor = _round_to_bfloat16(b * gram + c * (gram @ gram))
-            x = _round_to_bfloat16(a * x + factor @ x)
+    for _ in range(steps):
+        gram = _round_to_bfloat16(dot(x, x.T))
+        factor = _round_to_bfloat16(b * gram + c * dot(gram, gram))
+        x = _round_to_bfloat16(a * x + dot(factor, x))
     return x.T if tall else x
 
 

@@ -11,11 +11,13 @@ import numpy as np
 from wengert.autograd.grad_mode import enable_grad
 from wengert.core import dtypes
 from wengert.core.inference import check_written
+from wengert.core.outline import Outline
 from wengert.core.sparse import CooTensor, SparseTensor
 from wengert.core.storage import before_write, before_writes, stamp, stamp_all
 from wengert.core.tensor import Tensor, caller, getframe, inferences, wrap
 from wengert.kernels import layout
-from wengert.kernels.jit.formulas import Formula
+from wengert.kernels.jit.formulas import Formula, as_reals
+from wengert.meta.tensors import without_memory
 from wengert.optim.optimizer import Group, Optimizer
 
 State = dict[str, Any]
@@ -142,7 +144,10 @@ class Elementwise(Stepping):
             g = getattr(p, "_grad", None)
             if g is not None:
                 state, values = prepare(p)
-                arrays.append(p._array)
+                array = p._array
+                if isinstance(array, Outline):  # on the meta device: there is nothing to update
+                    continue
+                arrays.append(array)
                 grads.append(g._array)
                 states.append(state)
                 numbers.append(values)
@@ -223,7 +228,17 @@ def scalar(value: float) -> Tensor:
 
 def zero_state(p: np.ndarray) -> Tensor:
     """Zeros in the shape, dtype and layout of a parameter."""
+    if isinstance(p, Outline):
+        return without_memory(p.shape, p.dtype, p.strides)
     return wrap(layout.zeros_like(p))
+
+
+def filled_state(p: np.ndarray, value: float) -> Tensor:
+    """One number in the shape, dtype and layout of a parameter; in both parts of complex ones."""
+    state = zero_state(p)
+    if not isinstance(p, Outline):
+        as_reals(state._array)[...] = value
+    return state
 
 
 def number(value: Any) -> Any:

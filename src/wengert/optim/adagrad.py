@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert.core.sparse import CooTensor
-from wengert.core.tensor import Tensor, wrap
+from wengert.core.tensor import Tensor
 from wengert.kernels import optim as formulas
-from wengert.kernels.jit.formulas import as_reals
 from wengert.optim._sparse_rows import summed_rows
 from wengert.optim._stepping import (
     Elementwise,
@@ -17,6 +16,7 @@ from wengert.optim._stepping import (
     State,
     UpdateRule,
     advance,
+    filled_state,
     number,
     scalar,
     valid_defaults,
@@ -76,9 +76,8 @@ class Adagrad(Elementwise):
         """The state of a parameter, created if missing."""
         state = self.state[p]
         if not state:
-            total = np.empty_like(p._array)
-            as_reals(total)[...] = self.defaults["initial_accumulator_value"]
-            state |= {"step": scalar(0), "sum": wrap(total)}
+            total = filled_state(p._array, self.defaults["initial_accumulator_value"])
+            state |= {"step": scalar(0), "sum": total}
         return state
 
     def _update_sparse(self, group: Group, p: Tensor, g: CooTensor) -> None:

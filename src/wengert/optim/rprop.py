@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from wengert.core.tensor import Tensor, wrap
+from wengert.core.tensor import Tensor
 from wengert.kernels import optim as formulas
-from wengert.kernels.jit.formulas import as_reals
 from wengert.optim._stepping import (
     Elementwise,
     State,
     UpdateRule,
+    filled_state,
     number,
     scalar,
     valid_defaults,
@@ -71,9 +69,8 @@ class Rprop(Elementwise):
         def begin(p: Tensor) -> State:
             state = self.state[p]
             if not state:
-                size = np.empty_like(p._array)
-                as_reals(size)[...] = lr
-                state |= {"step": scalar(0), "prev": zero_state(p._array), "step_size": wrap(size)}
+                size = filled_state(p._array, lr)
+                state |= {"step": scalar(0), "prev": zero_state(p._array), "step_size": size}
             return state
 
         options = {"maximize": group["maximize"]}

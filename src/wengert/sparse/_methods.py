@@ -34,6 +34,7 @@ from wengert.sparse import _shapes
 from wengert.sparse._arithmetic import own_places
 from wengert.sparse._places import dense_of
 from wengert.sparse._print import text_of_sparse
+from wengert.sparse.construction import new_of
 from wengert.tensor.arguments import dtype_and_device, size_of
 
 Method = Callable[..., Any]
@@ -338,6 +339,13 @@ def _resize_(self: SparseTensor, *sizes: Any, memory_format: Any = None) -> Spar
                           len(self._extent) - sparse_dim)  # fmt: skip
 
 
+def _resize_as_(self: SparseTensor, the_template: Tensor) -> SparseTensor:
+    if not isinstance(the_template, CooTensor):
+        raise unsupported("resize_as_", self)
+    sparse_dim, shape = len(the_template._coordinates), the_template._extent
+    return _sparse_resize_(self, shape, sparse_dim, len(shape) - sparse_dim)
+
+
 def _sparse_resize_(self: SparseTensor, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
     """Give the tensor another shape, in which its values stay where they are."""
     shape = size_of("sparse_resize_", (tuple(size),))
@@ -460,7 +468,8 @@ _CONVERTERS = {
 _METHODS = (_size, _stride, _is_contiguous, _data_ptr, _untyped_storage, _numpy, _tolist, _item,
             _requires_grad_, _gradient_like, _gradient_of_values, _filled_like, _backward,
             _register_hook, _retain_grad, _detach, _detach_, _to, _type_as,
-            _copy_, _zero_, _resize_, _sparse_resize_, _sparse_resize_and_clear_)  # fmt: skip
+            _copy_, _zero_, _resize_, _resize_as_,
+            _sparse_resize_, _sparse_resize_and_clear_)  # fmt: skip
 _SPECIAL: dict[str, Any] = {
     "__array__": _array_protocol, "__len__": _length, "__iter__": _iterate, "__bool__": _bool,
     "__getitem__": _shapes.item_of, "__setitem__": _set_item, "__deepcopy__": _deepcopy,
@@ -468,7 +477,7 @@ _SPECIAL: dict[str, Any] = {
     "narrow_copy": _shapes.narrowed_to,
     "__format__": object.__format__, "__hash__": object.__hash__, "type": _type_, "cpu": _itself,
     "contiguous": _itself, "positive": _itself, "__pos__": _itself, "conj": _conj,
-    "_coalesced_": coalesced_flag, "storage": _untyped_storage,
+    "_coalesced_": coalesced_flag, "new": new_of, "storage": _untyped_storage,
 }  # fmt: skip
 _INPLACE = (
     "abs", "add", "sub", "mul", "div", "neg", "sqrt", "sin", "tan", "tanh", "sinh", "asin", "atan",

@@ -9,7 +9,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.device import check_cpu
 from wengert.core.layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
-from wengert.core.sparse import CompressedTensor, CooTensor, Shape, compressed, coo
+from wengert.core.sparse import CompressedTensor, CooTensor, Shape, compressed, coo, layout_of
 from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels.sparse import keys_of
 from wengert.ops.casting import convert
@@ -77,6 +77,22 @@ def sparse_coo_tensor(
             )
         result._coalesced = True
     return _as_leaf(result, requires_grad)
+
+
+def new_of(self: Any, *args: Any, device: Any = None) -> Tensor:
+    """A tensor of coordinates as the old constructors have it: of a size, or of its components."""
+    if not isinstance(self, CooTensor):
+        raise RuntimeError(f"new(): not there for tensors of layout {layout_of(self)}")
+    of_components = len(args) in (2, 3) and all(isinstance(x, Tensor) for x in args[:2])
+    if of_components:
+        return sparse_coo_tensor(*args, device=device)
+    if any(isinstance(x, Tensor | list) for x in args):
+        kinds = ", ".join(type(x).__name__ for x in args)
+        raise TypeError(
+            "new() received an invalid combination of arguments: expected sizes, or indices,"
+            f" values and a size; got ({kinds})"
+        )
+    return sparse_coo_tensor(size_of("new", args or (0,)), dtype=self.dtype, device=device)
 
 
 def _indices(name: str, value: Any) -> np.ndarray:

@@ -18,6 +18,7 @@ from wengert.kernels.layout import element_strides
 from wengert.ops.complexes import imag, real
 from wengert.ops.formats import check_format, lies_in
 from wengert.tensor.arguments import require_tensor
+from wengert.tensor.wrappers import WrapperOutline
 
 _as_size = tuple.__new__  # an array's shape needs none of the checks of Size
 
@@ -101,6 +102,8 @@ def storage_offset(self: Tensor) -> int:
     0
     """
     array = self._array
+    if isinstance(array, WrapperOutline):
+        return array.offset
     return (_address(array) - _address(owner(array))) // array.itemsize
 
 
@@ -112,7 +115,8 @@ def data_ptr(self: Tensor) -> int:
     >>> x.t().data_ptr() == x.data_ptr()
     True
     """
-    return _address(self._array) if self._array.size else 0
+    array = self._array
+    return _address(array) if array.size and not isinstance(array, WrapperOutline) else 0
 
 
 def _address(array: np.ndarray) -> int:

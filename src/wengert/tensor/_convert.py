@@ -28,7 +28,7 @@ from wengert.tensor._data import checked
 from wengert.tensor._inplace import check_writable, overwrite, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
 from wengert.tensor.arguments import dtype_and_device, require_tensor
-from wengert.tensor.wrappers import NoData
+from wengert.tensor.wrappers import WrapperOutline
 
 
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
@@ -46,15 +46,15 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
             self._edge, "numpy()",
         ))  # fmt: skip
+    memory = self._array
+    if isinstance(memory, WrapperOutline):
+        raise memory.refusal()
     note_escape("numpy()", self)
-    return self._array
+    return memory
 
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    memory = numpy(self)
-    if type(memory) is NoData:
-        memory.refuse()
-    return np.array(memory, dtype, copy=copy)
+    return np.array(numpy(self), dtype, copy=copy)
 
 
 def _array_wrap(
@@ -427,6 +427,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     """A copy of an array in a copy of all its memory, shared with copies of its other views."""
+    if isinstance(array, WrapperOutline):
+        return array  # it is never written
     memory = storage.owner(array)
     if not array.size or not layout.is_dense(memory):
         return layout.copy(array)

@@ -41,7 +41,7 @@ from wengert.kernels.layout import copy
 from wengert.ops.broadcasting import check_expandable, expand
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.numbers import Number
+from wengert.ops.numbers import Number, number_as_array
 from wengert.ops.operands import innermost, sum_to
 from wengert.ops.outputs import check_castable, check_memory
 from wengert.ops.shape import clone
@@ -50,9 +50,13 @@ from wengert.ops.shape import clone
 def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The in-place form of an operation, as a method called `name`."""
 
+    ufunc = _DIRECT.get(function.__name__)
+
     @wraps(function)
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         check_writable(self, name)
+        if ufunc is not None and len(args) == 1 and not options and _directly(self, args[0]):
+            return _write_directly(ufunc, self, args[0], name)
         since = tick()
         result = function(_original(self), *args, **options)
         if isinstance(result, Tracer):
@@ -67,6 +71,43 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In-place form of `{name.removesuffix('_')}`."
     return method
+
+
+# Ufuncs that write into their first operand where nothing is recorded, by the op's name.
+_DIRECT = {
+    "_add": np.add, "add": np.add, "_sub": np.subtract, "sub": np.subtract, "mul": np.multiply,
+}  # fmt: skip
+
+
+def _directly(target: Tensor, other: Any) -> bool:
+    """Whether a ufunc gives what an operation and a copy would: no graph, one dtype, one shape."""
+    array = target._array
+    if type(target) is not Tensor or target._edge is not None or inferences:
+        return False
+    if mode.site is not None and (
+        type(mode.site) is not Site or hasattr(target, "_root") or hasattr(target, "_views")
+    ):
+        return False
+    if array.dtype.kind not in "fi" or array.itemsize < 4:  # halves have kernels
+        return False
+    if type(other) is not Tensor:
+        return type(other) is int or (type(other) is float and array.dtype.kind == "f")
+    value = other._array
+    if other._edge is not None or value.dtype is not array.dtype:
+        return False
+    return value.shape == array.shape[array.ndim - value.ndim :] and array.ndim >= value.ndim
+
+
+def _write_directly(ufunc: np.ufunc, target: Tensor, other: Any, name: str) -> Tensor:
+    array = target._array
+    check_memory(array, name)
+    if type(other) is Tensor:
+        ufunc(array, other._array, out=array)
+        target._cut = cut_from((target, other))
+    else:
+        ufunc(array, number_as_array(other, array.dtype), out=array)
+    touch(target, name)
+    return target
 
 
 def _original(target: Tensor) -> Tensor:

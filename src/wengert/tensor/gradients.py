@@ -38,7 +38,7 @@ from wengert.core.tensor import (
 )
 from wengert.ops.operands import leave_memory, mark_view
 from wengert.ops.shape import view_as
-from wengert.tensor.wrappers import watch
+from wengert.tensor.wrappers import WrapperOutline, watch
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
@@ -155,6 +155,8 @@ def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
 
 
 def _get_data(self: Tensor) -> Tensor:
+    if isinstance(self._array, WrapperOutline):
+        return self.detach()  # which its class is asked about
     cut = wrap(self._array)
     cut._cut = cut_at(".data", self)
     if inferences:
@@ -391,6 +393,9 @@ def backward(
         warn("retain_variables= is the old name of retain_graph=; use that", DeprecationWarning)
         retain_graph = retain_variables if retain_graph is None else retain_graph
     if gradient is not None and not isinstance(gradient, Tensor):
+        of_one_root = isinstance(gradient, list | tuple) and len(gradient) == 1
+        if of_one_root and isinstance(gradient[0], Tensor):
+            return _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
         gradient = wrap(np.asarray(gradient, self._array.dtype))
     _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
@@ -409,6 +414,15 @@ def _version(self: Tensor) -> int:
     return storage.write_count(self._array)
 
 
+def _backward_hooks(self: Tensor) -> Any:
+    return None if self._edge is None or self._edge.state is None else self._edge.state.hooks
+
+
+def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
+    if self._edge is not None:  # no gradient arrives at others
+        state_of(self._edge).hooks = hooks
+
+
 def bind() -> None:
     """Give Tensor what this module is about."""
     define: Any = Tensor
@@ -423,6 +437,7 @@ def bind() -> None:
     define.output_nr = property(_output_nr)
     define.data = property(_get_data, _set_data)
     define.retains_grad = property(_retains_grad)
+    define._backward_hooks = property(_backward_hooks, _set_backward_hooks)
     define._base = property(lambda self: getattr(self, "_root", None))
     define._is_view = lambda self: hasattr(self, "_root")
     define._version = property(_version)

@@ -163,7 +163,7 @@ def _product_with(x: Tensor | None, i: tuple[int, ...]) -> Any:
         return None
     matrix = _in_double(x)
     matrix = matrix[i] if matrix.ndim > 2 else matrix
-    dtype = matrix._array.dtype  # SciPy asks with integers as well
+    dtype = matrix.dtype.np  # SciPy asks with integers as well
     return lambda columns: (matrix @ wrap(np.ascontiguousarray(columns, dtype))).numpy()
 
 

@@ -8,31 +8,29 @@ from __future__ import annotations
 
 from importlib import import_module
 from math import prod
-from typing import Any, NoReturn
-
-import numpy as np
-from numpy.lib.stride_tricks import as_strided
+from typing import Any
 
 from wengert.core.dispatching import dispatching
 from wengert.core.dtypes import defaults
 from wengert.core.forks import compile_lock
+from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor, new
 
 
-class NoData(np.ndarray[Any, Any]):
-    """The array of a wrapper: it has a shape and a dtype, and refuses to be read."""
+class WrapperOutline(Outline):
+    """The outline of a wrapper: whoever asks for elements is refused."""
 
-    def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """RuntimeError: there is nothing to read."""
-        raise RuntimeError(
+    __slots__ = ("offset",)
+
+    offset: int  # how many elements its class says lie before its first one
+
+    def refusal(self) -> Exception:
+        """The error for reading elements."""
+        return RuntimeError(
             "this tensor is a wrapper and has no data of its own: the function that was called is"
             " not one that its class's __torch_dispatch__ is asked about; call it on the tensors"
             " inside"
         )
-
-    __array_ufunc__ = __array_function__ = refuse
-    item = tolist = tobytes = astype = copy = refuse
-    __float__ = __int__ = __bool__ = __index__ = __complex__ = refuse
 
 
 class _Watched:
@@ -66,14 +64,13 @@ def _make_wrapper_subclass(
             f"{cls.__name__} must define __torch_dispatch__ for _make_wrapper_subclass()"
         )
     watch(cls)
-    to = (dtype or defaults.dtype).np
+    element = (dtype or defaults.dtype).np
     shape = tuple([int(n) for n in size])
     steps = _contiguous(shape) if strides is None else [int(n) for n in strides]
-    span = 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) if 0 not in shape else 0
-    memory = np.zeros(span, to)  # the system hands out pages when they are written: none is
-    array = as_strided(memory, shape, [s * to.itemsize for s in steps]).view(NoData)
+    outline: Any = WrapperOutline(shape, element, tuple([s * element.itemsize for s in steps]))
+    outline.offset = 0 if storage_offset is None else int(storage_offset)
     instance = new(cls)
-    instance._array, instance._edge, instance._cut = array, None, None
+    instance._array, instance._edge, instance._cut = outline, None, None
     return instance.requires_grad_() if requires_grad else instance
 
 

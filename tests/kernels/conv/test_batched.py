@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.kernels.conv.cases import case_of
+from tests.kernels.conv.cases import case_of, floats
 from wengert.kernels.conv.batched import _INPUT, _OUTPUTS, Batched, batched_plan
 from wengert.kernels.conv.route import Direction
 from wengert.kernels.jit import available
-from wengert.kernels.products.microkernel import lanes
+from wengert.kernels.products.microkernel import lanes, tiles
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs llvmlite")
 
@@ -60,3 +60,25 @@ def test_lists_have_what_meets_and_no_padding() -> None:
     starts = plan.sizes[15]
     counts = np.diff(starts).reshape(4, 4)
     np.testing.assert_array_equal(counts, np.outer([2, 3, 3, 2], [2, 3, 3, 2]))
+
+
+@pytest.mark.parametrize("direction", ["forward", "grad_input", "grad_weight"])
+def test_each_thread_has_a_task_whatever_the_batch(direction: Direction) -> None:
+    case = case_of(lanes(), 64, (8, 8), 64, (3, 3), padding=(1, 1))
+    for threads in (1, 2, 3, 8):
+        plan = batched_plan(case.problem._replace(threads=threads), direction)
+        assert plan.tasks >= min(threads, -(-64 // max(tiles())))
+
+
+def test_results_do_not_depend_on_the_number_of_tasks() -> None:
+    case = case_of(lanes() + 3, 24, (7, 8), 40, (3, 3), padding=(1, 1))
+    x, weight, g, bias = case.arrays(floats)
+    results = []
+    for threads in (1, 2, 5):
+        route = Batched(case.problem._replace(threads=threads))
+        results.append(
+            (route.forward(x, weight, bias), route.grad_input(g, weight), route.grad_weight(g, x))
+        )
+    for other in results[1:]:
+        for one, same in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(one, same)

@@ -259,3 +259,18 @@ def test_what_is_not_in_the_subset_is_refused_with_its_line() -> None:
     assert "['f32', 'f64'] together" in refused(mixed)
     assert "'x' has no type" in refused(untyped)
     assert "start: i64, stop: i64" in refused(no_range)
+
+
+def test_long_functions_are_in_a_module_that_kernels_share():
+    from wengert.kernels.jit.language import NEEDS, Unit
+    from wengert.kernels.products.microkernel import product, tiles
+
+    unit = Unit("f32")
+    unit.add(product, inline=True)
+    text, module = unit.text(), product.module()
+    count = sum(tiles().values())
+    assert text.startswith(f"{NEEDS}native_product\n")
+    assert text.count("\ndeclare void @native_product_") == count
+    assert module.count("define void @native_product_") == count
+    assert "define internal void @product(" in text
+    assert "define internal" not in module

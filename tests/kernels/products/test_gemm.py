@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
     _calls(np.dtype(np.float32)) is None, reason="NumPy has another BLAS, or there are no kernels"
 )
 rng = np.random.default_rng(0)
-TYPES = {np.float32: 6e-6, np.float64: 1e-14}
+TYPES = {np.float32: 6e-6, np.float64: 1e-14, np.complex64: 1e-5, np.complex128: 3e-14}
 
 
 @pytest.fixture
@@ -33,6 +33,9 @@ def three_threads() -> Iterator[None]:
 
 def matrix(shape: tuple[int, ...], layout: str, dtype: type) -> np.ndarray:
     *lead, rows, columns = shape
+    if np.dtype(dtype).kind == "c":
+        real = np.float32 if dtype is np.complex64 else np.float64
+        return (matrix(shape, layout, real) + 1j * matrix(shape, layout, real)).astype(dtype)
     if layout == "plain":
         return rng.standard_normal(shape).astype(dtype)
     if layout == "transposed":
@@ -68,7 +71,7 @@ def assert_near(got: np.ndarray | None, expected: np.ndarray, terms: int, eps: f
 )
 def test_products(lead_a, lead_b, m, k, n, a_layout, b_layout, dtype) -> None:  # type: ignore[no-untyped-def]
     a, b = matrix((*lead_a, m, k), a_layout, dtype), matrix((*lead_b, k, n), b_layout, dtype)
-    exact = np.matmul(a.astype(np.float64), b.astype(np.float64))
+    exact = np.matmul(a.astype(np.result_type(dtype, np.float64)), b)
     eps = TYPES[dtype]
     assert_near(gemm(a, b), exact, k, eps)
     bias = matrix((1, n), "plain", dtype)[0]
@@ -90,25 +93,42 @@ def test_attention_shapes_are_not_copied() -> None:
 @pytest.mark.parametrize(
     ("a", "b"),
     [
-        (matrix((90, 90), "every other", np.float32), matrix((90, 90), "plain", np.float32)),
         (matrix((90, 90), "plain", np.float32), matrix((90, 90), "plain", np.float64)),
         (matrix((90, 90), "plain", np.float32), matrix((91, 90), "plain", np.float32)),
         (matrix((1, 90), "plain", np.float32), matrix((90, 90), "plain", np.float32)),
-        (matrix((90, 90), "plain", np.float32)[::-1], matrix((90, 90), "plain", np.float32)),
         (matrix((90, 90), "plain", np.float32).astype(">f4"), np.ones((90, 90), ">f4")),
-        (np.ones((90, 90), np.complex64), np.ones((90, 90), np.complex64)),
+        (np.frombuffer(b"0" * 32401, np.float32, 8100, 1).reshape(90, 90), np.ones((90, 90), "f")),
+        (np.ones((90, 90), np.float16), np.ones((90, 90), np.float16)),
         (np.ones((0, 90, 90), np.float32), np.ones((0, 90, 90), np.float32)),
         (np.ones((2, 90, 90), np.float32), np.ones((3, 90, 90), np.float32)),
+        (matrix((90, 90), "every other", np.float64), matrix((90, 90), "plain", np.float64)),
     ],
 )
 def test_what_is_left_to_numpy(a: np.ndarray, b: np.ndarray) -> None:
     assert gemm(a, b) is None
 
 
-def test_half_of_a_product_with_its_own_transpose_is_left_to_numpy() -> None:
-    x = matrix((90, 80), "plain", np.float32)
-    assert gemm(x, x.T) is None
-    assert gemm(x.T, x) is None
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.int64])
+@pytest.mark.parametrize(
+    "shapes", [((600, 90), (90, 70)), ((600, 90), (90, 1)), ((1, 90), (90, 70))]
+)
+def test_whatever_computes_it_no_worker_of_the_blas_runs(
+    shapes: tuple[tuple[int, int], ...], dtype: type, three_threads: None
+) -> None:
+    """Also of layouts that nobody but NumPy takes, and of a matrix with its own transpose."""
+    get = openblas.controls()[1]  # type: ignore[index]
+    seen: list[int] = []
+
+    class Watched(np.ndarray):
+        def dot(self, other: np.ndarray) -> np.ndarray:  # type: ignore[override]
+            seen.append(get())
+            return np.asarray(self).dot(other)
+
+    a, b = (matrix(shape, "every other", np.float64).astype(dtype)[::-1] for shape in shapes)
+    assert_near(blas.dot(a.view(Watched), b), a.astype(complex) @ b, 90, 2e-5)
+    assert_near(blas.dot(a.view(Watched), a.T), a.astype(complex) @ a.T, 90, 2e-5)
+    small = max(a.size * b.shape[-1], a.size * len(a)) <= blas._ALONE
+    assert small or set(seen) <= {1}
 
 
 @pytest.mark.parametrize("shape", [(513, 511, 515), (64, 2000, 1100), (1100, 300, 64)])

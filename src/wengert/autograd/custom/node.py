@@ -50,7 +50,7 @@ class UserState(NodeState):
     Defaults are class attributes, because one is created per call.
     """
 
-    hooks = node_prehooks = node_hooks = post_hooks = metadata = None
+    collector = hooks = node_prehooks = node_hooks = post_hooks = metadata = None
     retain = released = refusal = None
     shared = False
     user = True

@@ -13,9 +13,9 @@ from typing import Any
 
 from wengert.autograd.custom.transforms import apply_to_batch
 from wengert.autograd.transforms.levels import Level, Shape, beside
+from wengert.autograd.transforms.outlined import OutlinedTracer
 from wengert.core.outline import Outline
-from wengert.core.size import Size
-from wengert.core.tensor import Tensor, Tracer, shape_of
+from wengert.core.tensor import Tensor, Tracer
 from wengert.ops.batch_fallbacks import one_by_one
 from wengert.ops.batching import Batch
 from wengert.ops.broadcasting import expand
@@ -46,35 +46,12 @@ class SampleOutline(Outline):
         )
 
 
-def outline_of(tracer: Tracer, kind: type[Outline]) -> Outline:
-    """The outline of what a tracer stands for."""
-    lead, whole = 0, tracer
-    while isinstance(whole, Tracer):
-        lead += whole.lead
-        whole = whole.value  # type: ignore[assignment]
-    array = whole._array
-    shape, strides = array.shape[lead:], array.strides[lead:]
-    return kind(shape, array.dtype, strides, array.flags.writeable)
-
-
-class Batched(Tracer):
+class Batched(OutlinedTracer):
     """An arbitrary sample of a batch."""
 
     __slots__ = ()
     lead = 1
-
-    @property
-    def _array(self) -> Any:
-        return outline_of(self, SampleOutline)
-
-    @_array.setter
-    def _array(self, value: Any) -> None:
-        self._replace_memory(value)
-
-    @property
-    def shape(self) -> Size:
-        """The shape of one sample."""
-        return Size(shape_of(self))
+    outline = SampleOutline
 
     @property
     def _edge(self) -> Any:  # type: ignore[override]

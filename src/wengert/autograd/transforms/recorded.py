@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from wengert.autograd.transforms.batched import outline_of
 from wengert.autograd.transforms.levels import Level
+from wengert.autograd.transforms.outlined import OutlinedTracer
 from wengert.core.dtypes import of_numpy
 from wengert.core.outline import Outline
 from wengert.core.size import Size
 from wengert.core.storage import owner
-from wengert.core.tensor import Tensor, Tracer, memory_of, shape_of, wrap
+from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.ops.casting import _cast, _discrete
 from wengert.ops.strided import shown_window
 from wengert.ops.subscript import index, index_written
@@ -68,24 +68,12 @@ _UNREAD = (
 )
 
 
-class Recorded(Tracer):
+class Recorded(OutlinedTracer):
     """A value, and the node that computes it."""
 
     __slots__ = ()
+    outline = UnreadOutline
     node: Any
-
-    @property
-    def _array(self) -> Any:
-        return outline_of(self, UnreadOutline)
-
-    @_array.setter
-    def _array(self, value: Any) -> None:
-        self._replace_memory(value)
-
-    @property
-    def shape(self) -> Size:
-        """The shape of the value."""
-        return Size(shape_of(self))
 
     @property
     def _edge(self) -> Any:  # type: ignore[override]

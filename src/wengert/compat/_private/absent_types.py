@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from wengert.platform.absences import Absent
 
 
-class _Absent:
-    def __init__(self, *args: Any, **options: Any) -> None:
-        raise NotImplementedError(f"torch.{type(self).__name__}: wengert makes none")
-
-
-class PyTorchFileReader(_Absent):
+class PyTorchFileReader(Absent):
     """The type of no reader: `load` reads PyTorch's files."""
 
 
-class Stream(_Absent):
+class Stream(Absent):
     """The type of no stream: an accelerator would have them."""
 
 
-class Event(_Absent):
+class Event(Absent):
     """The type of no event: an accelerator would have them."""
 
 
-class StreamContext(_Absent):
+class StreamContext(Absent):
     """The type of no block that chooses a stream."""
 
 
-class SymInt(_Absent):
+class SymInt(Absent):
     """The type of no number: every size is an int."""
 
 
-class SymFloat(_Absent):
+class SymFloat(Absent):
     """The type of no number: every number has a value."""
 
 
-class SymBool(_Absent):
+class SymBool(Absent):
     """The type of no truth value: each is a bool."""
 
 

@@ -10,6 +10,11 @@ def kineto_available() -> bool:
     return False
 
 
+def _profiler_enabled() -> bool:
+    """False: as `kineto_available`."""
+    return False
+
+
 class set_multithreading_enabled:  # noqa: N801 (PyTorch's name)
     """Accepted, without effect: a backward runs on the thread that called it."""
 
@@ -23,4 +28,8 @@ class set_multithreading_enabled:  # noqa: N801 (PyTorch's name)
     ) -> None: ...
 
 
-__all__ = ["kineto_available", "set_multithreading_enabled"]
+__all__ = [
+    "_profiler_enabled",
+    "kineto_available",
+    "set_multithreading_enabled",
+]

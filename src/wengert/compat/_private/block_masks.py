@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from wengert.platform.absences import Absent, refusing
 
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
 
 
-class BlockMask:
+class BlockMask(Absent):
     """The type of no mask."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        raise NotImplementedError(f"flex_attention.{type(self).__name__}: wengert has none")
 
-
-class AuxRequest(BlockMask):
+class AuxRequest(Absent):
     """The type of no request for what a call computes besides."""
 
 
-def create_block_mask(*args: Any, **options: Any) -> NoReturn:
-    """Raises NotImplementedError."""
-    raise NotImplementedError("create_block_mask(): wengert has no flex_attention")
-
-
-def flex_attention(*args: Any, **options: Any) -> NoReturn:
-    """Raises NotImplementedError."""
-    raise NotImplementedError("flex_attention(): use scaled_dot_product_attention with a mask")
-
+create_block_mask = refusing(
+    "create_block_mask",
+    __name__,
+    NotImplementedError,
+    "create_block_mask(): wengert has no flex_attention",
+)
+flex_attention = refusing(
+    "flex_attention",
+    __name__,
+    NotImplementedError,
+    "flex_attention(): use scaled_dot_product_attention with a mask",
+)
 
 __all__ = [
     "_DEFAULT_SPARSE_BLOCK_SIZE",

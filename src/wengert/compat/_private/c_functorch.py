@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from wengert.autograd.transforms.batched import Batched
+from wengert.autograd.transforms.graded import Graded
 from wengert.core.tensor import Tensor
+from wengert.platform.absences import refusing
 
 
 def is_batchedtensor(tensor: Tensor) -> bool:
@@ -13,28 +15,31 @@ def is_batchedtensor(tensor: Tensor) -> bool:
     return isinstance(tensor, Batched)
 
 
+def is_gradtrackingtensor(tensor: Tensor) -> bool:
+    """Whether a tensor is differentiated inside of `grad` or `vjp`."""
+    return isinstance(tensor, Graded)
+
+
 def is_legacy_batchedtensor(tensor: Tensor) -> bool:
     """False: there is one kind of `vmap`."""
     return False
 
 
-def _refusing(name: str) -> Any:
-    def call(*args: Any, **options: Any) -> NoReturn:
-        raise NotImplementedError(
-            f"torch._C._functorch.{name}(): vmap makes its tensors in another way here"
-        )
-
-    return call
+def another_way(name: str) -> Any:
+    """A function of the other way, which raises NotImplementedError."""
+    text = f"torch._C._functorch.{name}(): vmap makes its tensors in another way here"
+    return refusing(name, __name__, NotImplementedError, text)
 
 
-_add_batch_dim = _refusing("_add_batch_dim")
-_remove_batch_dim = _refusing("_remove_batch_dim")
-get_unwrapped = _refusing("get_unwrapped")
+_add_batch_dim = another_way("_add_batch_dim")
+_remove_batch_dim = another_way("_remove_batch_dim")
+get_unwrapped = another_way("get_unwrapped")
 
 __all__ = [
     "_add_batch_dim",
     "_remove_batch_dim",
     "get_unwrapped",
     "is_batchedtensor",
+    "is_gradtrackingtensor",
     "is_legacy_batchedtensor",
 ]

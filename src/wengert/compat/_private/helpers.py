@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
+from sys import modules
+from types import ModuleType
 from typing import Any
 
 from wengert.core.device import device as device_type
@@ -19,6 +22,16 @@ def _element_size(dtype: dtype_type) -> int:
 
 def _get_available_device_type() -> None:
     """None: there is no accelerator."""
+
+
+def _get_device_module(device_type: str) -> ModuleType:
+    """The module with a device's functions: `torch.cuda` for "cuda"."""
+    if device_type not in ("cpu", "cuda", "mps", "xpu"):
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as"
+            f" 'torch.{device_type}'."
+        )
+    return import_module(f"torch.{device_type}" if "torch" in modules else f"wengert.{device_type}")
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
@@ -69,6 +82,7 @@ __all__ = [
     "_flatten_dense_tensors",
     "_get_available_device_type",
     "_get_device_index",
+    "_get_device_module",
     "_rebuild_parameter",
     "_take_tensors",
     "_unflatten_dense_tensors",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.data.dataloader import DatasetKind as _DatasetKind
 from wengert.data.dataloader import LocalEpoch as _SingleProcessDataLoaderIter
 from wengert.data.dataloader import WorkerEpoch as _MultiProcessingDataLoaderIter
 
@@ -14,6 +15,7 @@ _worker_init_fn_t = Callable[[int], None]
 
 __all__ = [
     "_BaseDataLoaderIter",
+    "_DatasetKind",
     "_MultiProcessingDataLoaderIter",
     "_SingleProcessDataLoaderIter",
     "_collate_fn_t",

@@ -1,114 +1,42 @@
-"""Names of ``torch.distributed`` that programs have in annotations and in branches of their own.
-
-There is one process, and no group: types have no instances, functions refuse as those of
-`wengert.distributed` do.
-"""
+"""Names of ``torch.distributed`` that packages use beside those of its documentation."""
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import Any, NoReturn
+from typing import Any
 
-
-class RedOpType(Enum):
-    """How values of several processes become one."""
-
-    SUM = 0
-    AVG = 1
-    PRODUCT = 2
-    MIN = 3
-    MAX = 4
-    BAND = 5
-    BOR = 6
-    BXOR = 7
-    PREMUL_SUM = 8
-
-
-ReduceOp = RedOpType
-
-
-class Backend(str):
-    """The name of a way to communicate, in small letters."""
-
-    __slots__ = ()
-
-    UNDEFINED = "undefined"
-    GLOO = "gloo"
-    NCCL = "nccl"
-    MPI = "mpi"
-    UCC = "ucc"
-    XCCL = "xccl"
-
-    def __new__(cls, name: str) -> Backend:
-        if not isinstance(name, str):
-            raise ValueError(f"Backend constructor parameter must be string-ish, got {name!r}")
-        return super().__new__(cls, name.lower())
-
-
-class _NoInstances:
-    """A class for annotations and `isinstance`: making an instance raises RuntimeError."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        refuse(type(self).__name__)
-
-
-class ProcessGroup(_NoInstances):
-    """The type of no group."""
-
-
-class Work(_NoInstances):
-    """The type of nothing that is under way."""
-
-
-class P2POp(_NoInstances):
-    """The type of no message."""
-
-
-class group:  # noqa: N801 (PyTorch's name)
-    """The group of all processes: there is none."""
-
-    WORLD = None
-
-
-class GroupMember:
-    """What stands for the group of all processes, and for not being in a group."""
-
-    WORLD = None
-    NON_GROUP_MEMBER = -100
-
-
-def refuse(name: str, *args: Any, **options: Any) -> NoReturn:
-    """Raises RuntimeError."""
-    raise RuntimeError(
-        f"torch.distributed.{name}: wengert trains in one process; ask"
-        " torch.distributed.is_available() first"
-    )
-
-
-def _refusing(name: str) -> Any:
-    def call(*args: Any, **options: Any) -> NoReturn:
-        refuse(f"{name}()")
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Raises RuntimeError: there is one process."
-    return call
-
-
-_CALLS = (
-    *("all_gather_into_tensor", "all_gather_object", "all_to_all", "all_to_all_single"),
-    *("batch_isend_irecv", "broadcast_object_list", "gather", "gather_object", "get_global_rank"),
-    *("get_group_rank", "get_process_group_ranks", "irecv", "isend", "monitored_barrier", "recv"),
-    *("reduce_scatter", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send"),
+from wengert.distributed import ReduceOp as reduce_op  # noqa: N813 (PyTorch's older name)
+from wengert.distributed import (
+    all_gather_into_tensor as _all_gather_base,
 )
-globals().update({name: _refusing(name) for name in _CALLS})
+from wengert.distributed import (
+    reduce_scatter_tensor as _reduce_scatter_base,
+)
+from wengert.distributed.process_group import ProcessGroup as ProcessGroupGloo
+from wengert.distributed.world import default_group as _get_default_group
+from wengert.platform.absences import Absent, refusing
+
+
+class Unshared(Absent):
+    """A type of what several processes share: making an instance raises RuntimeError."""
+
+    @staticmethod
+    def _refusal(name: str) -> Exception:
+        return RuntimeError(_missing(name))
+
+
+def of_several(name: str) -> Any:
+    """A function of several processes: it raises RuntimeError."""
+    return refusing(name, __name__, RuntimeError, _missing(f"{name}()"))
+
+
+def _missing(name: str) -> str:
+    return f"torch.distributed.{name}: wengert does not have it"
+
 
 __all__ = [
-    "Backend",
-    "GroupMember",
-    "P2POp",
-    "ProcessGroup",
-    "ReduceOp",
-    "Work",
-    "group",
+    "ProcessGroupGloo",
+    "_all_gather_base",
+    "_get_default_group",
+    "_reduce_scatter_base",
+    "reduce_op",
 ]
-__all__ += _CALLS

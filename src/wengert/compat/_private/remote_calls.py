@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.compat._private.process_groups import _NoInstances, _refusing
+from wengert.compat._private.process_groups import Unshared, of_several
 
 
 def is_available() -> bool:
@@ -10,14 +10,14 @@ def is_available() -> bool:
     return False
 
 
-class RRef(_NoInstances):
+class RRef(Unshared):
     """The type of no value of another process."""
 
 
-init_rpc = _refusing("rpc.init_rpc")
-rpc_async = _refusing("rpc.rpc_async")
-rpc_sync = _refusing("rpc.rpc_sync")
-remote = _refusing("rpc.remote")
-shutdown = _refusing("rpc.shutdown")
+init_rpc = of_several("rpc.init_rpc")
+rpc_async = of_several("rpc.rpc_async")
+rpc_sync = of_several("rpc.rpc_sync")
+remote = of_several("rpc.remote")
+shutdown = of_several("rpc.shutdown")
 
 __all__ = ["RRef", "init_rpc", "is_available", "remote", "rpc_async", "rpc_sync", "shutdown"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from wengert.compat._private.named_tuples import is_namedtuple as is_namedtuple
 from wengert.ops.joining import cat
 
 
@@ -27,11 +28,6 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
         columns = [gather(column, target_device, dim) for column in zip(*outputs, strict=True)]
         return type(first)(*columns) if is_namedtuple(first) else type(first)(columns)
     return cat([output.reshape(1) if output.ndim == 0 else output for output in outputs], dim)
-
-
-def is_namedtuple(obj: Any) -> bool:
-    """Whether an object is a tuple with names."""
-    return isinstance(obj, tuple) and hasattr(obj, "_asdict") and hasattr(obj, "_fields")
 
 
 __all__ = ["gather", "is_namedtuple", "scatter"]

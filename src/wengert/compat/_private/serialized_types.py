@@ -1,4 +1,4 @@
-"""Names of ``torch.serialization`` for annotations."""
+"""Names of ``torch.serialization`` for annotations and defaults."""
 
 from __future__ import annotations
 
@@ -10,5 +10,6 @@ from wengert.core.device import device
 
 FileLike = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
+DEFAULT_PROTOCOL = 2
 
-__all__ = ["MAP_LOCATION", "FileLike"]
+__all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "FileLike"]

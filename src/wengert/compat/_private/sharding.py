@@ -1,19 +1,20 @@
 """Types and functions of ``torch.distributed`` that cut tensors and modules over processes.
 
-Packages import them beside what works on one process, and ask with `isinstance`. Making one
-raises RuntimeError.
+Packages import them beside what works here, and ask with `isinstance`. Making one raises
+RuntimeError.
 """
 
 from __future__ import annotations
 
-from wengert.compat._private.process_groups import _NoInstances, _refusing
+from wengert.compat._private.process_groups import Unshared, of_several
+from wengert.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 
-class DTensor(_NoInstances):
+class DTensor(Unshared):
     """The type of no tensor: none is cut."""
 
 
-class Placement(_NoInstances):
+class Placement(Unshared):
     """How a tensor is cut."""
 
 
@@ -29,31 +30,26 @@ class Partial(Placement):
     """To be added up."""
 
 
-class DeviceMesh(_NoInstances):
-    """The type of no mesh of devices."""
-
-
-class FSDPModule(_NoInstances):
+class FSDPModule(Unshared):
     """The type of no module: none is cut."""
 
 
-class FullyShardedDataParallel(_NoInstances):
+class FullyShardedDataParallel(Unshared):
     """The type of no module: none is cut."""
 
 
-class MixedPrecisionPolicy(_NoInstances):
+class MixedPrecisionPolicy(Unshared):
     """Which precision pieces of a module have."""
 
 
-class ZeroRedundancyOptimizer(_NoInstances):
+class ZeroRedundancyOptimizer(Unshared):
     """The type of no optimizer: none has its state cut."""
 
 
-distribute_tensor = _refusing("tensor.distribute_tensor")
-distribute_module = _refusing("tensor.distribute_module")
-init_device_mesh = _refusing("device_mesh.init_device_mesh")
-fully_shard = _refusing("fsdp.fully_shard")
-implicit_replication = _refusing("tensor.experimental.implicit_replication")
+distribute_tensor = of_several("tensor.distribute_tensor")
+distribute_module = of_several("tensor.distribute_module")
+fully_shard = of_several("fsdp.fully_shard")
+implicit_replication = of_several("tensor.experimental.implicit_replication")
 
 __all__ = [
     "DTensor",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from operator import not_
 from typing import Any
 
 from wengert.compat._private.absent_types import (
@@ -15,8 +16,11 @@ from wengert.compat._private.absent_types import (
     SymInt,
 )
 from wengert.core.conditions import _assert as _assert
-from wengert.core.dtypes import INT, NamedDtype
+from wengert.core.dtypes import INT, NamedDtype, dtype
+from wengert.core.layout import contiguous_format as legacy_contiguous_format
+from wengert.core.tensor import Tensor
 from wengert.ops.matmul import mm as dsmm
+from wengert.tensor import tensor
 
 spmm = dsmm  # older names of `mm`, from when sparse matrices had functions of their own
 
@@ -29,9 +33,43 @@ quint4x2 = NamedDtype("quint4x2", 1, INT, "QUInt4x2")
 quint2x4 = NamedDtype("quint2x4", 1, INT, "QUInt2x4")
 
 
+# Integers of less than a byte, likewise.
+uint1, uint2, uint3, uint4, uint5, uint6, uint7 = (
+    NamedDtype(f"uint{bits}", 1, INT, f"UInt{bits}") for bits in range(1, 8)
+)
+
+
+def _shape_as_tensor(self: Tensor) -> Tensor:
+    """The shape, as a tensor of integers."""
+    return tensor(list(self.shape))
+
+
+def _softmax_backward_data(
+    grad_output: Tensor, output: Tensor, dim: int, input_dtype: dtype
+) -> Tensor:
+    """The gradient of the input of a softmax, from that of its output."""
+    weighted = grad_output * output
+    return (weighted - output * weighted.sum(dim, keepdim=True)).to(input_dtype)
+
+
+# Of sizes that are numbers; PyTorch's may be symbols.
+sym_int, sym_float, sym_not = int, float, not_
+sym_max, sym_min = max, min
+
+
+def sym_ite(b: bool, t: Any, f: Any) -> Any:
+    """`t` if `b`, else `f`."""
+    return t if b else f
+
+
+def sym_sum(args: Any) -> Any:
+    """The sum of sizes."""
+    return sum(args)
+
+
 def __getattr__(name: str) -> Any:
     if name == "Future":  # brings threads along
-        from wengert.compat._private.futures import Future
+        from wengert.distributed.futures import Future
 
         return Future
     if name in ("ScriptFunction", "ScriptModule"):
@@ -88,11 +126,28 @@ __all__ = [
     "_check_type",
     "_check_value",
     "_check_with",
+    "_shape_as_tensor",
+    "_softmax_backward_data",
     "dsmm",
+    "legacy_contiguous_format",
     "qint8",
     "qint32",
     "quint2x4",
     "quint4x2",
     "quint8",
     "spmm",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_sum",
+    "uint1",
+    "uint2",
+    "uint3",
+    "uint4",
+    "uint5",
+    "uint6",
+    "uint7",
 ]

@@ -227,7 +227,9 @@ def batched_plan(problem: Problem, direction: Direction) -> BatchedPlan:
     if direction == "grad_weight":
         parts = max(1, min(blocks, wanted, _PARTIAL // (groups * outs * channels * taps)))
     shares = min(-(-wanted // (parts * groups)), panels // _PANELS)
-    shares = min(panels, max(1, shares, -(-outs * outputs * samples // _OUTPUTS)))
+    # However often the input is copied, no thread is without work.
+    busy = -(-min(wanted, problem.threads) // (parts * groups))
+    shares = min(panels, max(1, shares, busy, -(-outs * outputs * samples // _OUTPUTS)))
     block = max(1, min(channels, _INPUT // (inputs * samples)))
     block = -(-channels // -(-channels // block))
     scratch = (block * inputs + -(-panels // shares) * panel * outputs) * samples

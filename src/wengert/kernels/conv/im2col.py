@@ -14,7 +14,7 @@ import numpy as np
 from wengert.core.forks import cached_property
 from wengert.kernels.conv.route import Direction, Problem, Route
 from wengert.kernels.geometry import Geometry, Shape, offsets
-from wengert.kernels.products.blas import threads_for
+from wengert.kernels.products.blas import matmul, threads_for
 
 # Elements of a column matrix: small images are batched, and large ones split by lines.
 _BLOCK = 1 << 19
@@ -234,7 +234,5 @@ class Pointwise(Im2col):
     ) -> np.ndarray:
         """`Route.forward`."""
         groups = self.problem.geometry.groups
-        out = np.empty((len(x), len(weight), *self.problem.out), x.dtype)
-        with self._threads():
-            np.matmul(_matrix(weight, groups), _flat(x, groups), out=_flat(out, groups))
-        return biased(out, bias)
+        out = matmul(_matrix(weight, groups), _flat(x, groups))
+        return biased(out.reshape(len(x), len(weight), *self.problem.out), bias)

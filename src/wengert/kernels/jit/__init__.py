@@ -136,29 +136,22 @@ def exact_kernel(function: Callable[..., None]) -> Kernel:
 
 
 @cache
-def compiled(source: str) -> Callable[..., Any]:
-    """A kernel for float32 whose text was made by a program; it may call all of `mathlib`,
-    `precise` and `special`."""
-    from wengert.kernels.jit import (
-        compiler,
-        language,
-        machine_types,
-        mathlib,
-        precise,
-        special,
-    )
+def compiled(source: str, kind: str = "") -> Callable[..., Any]:
+    """A kernel whose text was made by a program, of one of the `reals.REALS`."""
+    from wengert.kernels.jit import compiler, language, machine_types
+    from wengert.kernels.jit.reals import REALS
 
     tree = ast.parse(source).body[0]
     assert isinstance(tree, ast.FunctionDef)
+    real = REALS[kind]
 
     def text() -> str:
-        unit = language.Unit("f32", exact="kernel")
-        scope = vars(special) | vars(mathlib) | vars(precise)
-        unit.add_tree(tree, scope, inline=False)
+        unit = language.Unit(real.real, exact="kernel")
+        unit.add_tree(tree, real.scope, inline=False)
         return unit.text()
 
-    kinds = machine_types.argument_kinds(machine_types.signature_of(tree, "f32"))
-    return compiler.load(tree.name, kinds, text, source)
+    kinds = machine_types.argument_kinds(machine_types.signature_of(tree, real.real))
+    return compiler.load(tree.name, kinds, text, kind + source)
 
 
 @once

@@ -23,6 +23,8 @@ import numpy as np
 
 from wengert.core.forks import compile_lock, once
 from wengert.kernels.jit import disk, get_threads
+from wengert.kernels.jit.language import NEEDS
+from wengert.kernels.jit.native import own_modules
 from wengert.kernels.jit.threads import pool_text
 
 # PyArrayObject starts with the object's head, and then has the address of its data.
@@ -192,30 +194,46 @@ def _origin() -> bytes:
     return digest.digest()
 
 
-def _object(name: str, text: Callable[[], str]) -> bytes:
-    """The object code of a module, from disk or made now."""
+def _object(name: str, text: Callable[[], str], finished: bool) -> tuple[list[str], bytes]:
+    """The symbols that a module needs, and its object code, from disk or made now."""
     key = hashlib.sha256(_origin() + name.encode()).hexdigest()[:40]
     stored = disk.read(key)
     if stored is not None:
-        return stored
+        head, _, code = stored.partition(b"\n")
+        return head.decode().split(), code
     machine, _ = _toolchain()
-    module = llvm.parse_assembly(text())
+    source = text()
+    needs = [line[len(NEEDS) :] for line in source.splitlines() if line.startswith(NEEDS)]
+    module = llvm.parse_assembly(source)
     module.verify()
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = True
-    passes = llvm.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(module, passes)
-    code: bytes = machine.emit_object(module)
-    disk.write(key, code)
-    return code
+    if not finished:
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = options.slp_vectorization = True
+        passes = llvm.create_pass_builder(machine, options)
+        passes.getModulePassManager().run(module, passes)
+    code = machine.emit_object(module)
+    disk.write(key, " ".join(needs).encode() + b"\n" + code)
+    return needs, code
 
 
-def add(name: str, text: Callable[[], str]) -> Callable[[str], int]:
-    """Load a module; what comes back says where its functions are."""
+# Modules of `native.own_modules` that the engine has.
+_own_loaded: set[str] = set()
+
+
+def add(name: str, text: Callable[[], str], finished: bool = False) -> Callable[[str], int]:
+    """Load a module; what comes back says where its functions are.
+
+    One that is `finished` has nothing for LLVM's passes to improve.
+    """
     with compile_lock:
         _, engine = _toolchain()
-        engine.add_object_file(llvm.ObjectFileRef.from_data(_object(name, text)))
+        needs, code = _object(name, text, finished)
+        for symbol in needs:
+            if symbol not in _own_loaded:
+                add(symbol, own_modules[symbol].module, finished=True)
+                _own_loaded.add(symbol)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         address: Callable[[str], int] = engine.get_function_address
         return address

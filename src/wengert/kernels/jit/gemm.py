@@ -126,6 +126,7 @@ define void @gemm(ptr %a, ptr %b, ptr %bias, ptr %out, i64 %function, i64 %ta, i
                   i64 %down, i64 %part, i64 %pieces, i64 %inner,
                   i64 %a0, i64 %a1, i64 %b0, i64 %b1, i64 %start, i64 %stop) {
 entry:
+SCALARS
   %call = inttoptr i64 %function to ptr
   %kept = icmp ne i64 %add, 0
   %rows = icmp ne i64 %down, 0
@@ -138,6 +139,7 @@ entry:
   %some = icmp ne ptr %bias, null
   %plus = or i1 %some, %kept
   %beta = select i1 %plus, REAL 1.0, REAL 0.0
+  PUT
   %area = mul i64 %m, %ldc
   call void @blas_hold()
   br label %next
@@ -168,29 +170,29 @@ work:
   %fa = mul i64 %row, %stepa
   %fb = mul i64 %column, %stepb
   %fc = mul i64 %row, %ldc
-  %pa0 = getelementptr REAL, ptr %a, i64 %oa
-  %pa = getelementptr REAL, ptr %pa0, i64 %fa
-  %pb0 = getelementptr REAL, ptr %b, i64 %ob
-  %pb = getelementptr REAL, ptr %pb0, i64 %fb
-  %pc0 = getelementptr REAL, ptr %out, i64 %oc
-  %pc1 = getelementptr REAL, ptr %pc0, i64 %fc
-  %pc = getelementptr REAL, ptr %pc1, i64 %column
+  %pa0 = getelementptr ELEMENT, ptr %a, i64 %oa
+  %pa = getelementptr ELEMENT, ptr %pa0, i64 %fa
+  %pb0 = getelementptr ELEMENT, ptr %b, i64 %ob
+  %pb = getelementptr ELEMENT, ptr %pb0, i64 %fb
+  %pc0 = getelementptr ELEMENT, ptr %out, i64 %oc
+  %pc1 = getelementptr ELEMENT, ptr %pc0, i64 %fc
+  %pc = getelementptr ELEMENT, ptr %pc1, i64 %column
   br i1 %some, label %spread, label %product
 spread:
-  %pd = getelementptr REAL, ptr %bias, i64 %column
+  %pd = getelementptr ELEMENT, ptr %bias, i64 %column
   %bytes = mul i64 %width, SIZE
   br label %line
 line:
   %r = phi i64 [0, %spread], [%r1, %line]
   %shift = mul i64 %r, %ldc
-  %to = getelementptr REAL, ptr %pc, i64 %shift
+  %to = getelementptr ELEMENT, ptr %pc, i64 %shift
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %pd, i64 %bytes, i1 false)
   %r1 = add i64 %r, 1
   %lines = icmp slt i64 %r1, %height
   br i1 %lines, label %line, label %product
 product:
   call void %call(i32 101, i32 %waya, i32 %wayb, i64 %height, i64 %width, i64 %k,
-                  REAL %alpha, ptr %pa, i64 %lda, ptr %pb, i64 %ldb, REAL %beta,
+                  ALPHA, ptr %pa, i64 %lda, ptr %pb, i64 %ldb, BETA,
                   ptr %pc, i64 %ldc)
   %following = add i64 %i, 1
   br label %next
@@ -201,12 +203,42 @@ done:
 """
 
 
-def gemm_text(real: str) -> str:
-    """The kernel for "f32" or "f64"."""
-    kind, size = {"f32": ("float", 4), "f64": ("double", 8)}[real]
-    return _GEMM_TEXT.replace("REAL", kind).replace("SIZE", str(size))
+# Scalars of complex products come by address.
+_SCALARS = """\
+  %alphas = alloca ELEMENT
+  %betas = alloca ELEMENT
+  store ELEMENT zeroinitializer, ptr %alphas
+  store ELEMENT zeroinitializer, ptr %betas
+  store REAL %alpha, ptr %alphas"""
+
+# dtype -> the real type, the type of an element, and its size
+_TYPES = {
+    "float32": ("float", "float", 4),
+    "float64": ("double", "double", 8),
+    "complex64": ("float", "[2 x float]", 8),
+    "complex128": ("double", "[2 x double]", 16),
+}
 
 
-def kinds(real: str) -> str:
+def gemm_text(dtype: str) -> str:
+    """The kernel for a dtype."""
+    real, element, size = _TYPES[dtype]
+    by_address = real != element
+    words = {
+        "SCALARS": _SCALARS if by_address else "",
+        "PUT": "store REAL %beta, ptr %betas" if by_address else "",
+        "ALPHA": "ptr %alphas" if by_address else "REAL %alpha",
+        "BETA": "ptr %betas" if by_address else "REAL %beta",
+        "ELEMENT": element,
+        "REAL": real,
+        "SIZE": str(size),
+    }
+    text = _GEMM_TEXT
+    for word, meaning in words.items():
+        text = text.replace(word, meaning)
+    return text
+
+
+def kinds(dtype: str) -> str:
     """The kinds of its arguments."""
-    return KINDS.replace("R", {"f32": "f", "f64": "d"}[real])
+    return KINDS.replace("R", _TYPES[dtype][0][0])

@@ -40,6 +40,10 @@ from wengert.kernels.jit.machine_types import (
 _ANY_ORDER = "reassoc nsz contract"
 
 
+# What a line begins with that names a module of its own (see `native.own_modules`).
+NEEDS = "; needs "
+
+
 class Unit:
     """One module of LLVM: a kernel and the functions that it calls, for one `real` type.
 
@@ -52,15 +56,21 @@ class Unit:
         self.sources: dict[str, CodeType] = {}
         self.definitions: list[str] = []
         self.declarations: set[str] = set()
+        self.needs: list[str] = []  # modules of their own
 
     def add(self, function: Any, inline: bool) -> Signature:
         """Compile a function, once. One that is LLVM's text already says so: it has `llvm`."""
         name = function.__name__
         if name not in self.signatures and hasattr(function, "llvm"):
             self.signatures[name] = function.signature
-            self.definitions.append(function.llvm())
-            for text in function.declarations():
-                self.declare(text)
+            if getattr(function, "in_own_module", False):
+                self.needs.append(function.symbol)
+                declared, text = function.entrance()
+            else:
+                declared, text = function.declarations(), function.llvm()
+            self.definitions.append(text)
+            for head in declared:
+                self.declare(head)
         elif name not in self.signatures:
             self.sources[name] = function.__code__
             self.add_tree(tree_of(function), function.__globals__, inline)
@@ -80,8 +90,9 @@ class Unit:
         self.declarations.add(f"declare {text}")
 
     def text(self) -> str:
-        """The module."""
-        return "\n".join([*sorted(self.declarations), *self.definitions])
+        """The module; first, as comments, the modules that it needs."""
+        needs = [f"{NEEDS}{symbol}" for symbol in self.needs]
+        return "\n".join([*needs, *sorted(self.declarations), *self.definitions])
 
 
 class _Function(Expressions):

@@ -12,13 +12,13 @@ from wengert.kernels.jit.builtins import bits64, f64, from_bits64, i32, i64, inl
 
 
 @inline
-def _two_to(n: f64) -> f64:
+def two_to(n: f64) -> f64:
     """2**n for an integer, |n| < 1023."""
     return from_bits64((i64(i32(n)) + 1023) << 52)
 
 
 @inline
-def _series(r: f64) -> f64:
+def series(r: f64) -> f64:
     """(exp(r) - 1 - r) / r**2 for |r| < 0.35: Taylor's, whose rest is below 1e-17."""
     p = f64(1.1470745597729725e-11) * r + 1.6059043836821613e-10
     p = p * r + 2.08767569878681e-09
@@ -35,7 +35,7 @@ def _series(r: f64) -> f64:
 
 
 @inline
-def _turned(x: f64, n: f64) -> f64:
+def turned(x: f64, n: f64) -> f64:
     """x less n times log 2, whose first part has 32 bits: its multiples are exact."""
     return (x - n * 0.6931471803691238) - n * 1.9082149292705877e-10
 
@@ -46,8 +46,8 @@ def exp_double(x: f64) -> f64:
     c = f64(-708.0) if x < -708.0 else x
     c = f64(709.0) if c > 709.0 else c
     n = rint(c * 1.4426950408889634)
-    r = _turned(c, n)
-    y = (1.0 + (r + r * r * _series(r))) * _two_to(n)
+    r = turned(c, n)
+    y = (1.0 + (r + r * r * series(r))) * two_to(n)
     return y if x == x else x
 
 
@@ -57,9 +57,9 @@ def expm1_double(x: f64) -> f64:
     c = f64(-708.0) if x < -708.0 else x
     c = f64(709.0) if c > 709.0 else c
     n = rint(c * 1.4426950408889634)
-    r = _turned(c, n)
-    scale = _two_to(n)
-    y = (r + r * r * _series(r)) * scale + (scale - 1.0)
+    r = turned(c, n)
+    scale = two_to(n)
+    y = (r + r * r * series(r)) * scale + (scale - 1.0)
     return y if x == x else x
 
 

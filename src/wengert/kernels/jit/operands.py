@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.kernels.jit import LARGE, available
+from wengert.kernels.jit.reals import REALS
 from wengert.kernels.jit.tracing import BOOL, F32, Traced
 from wengert.kernels.layout import order_of
 
+KINDS = {real.dtype: kind for kind, real in REALS.items()}
 Arrays = Sequence["np.ndarray | None"]
 
 _C_CONTIGUOUS, _ALIGNED = 1, 256
@@ -41,7 +43,10 @@ class Layout(NamedTuple):
 
 
 def kinds_of(arrays: Arrays) -> str | None:
-    """The kinds of contiguous arrays of one shape; otherwise None."""
+    """The kinds of contiguous arrays of one shape; otherwise None.
+
+    Those of other dtypes than float32 begin with the letter of one of the `reals.REALS`.
+    """
     shape: Any = None
     kinds = ""
     for a in arrays:
@@ -57,7 +62,7 @@ def kinds_of(arrays: Arrays) -> str | None:
         elif dtype is BOOL and a.ndim:
             kinds += "b"
         else:
-            return None
+            return _kinds_of_others(arrays)
         if shape is None:
             shape = a.shape
         elif a.shape != shape:
@@ -67,8 +72,42 @@ def kinds_of(arrays: Arrays) -> str | None:
     return None if shape is None else kinds
 
 
+def _kinds_of_others(arrays: Arrays) -> str | None:
+    """As `kinds_of`, of arrays that are not all float32."""
+    kind = _kind_of([a.dtype for a in arrays if a is not None])
+    if kind is None:
+        return None
+    kinds, shape = kind, None
+    for a in arrays:
+        if a is None or not a.ndim:
+            kinds += "n" if a is None else "s"
+            continue
+        if (shape is not None and a.shape != shape) or a.flags.num & _GOOD != _GOOD:
+            return None
+        shape = a.shape
+        kinds += "b" if a.dtype is BOOL else "f"
+    return (
+        None
+        if shape is None or (BOOL in [a.dtype for a in arrays if a is not None and not a.ndim])
+        else kinds
+    )
+
+
+def _kind_of(dtypes: Sequence[np.dtype[Any]]) -> str | None:
+    """The letter of the one floating-point dtype among these, if kernels know it."""
+    floats = {d for d in dtypes if d != BOOL}
+    if len(floats) != 1:
+        return None
+    kind = KINDS.get(floats.pop())
+    if kind == "h:":
+        from wengert.kernels.halves import has_halves
+
+        return kind if has_halves() else None
+    return kind
+
+
 def layout_of(arrays: Arrays) -> Layout | None:
-    """The layout of arrays of float32 and bool, or None if no kernel can read them."""
+    """The layout of arrays of one kind of floats, and bool; None if no kernel can read them."""
     if any(isinstance(a, np.bool_) for a in arrays):  # kernels read arrays, and numbers of float32
         return None
     return _layout(tuple([None if a is None else _outline(a) for a in arrays]))
@@ -81,7 +120,8 @@ def _outline(a: np.ndarray) -> tuple[Any, ...]:
 @lru_cache(1024)
 def _layout(outlines: tuple[Any, ...]) -> Layout | None:
     present = [o for o in outlines if o is not None]
-    if any(o[2] not in (F32, BOOL) or not o[3] for o in present):
+    kind = _kind_of([o[2] for o in present])
+    if kind is None or not all(o[3] for o in present):
         return None
     try:
         shape = np.broadcast_shapes(*(o[0] for o in present))
@@ -96,20 +136,20 @@ def _layout(outlines: tuple[Any, ...]) -> Layout | None:
     if len(lengths) > 3 or lengths[-1] < _SHORTEST:
         return None
     flat = len(lengths) == 1
-    kinds, strides = "", list[int]()
+    kinds, strides = kind, list[int]()
     strides_of_arrays = iter(merged)
     for o in outlines:
         if o is None:
             kinds += "n"
             continue
         own = (0, 0, *next(strides_of_arrays))[-3:]
-        if not any(own) and o[2] is F32:
+        if not any(own) and o[2] != BOOL:
             kinds += "s"
             continue
         if own[-1] not in (0, 1) or (flat and not own[-1]):
             return None
         letter = "f" if flat else "r" if own[-1] else "c"
-        kinds += letter if o[2] is F32 else {"f": "b"}.get(letter, letter.upper())
+        kinds += letter if o[2] != BOOL else {"f": "b"}.get(letter, letter.upper())
         strides += [] if flat else own[:2]
     back = tuple(sorted(range(ndim), key=order.__getitem__))
     moved = None if order == tuple(range(ndim)) else (order, back)
@@ -207,23 +247,24 @@ def plan_of(
 
     Also None if all operands are repeated scalars: then none has the layout of the results.
     """
-    if not available() or not set(kinds) - set("sn"):
+    kind, letters = kinds[:2] if ":" in kinds else "", kinds.rpartition(":")[2]
+    if not available() or not set(letters) - set("sn"):
         return None
     try:
-        traced = Traced(functions, kinds, hoist)
+        traced = Traced(functions, letters, hoist, REALS[kind])
     except Exception:  # whatever a function does with what is no array
         return None
     from wengert.kernels.jit import compiled
 
     trace = traced.trace
     return ElementwisePlan(
-        compiled(traced.source()),
-        tuple(r.dtype for r in traced.results),
+        compiled(traced.source(), kind),
+        traced.dtypes,
         tuple(trace.numbers.values()),
         traced.chunk,
         bool(trace.guards),
         traced.passed,
         not trace.guards and traced.passed == (False,),
-        next(i for i, kind in enumerate(kinds) if kind not in "sn"),
-        tuple(i for i, kind in enumerate(kinds) if kind in "sn"),
+        next(i for i, letter in enumerate(letters) if letter not in "sn"),
+        tuple(i for i, letter in enumerate(letters) if letter in "sn"),
     )

@@ -10,6 +10,7 @@ there is no kernel.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 
 from wengert.kernels.jit import TracedArray
 from wengert.kernels.jit.precise import WIDEST_ANGLE
+from wengert.kernels.jit.reals import Real
 from wengert.kernels.jit.special import WIDEST_QUOTIENT
 
 F32, BOOL = np.dtype(np.float32), np.dtype(np.bool_)
@@ -30,7 +32,8 @@ class UntraceableError(TypeError):
 class Trace:
     """The lines emitted by expressions, without duplicates."""
 
-    def __init__(self, hoist: bool) -> None:
+    def __init__(self, hoist: bool, float_dtype: np.dtype[Any] = F32) -> None:
+        self.float_dtype = float_dtype  # in which kernels compute
         self.lines: dict[str, str] = {}
         self.hoist = hoist
         self.numbers: dict[str, float] = {}  # hoisted: arguments of the kernel
@@ -46,31 +49,30 @@ class Trace:
         return Expression(self, name, dtype)
 
     def number(self, value: Any) -> Expression:
-        """A number, rounded to float32 as NumPy does for one combined with an array."""
-        if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.ndarray):
-            if not isinstance(value, np.float32):
-                raise UntraceableError(f"{type(value).__name__} among the operands")
-        elif isinstance(value, np.ndarray) and (value.ndim or value.dtype is not F32):
-            raise UntraceableError("an array among the operands")
-        elif isinstance(value, np.float64):
-            raise UntraceableError("float64 would be the type of the result")
+        """A number, rounded to the array's dtype as NumPy does for one combined with it."""
+        kind = self.float_dtype
+        if isinstance(value, np.generic | np.ndarray):
+            if value.ndim or value.dtype != kind:
+                raise UntraceableError(f"an array of {value.dtype} among the operands")
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            raise UntraceableError(f"{type(value).__name__} among the operands")
         with np.errstate(over="ignore"):
-            single = float(np.float32(value))
+            single = float(kind.type(value))
         text = repr(single)
         if not self.hoist:
             if not math.isfinite(single):
                 text = f"math.{text}" if text[0] != "-" else f"-math.{text[1:]}"
-            return Expression(self, f"({text})", F32)
+            return Expression(self, f"({text})", kind)
         for name, known in self.numbers.items():
             if repr(known) == text:
-                return Expression(self, name, F32)
+                return Expression(self, name, kind)
         name = f"c{len(self.numbers)}"
         self.numbers[name] = single
-        return Expression(self, name, F32)
+        return Expression(self, name, kind)
 
 
 class Expression(TracedArray):
-    """One element of an array of float32 or bool."""
+    """One element of an array of floats or bool."""
 
     __slots__ = ("dtype", "text", "trace")
 
@@ -101,9 +103,9 @@ class Expression(TracedArray):
         """Booleans as zeros and ones; no other conversion."""
         if np.dtype(dtype) == self.dtype:
             return self
-        if np.dtype(dtype) != F32:
+        if np.dtype(dtype) != self.trace.float_dtype:
             raise UntraceableError(f"a conversion to {dtype}")
-        return self.trace.let(f"1.0 if {self.text} else 0.0", F32)
+        return self.trace.let(f"1.0 if {self.text} else 0.0", np.dtype(dtype))
 
     def copy(self) -> Expression:
         """Itself: it cannot be written to."""
@@ -112,7 +114,7 @@ class Expression(TracedArray):
     def call(self, name: str, work: float, *others: Any) -> Expression:
         """A function of `mathlib`, of this expression and others."""
         values = ", ".join(_floats(self.trace, (self, *others)))
-        return self.trace.let(f"{name}({values})", F32, work)
+        return self.trace.let(f"{name}({values})", self.trace.float_dtype, work)
 
     def __pow__(self, exponent: Any) -> Expression:
         return UFUNCS[np.power](self.trace, self, exponent)
@@ -139,17 +141,19 @@ def _floats(trace: Trace, values: Sequence[Any]) -> list[str]:
     found = [operand(trace, v) for v in values]
     if all(x.dtype == BOOL for x in found):
         raise UntraceableError("arithmetic of booleans")
-    return [(x if x.dtype == F32 else x.astype(F32)).text for x in found]
+    return [(x.astype(trace.float_dtype) if x.dtype == BOOL else x).text for x in found]
 
 
 def _form(
-    template: str, work: float, dtype: np.dtype[Any], trace: Trace, *values: Any
+    template: str, work: float, dtype: np.dtype[Any] | None, trace: Trace, *values: Any
 ) -> Expression:
-    return trace.let(template.format(*_floats(trace, values)), dtype, work)
+    return trace.let(template.format(*_floats(trace, values)), dtype or trace.float_dtype, work)
 
 
-def form(template: str, work: float = 0.1, dtype: np.dtype[Any] = F32) -> Callable[..., Expression]:
-    """What writes a template with the texts of its operands."""
+def form(
+    template: str, work: float = 0.1, dtype: np.dtype[Any] | None = None
+) -> Callable[..., Expression]:
+    """What writes a template with the texts of its operands; `dtype` None is that of floats."""
     return partial(_form, template, work, dtype)
 
 
@@ -179,10 +183,10 @@ def _bits(template: str) -> Callable[..., Expression]:
 def _where(trace: Trace, condition: Any, a: Any, b: Any) -> Expression:
     if not isinstance(condition, Expression) or condition.dtype != BOOL:
         raise UntraceableError("a condition that is no mask")
-    if not any(isinstance(v, Expression | np.float32 | np.ndarray) for v in (a, b)):
+    if not any(isinstance(v, Expression | np.generic | np.ndarray) for v in (a, b)):
         raise UntraceableError("a choice of Python numbers")
     x, y = _floats(trace, (a, b))
-    return trace.let(f"{x} if {condition.text} else {y}", F32)
+    return trace.let(f"{x} if {condition.text} else {y}", trace.float_dtype)
 
 
 def _clip(trace: Trace, x: Any, low: Any, high: Any) -> Expression:
@@ -210,13 +214,13 @@ def _angle(name: str, trace: Trace, x: Any) -> Expression:
     guard = f"fabs({text}) > {WIDEST_ANGLE!r}"
     if guard not in trace.guards:
         trace.guards.append(guard)
-    return trace.let(f"{name}({text})", F32, 1.0)
+    return trace.let(f"{name}({text})", trace.float_dtype, 1.0)
 
 
 def _fmod(trace: Trace, x: Any, y: Any) -> Expression:
     a, b = _floats(trace, (x, y))
     trace.guards.append(f"fabs({a}) > {WIDEST_QUOTIENT!r} * fabs({b})")
-    return trace.let(f"fmod({a}, {b})", F32, 1.0)
+    return trace.let(f"fmod({a}, {b})", trace.float_dtype, 1.0)
 
 
 UFUNCS: dict[Any, Callable[..., Expression]] = {
@@ -300,20 +304,32 @@ def _operators() -> None:
 _operators()
 
 
+# What is called in a line; and what LLVM has of any real type.
+_CALL = re.compile(r"([a-z_0-9]+)\(")
+_OF_ANY_REAL = frozenset(
+    {"fabs", "sqrt", "floor", "ceil", "trunc", "rint", "copysign", "or", "and"}
+)
+
+
 class Traced:
     """The kernel of a function of arrays, for operands of certain kinds.
 
-    `operands` has a letter each: "f" and "b" an array of float32 or bool, "s" one float32 for
-    all; "r" and "R" a row (float32, bool) of the innermost dimension, "c" and "C" an element
+    `operands` has a letter each: "f" and "b" an array of floats or bool, "s" one float for
+    all; "r" and "R" a row (floats, bool) of the innermost dimension, "c" and "C" an element
     for a row of it; "n" None. With "r" or "c" among them the kernel takes rows: see `_in_rows`.
+    All floats are of the type `real`.
     """
 
-    def __init__(self, functions: Sequence[Callable[..., Any]], operands: str, hoist: bool) -> None:
-        self.operands = operands
-        self.trace = trace = Trace(hoist)
+    def __init__(
+        self, functions: Sequence[Callable[..., Any]], operands: str, hoist: bool, real: Real
+    ) -> None:
+        self.operands, self.real = operands, real
+        self.trace = trace = Trace(hoist, real.computed)
         self.rows = not set(operands).isdisjoint("rcRC")
         inputs = [
-            None if kind == "n" else Expression(trace, f"a{i}", BOOL if kind in "bRC" else F32)
+            None
+            if kind == "n"
+            else Expression(trace, f"a{i}", BOOL if kind in "bRC" else real.computed)
             for i, kind in enumerate(operands)
         ]
         found = [operand(trace, f(*inputs)) for f in functions]
@@ -324,20 +340,26 @@ class Traced:
             raise UntraceableError("guards of rows")
         if not self.results or not trace.lines:
             raise UntraceableError("nothing to compute")
+        called = {name for text in (*trace.lines, *trace.guards) for name in _CALL.findall(text)}
+        if real.real != "f32" and not called <= real.scope.keys() | _OF_ANY_REAL:
+            raise UntraceableError("functions of float32 alone")
+        # The types of arrays of results.
+        self.dtypes = tuple(BOOL if r.dtype == BOOL else real.dtype for r in self.results)
 
     def source(self) -> str:
         """The kernel's text."""
         return self._in_rows() if self.rows else self._flat()
 
     def _parameters(self, more: Sequence[str]) -> str:
-        kinds = {"f": "f32s", "r": "f32s", "c": "f32s", "b": "u8s", "R": "u8s", "C": "u8s"}
+        one, several = self.real.real, f"{self.real.stored}s"
+        kinds = dict.fromkeys("frc", several) | dict.fromkeys("bRC", "u8s")
         parts = [
-            f"x{i}: {kinds.get(k, 'f32')}" for i, k in enumerate(self.operands) if k != "n"
+            f"x{i}: {kinds.get(k, one)}" for i, k in enumerate(self.operands) if k != "n"
         ]  # fmt: skip
         parts += [
-            f"out{i}: {'u8s' if r.dtype == BOOL else 'f32s'}" for i, r in enumerate(self.results)
+            f"out{i}: {'u8s' if r.dtype == BOOL else several}" for i, r in enumerate(self.results)
         ]
-        parts += [f"{name}: f32" for name in self.trace.numbers]
+        parts += [f"{name}: {one}" for name in self.trace.numbers]
         return ", ".join([*parts, *more, "start: i64", "stop: i64"])
 
     def _flat(self) -> str:
@@ -346,14 +368,14 @@ class Traced:
         lines += [f"    a{i} = x{i}" for i, k in enumerate(self.operands) if k == "s"]
         lines += ["    beyond = 0.0"] if guards else []
         lines += ["    for i in range(start, stop):"]
-        loads = {"f": "x{0}[i]", "b": "x{0}[i] != 0"}
+        loads = {"f": self.real.load.format("x{0}[i]"), "b": "x{0}[i] != 0"}
         lines += [
             f"        a{i} = {loads[k].format(i)}"
             for i, k in enumerate(self.operands) if k in loads
         ]  # fmt: skip
         lines += [f"        {name} = {text}" for text, name in self.trace.lines.items()]
         lines += [f"        beyond += 1.0 if {text} else 0.0" for text in guards]
-        lines += [f"        out{i}[i] = {r.text}" for i, r in enumerate(self.results)]
+        lines += [f"        out{i}[i] = {self._stored(r)}" for i, r in enumerate(self.results)]
         lines += [f"    wide[start // {self.chunk}] = beyond"] if guards else []
         return "\n".join(lines) + "\n"
 
@@ -372,18 +394,24 @@ class Traced:
         for i in strided:
             kind, place = self.operands[i], f"o * u{i} + m * v{i}"
             if kind in "cC":
-                lines += [f"        a{i} = x{i}[{place}]{' != 0' if kind == 'C' else ''}"]
+                lines += [f"        a{i} = {self._loaded(f'x{i}[{place}]', kind == 'C')}"]
             else:
                 lines += [f"        p{i} = at(x{i}, {place})"]
         lines += [f"        q{i} = at(out{i}, row * width)" for i in range(len(self.results))]
         lines += ["        for i in range(0, width):"]
         lines += [
-            f"            a{i} = p{i}[i]{' != 0' if self.operands[i] == 'R' else ''}"
+            f"            a{i} = {self._loaded(f'p{i}[i]', self.operands[i] == 'R')}"
             for i in strided if self.operands[i] in "rR"
         ]  # fmt: skip
         lines += [f"            {name} = {text}" for text, name in self.trace.lines.items()]
-        lines += [f"            q{i}[i] = {r.text}" for i, r in enumerate(self.results)]
+        lines += [f"            q{i}[i] = {self._stored(r)}" for i, r in enumerate(self.results)]
         return "\n".join(lines) + "\n"
+
+    def _loaded(self, element: str, of_mask: bool) -> str:
+        return f"{element} != 0" if of_mask else self.real.load.format(element)
+
+    def _stored(self, result: Expression) -> str:
+        return result.text if result.dtype == BOOL else self.real.store.format(result.text)
 
     @property
     def chunk(self) -> int:

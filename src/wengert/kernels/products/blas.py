@@ -1,8 +1,8 @@
-"""Products of matrices by NumPy's BLAS, and its threads.
+"""Products of matrices: which NumPy's BLAS computes, and with how many threads.
 
-OpenBLAS's workers busy-wait for one another. For products of a few hundred microseconds that costs
-more than it gains, and many times as much if another process needs a core. If there are kernels,
-large products are split and the pieces computed on our threads.
+OpenBLAS's workers busy-wait for one another, and go on waiting for milliseconds after a product.
+That costs more than it gains, and many times as much if kernels or another process need a core. If
+there are kernels, large products are computed on our threads, and others on the calling one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,6 @@ import numpy as np
 from wengert import kernels
 from wengert.core.forks import hold_forks
 from wengert.kernels import jit
-
-# Multiplications that make a thread worthwhile: some 45 microseconds.
-PIECE = 1 << 21
-WORTH_PIECES = 2 * PIECE
 
 
 def set_threads(count: int) -> None:
@@ -40,6 +36,8 @@ def one_thread() -> AbstractContextManager[Any]:
 # two: about half a millisecond of one core.
 _ALONE = 1 << 18
 _ALONE_WITH_VECTOR = 1 << 12
+# Elements from which an inner product is worth a kernel.
+_ALONE_IN_VECTORS = 1 << 18
 _WORTH_THREADS = 1 << 24
 
 
@@ -56,22 +54,28 @@ def threads_for(multiplications: int) -> AbstractContextManager[Any]:
 def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
     """The product of two matrices, plus `bias`, which broadcasts to it."""
     work = a.size * b.shape[-1]
-    # Adding a bias before or after rounds differently: it must not depend on the number of threads.
-    alone = bias is None and work < WORTH_PIECES and jit.get_threads() == 1
-    if work <= _ALONE_WITH_VECTOR or (work <= _ALONE and min(len(a), b.shape[-1]) > 1):
+    vector = min(len(a), b.shape[-1]) == 1
+    if work <= _ALONE_WITH_VECTOR or (work <= _ALONE and not vector):
         out = a.dot(b)
-    elif work <= _ALONE or alone:
-        with hold_forks():
-            out = a.dot(b)
     else:
-        made = kernels.products.gemm.gemm(a, b, bias)
-        if made is not None:
-            return made
-        with threads_for(work):
-            out = a.dot(b)
+        out = _with_vector(a, b) if vector else kernels.products.gemm.gemm(a, b, bias)
+        if out is None:
+            with _no_workers():
+                out = a.dot(b)
+        elif not vector:
+            return out
     if bias is not None:
         out += bias
     return out
+
+
+def _with_vector(a: np.ndarray, b: np.ndarray) -> Any:
+    """The product of two matrices of which one is a row or a column; None if NumPy is for it."""
+    if a.shape[-1] != len(b):
+        return None
+    times_vector = kernels.products.vector.times_vector
+    out = times_vector(a, b[:, 0]) if b.shape[-1] == 1 else times_vector(b.T, a[0])
+    return None if out is None else out.reshape(len(a), b.shape[-1])
 
 
 def matmul(a: np.ndarray, b: np.ndarray) -> Any:
@@ -82,13 +86,26 @@ def matmul(a: np.ndarray, b: np.ndarray) -> Any:
             return out
     elif a.size <= _ALONE_WITH_VECTOR >= b.size or min(a.shape[-2], b.shape[-1]) > 1:
         return np.matmul(a, b)
-    with hold_forks():
+    with _no_workers():
         return np.matmul(a, b)
+
+
+def _no_workers() -> AbstractContextManager[Any]:
+    """A context for products on the calling thread, unless there is no pool to disturb.
+
+    While the BLAS may use its workers, forks wait.
+    """
+    functions = kernels.products.openblas.holds() if jit.available() else None
+    return hold_forks() if functions is None else functions.one_thread
 
 
 def inner(a: np.ndarray, b: np.ndarray) -> Any:
     """The inner product of two vectors; the first is conjugated."""
-    with hold_forks():
+    if a.size > _ALONE_IN_VECTORS:
+        out = kernels.products.vector.inner_product(a, b)
+        if out is not None:
+            return out
+    with _no_workers():
         return np.vdot(a, b)
 
 

@@ -1,13 +1,14 @@
-"""Large products of float matrices, in pieces for the threads of the kernels.
+"""Large products of float matrices, on the threads of the kernels.
 
-Transposed factors and strided rows are not copied. How a product is split depends only on its
-shape, and so do its digits.
+Those of float32 are our own (`packed`); those of float64 and of complex numbers are the BLAS's, in
+pieces. Transposed factors and strided rows are not copied. Digits do not depend on the number of
+threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from math import ceil, prod
 from typing import Any, NamedTuple
 
@@ -15,12 +16,13 @@ import numpy as np
 
 from wengert.core.forks import hold_forks
 from wengert.kernels import jit
-from wengert.kernels.products import openblas
-from wengert.kernels.products.blas import PIECE, WORTH_PIECES
+from wengert.kernels.products import openblas, packed
 
 # Rows or columns of a piece: a multiple of the BLAS's block. Each piece repacks all of one factor,
 # so there are few.
 _STEP, _MOST = 16, 64
+# Multiplications that make a thread worthwhile: some 45 microseconds.
+_PIECE = 1 << 21
 
 
 class _Calls(NamedTuple):
@@ -28,22 +30,34 @@ class _Calls(NamedTuple):
     address: int
 
 
-_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+Shape = tuple[int, ...]
+
+_F32 = np.dtype(np.float32)
+
+
+_FUNCTIONS = {
+    "float32": "cblas_sgemm", "float64": "cblas_dgemm",
+    "complex64": "cblas_cgemm", "complex128": "cblas_zgemm",
+}  # fmt: skip
 
 
 @cache
 def _calls(dtype: np.dtype[Any]) -> _Calls | None:
     """The kernel for a dtype, and the function of the BLAS that it calls."""
-    if dtype not in (_F32, _F64) or not jit.available():
+    if dtype.name not in _FUNCTIONS or not dtype.isnative or not jit.available():
         return None
-    address = openblas.address("cblas_sgemm" if dtype == _F32 else "cblas_dgemm")
+    address = openblas.address(_FUNCTIONS[dtype.name])
     if not address or openblas.holds() is None:
         return None
     from wengert.kernels.jit import compiler
     from wengert.kernels.jit.gemm import gemm_text, kinds
 
-    real = "f32" if dtype == _F32 else "f64"
-    return _Calls(compiler.load("gemm", kinds(real), lambda: gemm_text(real), real), address)
+    name = dtype.name
+    return _Calls(compiler.load("gemm", kinds(name), lambda: gemm_text(name), name), address)
+
+
+# Plans that are remembered.
+_PLANS = 4096
 
 
 def gemm(
@@ -57,9 +71,64 @@ def gemm(
 
     None if it does not apply: other dtypes or layouts, a vector, shapes that do not fit.
     """
+    if alpha == 1 and a.dtype == b.dtype == _F32:
+        return _packed(a, b, bias, out)
+    return _in_pieces(a, b, bias, out, alpha)
+
+
+def _packed(
+    a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None
+) -> np.ndarray | None:
+    """As `gemm`, for float32 and `alpha` 1."""
+    found = _plan(a.shape, a.strides, b.shape, b.strides, jit.get_threads())
+    if found is None or not (a.flags.aligned and b.flags.aligned):
+        return None
+    shape, plan = found
+    if bias is not None and not (bias.shape == shape[-1:] and bias.dtype == _F32 and _plain(bias)):
+        return None
+    if out is None:
+        into = np.empty(shape, _F32)
+    elif out.shape == shape and out.dtype == _F32 and _plain(out):
+        into = out
+    else:
+        return None
+    packed.multiply(a, b, into, bias, out is not None, plan)
+    return into
+
+
+@lru_cache(_PLANS)
+def _plan(
+    a: Shape, a_steps: Shape, b: Shape, b_steps: Shape, threads: int
+) -> tuple[Shape, packed.Plan] | None:
+    """The shape of a product of factors with such shapes and strides, and how to compute it."""
+    if len(a) < 2 or len(b) < 2 or not jit.available():
+        return None
+    (m, k), (inner, n) = a[-2:], b[-2:]
+    batch = _ONE if len(a) == len(b) == 2 else _batch(a, a_steps, b, b_steps, _F32.itemsize)
+    if batch is None or k != inner or min(m, n) < 2 or not k or not batch.size:
+        return None
+    steps = (*a_steps[-2:], *b_steps[-2:])
+    if any(step % _F32.itemsize for step in steps):
+        return None
+    a_row, a_column, b_row, b_column = (step // _F32.itemsize for step in steps)
+    a0, a1, b0, b1 = batch.strides
+    factors = packed.Factors(
+        m, n, k, a_row, a_column, b_row, b_column, batch.size, batch.inner, a0, a1, b0, b1
+    )
+    return (*batch.shape, m, n), packed.plan(factors, threads)
+
+
+def _in_pieces(
+    a: np.ndarray,
+    b: np.ndarray,
+    bias: np.ndarray | None,
+    out: np.ndarray | None,
+    alpha: float,
+) -> np.ndarray | None:
+    """As `gemm`, by the BLAS."""
     dtype = a.dtype
     calls = _calls(dtype)
-    if calls is None or (b.dtype is not dtype and b.dtype != dtype) or _mirrored(a, b):
+    if calls is None or (b.dtype is not dtype and b.dtype != dtype):
         return None
     left, right = _layout(a), _layout(b)
     if left is None or right is None:
@@ -68,7 +137,11 @@ def gemm(
     inner, n, turned_b, apart_b = right
     if bias is not None and not (bias.shape == (n,) and bias.dtype == dtype and _plain(bias)):
         return None
-    batch = _ONE if a.ndim == b.ndim == 2 else _batch(a, b)
+    batch = (
+        _ONE
+        if a.ndim == b.ndim == 2
+        else _batch(a.shape, a.strides, b.shape, b.strides, a.itemsize)
+    )
     if batch is None:
         return None
     size = batch.size
@@ -84,29 +157,21 @@ def gemm(
     down = m >= n
     part = across = m if down else n
     pieces, work = 1, m * n * k
-    if work >= WORTH_PIECES:
+    if work >= 2 * _PIECE:
         most = min(max(min(4, across // 128), across // 256), _MOST // size)
-        part = _STEP * ceil(across / max(1, min(work // PIECE, most)) / _STEP)
+        part = _STEP * ceil(across / max(1, min(work // _PIECE, most)) / _STEP)
         pieces = ceil(across / part)
     with hold_forks():
         calls.kernel(
             a, b, bias, into, calls.address, turned_a, turned_b, m, n, k,
             apart_a, apart_b, n, alpha, out is not None, down, part, pieces,
-            batch.inner, *batch.strides, size * pieces, PIECE * pieces // work or 1,
+            batch.inner, *batch.strides, size * pieces, _PIECE * pieces // work or 1,
         )  # fmt: skip
     return into
 
 
 def _plain(array: np.ndarray) -> bool:
     return array.flags.c_contiguous and array.flags.aligned
-
-
-def _mirrored(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether the factors are a matrix and its transpose: NumPy computes only half the product."""
-    base = a.base
-    if b.base is not a and base is not b and (base is None or base is not b.base):
-        return False
-    return a.ndim == 2 and a.shape == b.shape[::-1] and a.strides == b.strides[::-1]
 
 
 def _layout(x: np.ndarray) -> tuple[int, int, int, int] | None:
@@ -136,19 +201,19 @@ class _Batch(NamedTuple):
     shape: tuple[int, ...]
     size: int
     inner: int
-    strides: tuple[int, int, int, int]
+    strides: tuple[int, ...]
 
 
 _ONE = _Batch((), 1, 1, (0, 0, 0, 0))
 
 
-def _batch(a: np.ndarray, b: np.ndarray) -> _Batch | None:
+def _batch(a: Shape, a_steps: Shape, b: Shape, b_steps: Shape, itemsize: int) -> _Batch | None:
     """The combined leading axes of two factors; None if there are more than two."""
     try:
-        shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        shape = np.broadcast_shapes(a[:-2], b[:-2])
     except ValueError:
         return None
-    strides = [np.broadcast_to(x, (*shape, *x.shape[-2:])).strides[:-2] for x in (a, b)]
+    strides = [_spread(sizes[:-2], steps, shape) for sizes, steps in ((a, a_steps), (b, b_steps))]
     axes: list[list[int]] = []  # size, stride of a, stride of b; the innermost first
     for size, sa, sb in zip(shape[::-1], strides[0][::-1], strides[1][::-1], strict=True):
         if size == 1:
@@ -157,8 +222,14 @@ def _batch(a: np.ndarray, b: np.ndarray) -> _Batch | None:
             axes[-1][0] *= size
         else:
             axes.append([size, sa, sb])
-    if len(axes) > 2 or any(s % a.itemsize for axis in axes for s in axis[1:]):
+    if len(axes) > 2 or any(s % itemsize for axis in axes for s in axis[1:]):
         return None
     (inner, a1, b1), (_, a0, b0) = [*axes, [1, 0, 0], [1, 0, 0]][:2]
-    each = a.itemsize
-    return _Batch(shape, prod(shape), inner, (a0 // each, a1 // each, b0 // each, b1 // each))
+    steps = tuple(s // itemsize for s in (a0, a1, b0, b1))
+    return _Batch(shape, prod(shape), inner, steps)
+
+
+def _spread(sizes: Shape, steps: Shape, shape: Shape) -> list[int]:
+    """The strides of leading axes that are broadcast to a shape."""
+    repeated = [0 if n == 1 else step for n, step in zip(sizes, steps, strict=False)]
+    return [0] * (len(shape) - len(sizes)) + repeated

@@ -68,9 +68,16 @@ Lines = Iterator[str]
 class Microkernel(Native):
     """A function of a tile: its first two arguments are the size; each size has its own loop."""
 
-    def __init__(self, python: Callable[..., None], loop: Callable[[int, int], Lines]) -> None:
+    in_own_module = True
+
+    def __init__(
+        self,
+        python: Callable[..., None],
+        loop: Callable[[int, int], Lines],
+        sizes: Callable[[], dict[int, int]],
+    ) -> None:
         super().__init__(python)
-        self._loop = loop
+        self._loop, self._sizes = loop, sizes
 
     def declarations(self) -> Lines:
         v = f"<{lanes()} x float>"
@@ -82,7 +89,7 @@ class Microkernel(Native):
         (high, _), (low, _), *params = whole
         declared = ", ".join(f"{llvm_type(t)} %{n}" for n, t in params)
         loops, cases, calls = [], [], []
-        for rows, most in tiles().items():
+        for rows, most in self._sizes().items():
             for vectors in range(1, most + 1):
                 tile = f"{rows}x{vectors}"
                 body = "\n".join(self._loop(rows, vectors))
@@ -374,10 +381,10 @@ def _reduce(rows: int, columns: int, sums: str, step: str) -> Lines:
 
 
 def microkernel(
-    loop: Callable[[int, int], Lines],
+    loop: Callable[[int, int], Lines], sizes: Callable[[], dict[int, int]] = tiles
 ) -> Callable[[Callable[..., None]], Microkernel]:
     """Mark a Python function of a tile, which does the same as that loop."""
-    return lambda python: Microkernel(python, loop)
+    return lambda python: Microkernel(python, loop, sizes)
 
 
 @microkernel(_product_loop(gathered=False))
@@ -388,6 +395,20 @@ def product(
     `c[m * ldc + p] = sum(a[k * rows + m] * b[k * pitch + p] for k in range(depth))`.
     """
     gathered_product(rows, vectors, a, b, np.zeros(1, int), 1, pitch, depth, c, ldc, add)
+
+
+def _panel_tiles() -> dict[int, int]:
+    """Tiles that are as wide as the best, and as high or a power of 2: few, which compile fast."""
+    widest = tiles()[max(tiles())]
+    return {n: min(most, widest) for n, most in tiles().items() if n & (n - 1) == 0}
+
+
+@microkernel(_product_loop(gathered=False), _panel_tiles)
+def panel_product(
+    rows: i64, vectors: i64, a: f32s, b: f32s, pitch: i64, depth: i64, c: f32s, ldc: i64, add: i64
+) -> None:
+    """As `product`, for tiles of no more vectors than the best has; rows are a power of 2."""
+    product(rows, vectors, a, b, pitch, depth, c, ldc, add)
 
 
 @microkernel(_product_loop(gathered=True))
@@ -478,27 +499,30 @@ def listed_dots(
             c[at] = total + c[at] if add else total
 
 
-def _transposed_text() -> Lines:
-    """Three rounds in which rows 4, 2 and 1 apart swap halves."""
+def transposed_text(name: str, n: int) -> Lines:
+    """The transpose of `n` rows and columns, a power of 2: in each round rows swap halves."""
+    vector = f"<{n} x float>"
     arguments = "ptr %to, i64 %to_pitch, ptr %source, i64 %pitch"
-    yield f"define internal void @transposed({arguments}) nounwind alwaysinline {{"
-    for i in range(8):
+    yield f"define internal void @{name}({arguments}) nounwind alwaysinline {{"
+    for i in range(n):
         yield f"  %from.{i} = mul i64 %pitch, {i}"
-        yield from _load(f"r8.{i}", "source", f"%from.{i}", "<8 x float>")
-    for d in (4, 2, 1):
-        for i in range(8):
-            a, b = f"<8 x float> %r{d * 2}.{i & ~d}", f"<8 x float> %r{d * 2}.{i | d}"
-            mask = [(x | d if i & d else x & ~d) + (8 if x & d else 0) for x in range(8)]
+        yield from _load(f"r{n}.{i}", "source", f"%from.{i}", vector)
+    d = n // 2
+    while d:
+        for i in range(n):
+            a, b = f"{vector} %r{d * 2}.{i & ~d}", f"{vector} %r{d * 2}.{i | d}"
+            mask = [(x | d if i & d else x & ~d) + (n if x & d else 0) for x in range(n)]
             text = ", ".join(f"i32 {x}" for x in mask)
-            yield f"  %r{d}.{i} = shufflevector {a}, {b}, <8 x i32> <{text}>"
-    for i in range(8):
+            yield f"  %r{d}.{i} = shufflevector {a}, {b}, <{n} x i32> <{text}>"
+        d //= 2
+    for i in range(n):
         yield f"  %at.{i} = mul i64 %to_pitch, {i}"
         yield _step("to", f"to.{i}", f"%at.{i}")
-        yield f"  store <8 x float> %r1.{i}, ptr %to.{i}, align 4"
+        yield f"  store {vector} %r1.{i}, ptr %to.{i}, align 4"
     yield "  ret void\n}"
 
 
-@native("\n".join(_transposed_text()))
+@native("\n".join(transposed_text("transposed", 8)))
 def transposed(to: f32s, to_pitch: i64, source: f32s, pitch: i64) -> None:
     """A transposed block of 8 rows and columns: `to[j * to_pitch + i] = source[i * pitch + j]`."""
     for i in range(8):

@@ -41,6 +41,8 @@ def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
     """Sum over `dim`; integers and booleans to int64."""
     axes = axes_of(dim, array.ndim)
     dtype = array.dtype
+    if array.size >= LARGE and dtype in HALF:
+        return total(widened(array), dim, keepdim).astype(dtype)
     if array.size >= _LONG and (out := _compiled().total(array, axes, keepdim)) is not None:
         return out
     if dtype is _F32 and axes is not None and array.size > _FEW:
@@ -119,6 +121,8 @@ def variance(array: np.ndarray, dim: Dims, correction: float, keepdim: bool = Fa
 
 def extreme(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool, largest: bool) -> Any:
     """The largest or smallest elements over some axes; nan if there is one."""
+    if array.size >= LARGE and array.dtype in HALF:
+        return extreme(widened(array), axes, keepdim, largest).astype(array.dtype)
     if array.size >= LARGE and axes is not None:
         out = _compiled().extreme(array, axes, keepdim, largest)
         if out is not None:

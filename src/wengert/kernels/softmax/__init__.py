@@ -14,13 +14,15 @@ import numpy as np
 
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.jit import LARGE, usable
-from wengert.kernels.precision import widened
+from wengert.kernels.precision import HALF, narrowed, widened
 from wengert.kernels.reduction import add_reduce, total
 
 _max_reduce: Any = np.maximum.reduce
 
 # Along axes with fewer elements behind them kernels have no vectors to work with.
 _NARROW = 8
+# Elements that NumPy's passes go over together.
+_BLOCK = 1 << 14
 
 
 def _softmax_into(axis: int, out: np.ndarray, x: np.ndarray) -> None:
@@ -57,13 +59,22 @@ def _apply(kernel: Callable[..., None], axis: int, *arrays: np.ndarray) -> Any:
     last = arrays[-1]
     wide = [widened(a) for a in arrays]
     out = np.empty_like(wide[-1])
-    kernel(axis, out, *wide)
-    return out if wide[-1] is last else out.astype(last.dtype)
+    if axis % last.ndim and last.size > _BLOCK:  # several passes over what stays in the cache
+        step = max(1, _BLOCK * len(last) // last.size)
+        for start in range(0, len(last), step):
+            rows = slice(start, start + step)
+            kernel(axis, out[rows], *[a[rows] for a in wide])
+    else:
+        kernel(axis, out, *wide)
+    return narrowed(out, last.dtype)
 
 
 def _native(name: str, axis: int, *arrays: np.ndarray) -> Any:
     """The result of a compiled kernel; None where none will do."""
     x = arrays[-1]
+    if x.dtype in HALF:
+        out = _native(name, axis, *[widened(a) for a in arrays])
+        return None if out is None else narrowed(out, x.dtype)
     if not usable(*arrays):
         return None
     from wengert.kernels.softmax import native

@@ -12,12 +12,13 @@ from weakref import ref
 from wengert.autograd.hooks import Flags, RemovableHandle, add_hook
 from wengert.core.tensor import Hooks, Site, Tensor, mode, new
 from wengert.nn.module.backward import HookedCall
+from wengert.nn.module.node_hooks import hook_last_node
 
 
 class Everywhere(NamedTuple):
     """A hook for the calls of all modules."""
 
-    kind: str  # the table of a module's own hooks of that kind
+    kind: str  # the table of a module's own hooks of that kind; "_node_hooks" have none
     hook: Callable[..., Any]
     with_kwargs: bool = False
     always_call: bool = False
@@ -33,6 +34,7 @@ class Calls:
     _forward_hooks: Hooks
     _backward_pre_hooks: Hooks
     _backward_hooks: Hooks
+    _is_full_backward_hook: bool | None = None  # False: those in the table are of nodes
     # Ids of hooks that also take keyword arguments, or that run after an exception too.
     _forward_pre_hooks_with_kwargs: Flags
     _forward_hooks_with_kwargs: Flags
@@ -125,7 +127,30 @@ class Calls:
         Its result, unless None, replaces `grad_input`. Both are tuples over the
         positional inputs and the outputs, None where there is no gradient.
         """
+        self._take_kind(full=True)
         return add_hook(self._backward_hooks, hook, prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` in the backward of the module's last node.
+
+        Both are those of that node alone, which `register_full_backward_hook` does better. A module
+        has hooks of one kind: RuntimeError beside the other.
+        """
+        self._take_kind(full=False)
+        return add_hook(self._backward_hooks, hook)
+
+    def _take_kind(self, full: bool) -> None:
+        """Note the kind of the hooks in the table; RuntimeError if there are some of the other."""
+        if self._backward_hooks and full is (self._is_full_backward_hook is False):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module."
+                f" Please use only one of them: {type(self).__name__} has"
+                f" {'regular' if full else 'full'} ones"
+            )
+        if full:
+            self.__dict__.pop("_is_full_backward_hook", None)
+        else:
+            self._is_full_backward_hook = False
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -156,9 +181,10 @@ def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     try:
         args, kwargs = _run_pre_hooks(module, args, kwargs)
         backward = None
-        watching = _hooks_of(module, "_backward_hooks"), _hooks_of(module, "_backward_pre_hooks")
-        if any(watching):
-            backward = HookedCall(module, *([hook for _, hook, *_ in of] for of in watching))
+        full, of_node = _backward_hooks(module)
+        before = [hook for _, hook, *_ in _hooks_of(module, "_backward_pre_hooks")]
+        if full or before:
+            backward = HookedCall(module, full, before)
             args = backward.watch_inputs(args)
         result = module.forward(*args, **kwargs)
         result = _run_forward_hooks(module, args, kwargs, result, run_keys)
@@ -172,6 +198,8 @@ def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
                 )
             else:
                 result = backward.watch_outputs(result)
+        if of_node:
+            hook_last_node(module, of_node, args, result)
         return result
     except Exception:
         _run_always_called(module, args, kwargs, result, run_keys)
@@ -185,6 +213,17 @@ def _hooks_of(module: Any, kind: str) -> list[tuple[int, Callable[..., Any], boo
     hooks = [(key, *every[1:]) for key, every in everywhere.items() if every.kind == kind]
     hooks += [(key, hook, key in kwargs, key in always) for key, hook in own[kind].items()]
     return hooks
+
+
+def _backward_hooks(module: Calls) -> tuple[list[Any], list[Any]]:
+    """Full backward hooks, and those of the last node: those of all modules, then its own."""
+    full, of_node = (
+        [every.hook for every in everywhere.values() if every.kind == kind]
+        for kind in ("_backward_hooks", "_node_hooks")
+    )
+    own = of_node if module._is_full_backward_hook is False else full
+    own += module._backward_hooks.values()
+    return full, of_node
 
 
 def _run_pre_hooks(

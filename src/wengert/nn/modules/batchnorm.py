@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -195,18 +196,20 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over the batches of all processes, of which there is one.
+    """Batch normalisation over the batches of all ranks of a process group.
+
+    Without a group, or in a group of one, it is an ordinary batch normalisation.
 
     Args:
-        num_features: channels, C.
-        eps: added to the denominator, against division by zero.
-        momentum: weight of the new batch in the running averages; None: equal weights.
-        affine: whether to learn a scale and an offset per channel.
-        track_running_stats: whether to keep averages for evaluation.
-        process_group: stored, without effect.
-        device: where the parameters live: the CPU, or `"meta"` for shapes without memory.
-        dtype: type of the parameters; the default dtype unless given.
-        bias: whether to learn the offset, where `affine`.
+        num_features: the number of channels.
+        eps: added to the variance.
+        momentum: the weight of a batch in the running statistics; None averages all batches.
+        affine: learn a scale and a shift.
+        track_running_stats: keep running statistics, for evaluation.
+        process_group: the ranks; None means all.
+        device: of the parameters and statistics.
+        dtype: theirs.
+        bias: learn a shift.
 
     >>> import wengert
     >>> wengert.nn.SyncBatchNorm(4)(wengert.zeros(2, 4, 3)).shape
@@ -230,6 +233,30 @@ class SyncBatchNorm(_BatchNorm):
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
         )
         self.process_group = process_group
+
+    def forward(self, input: Tensor) -> Tensor:
+        # Where there is a process group, the module that knows it is already loaded.
+        joint = sys.modules.get("wengert.distributed.batch_statistics")
+        by_batch = self.training or (self.running_mean is None and self.running_var is None)
+        group = joint.group_to_join(self.process_group) if joint and by_batch else None
+        if joint is None or group is None:
+            return super().forward(input)
+        self._check_input_dim(input)
+        statistics = joint.joint_statistics(input, group)
+        if self.training and self.track_running_stats:
+            self._track(*statistics)
+        normalized: Tensor = joint.normalized(input, statistics, self.eps, self)
+        return normalized
+
+    def _track(self, mean: Tensor, variance: Tensor, count: int) -> None:
+        assert self.num_batches_tracked is not None
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        batches = _count_batch(self.num_batches_tracked)
+        factor = 1.0 / batches if self.momentum is None else self.momentum
+        unbiased = variance.detach() * (count / max(count - 1, 1))
+        self.running_mean.lerp_(mean.detach(), factor)
+        self.running_var.lerp_(unbiased, factor)
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim < 2:

@@ -66,7 +66,32 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
     ...     wengert.nn.ReLU()(x).sum().backward()
     (tensor([1.]),)
     """
+    _refuse_beside("_node_hooks")
     return add_hook(everywhere, Everywhere("_backward_hooks", hook))
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` in the backward of any module's last node.
+
+    RuntimeError while there are hooks of `register_module_full_backward_hook`, which see more.
+
+    >>> import wengert
+    >>> from wengert.nn.modules.module import register_module_backward_hook
+    >>> relu, x = wengert.nn.ReLU(), wengert.ones(1, requires_grad=True) * 2
+    >>> with register_module_backward_hook(lambda module, inputs, outputs: print(inputs)):
+    ...     relu(x).sum().backward()
+    (tensor([1.]),)
+    """
+    _refuse_beside("_backward_hooks")
+    return add_hook(everywhere, Everywhere("_node_hooks", hook))
+
+
+def _refuse_beside(kind: str) -> None:
+    if any(every.kind == kind for every in everywhere.values()):
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module"
+            " hook. Please use only one of them: remove() those of the other kind"
+        )
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -110,6 +135,7 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
 
 __all__ = [
     "Module",
+    "register_module_backward_hook",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",

@@ -1,8 +1,9 @@
-"""Wrappers for several devices, which with one CPU just forward calls."""
+"""Modules over several devices, of which there is one CPU, and over several processes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from wengert.nn.module import Module
@@ -42,35 +43,6 @@ class DataParallel(Module):
         return self.module(*inputs, **kwargs)
 
 
-class DistributedDataParallel(Module):
-    """Raise ValueError: there are no process groups.
-
-    >>> import wengert
-    >>> try:
-    ...     wengert.nn.parallel.DistributedDataParallel(wengert.nn.Linear(2, 1))
-    ... except ValueError:
-    ...     print("there is no process group")
-    there is no process group
-    """
-
-    def __init__(
-        self,
-        module: Module,
-        device_ids: Any = None,
-        output_device: Any = None,
-        dim: int = 0,
-        broadcast_buffers: bool | None = None,
-        init_sync: bool = True,
-        process_group: Any = None,
-        **options: Any,
-    ) -> None:
-        raise ValueError(
-            "Default process group has not been initialized, please make sure to call"
-            " init_process_group: DistributedDataParallel needs one, and wengert trains in one"
-            " process"
-        )
-
-
 def data_parallel(
     module: Module,
     inputs: Any,
@@ -95,6 +67,13 @@ def data_parallel(
     """
     arguments = inputs if isinstance(inputs, tuple) else (inputs,)
     return module(*arguments, **(module_kwargs or {}))
+
+
+def __getattr__(name: str) -> Any:
+    # It stands on process groups, a layer above.
+    if name != "DistributedDataParallel":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("wengert.distributed.data_parallel").DistributedDataParallel
 
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]

@@ -10,10 +10,12 @@ import numpy as np
 
 from wengert.core import storage
 from wengert.core.forks import hold_forks
+from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor, caller, getframe, wrap
 from wengert.kernels import optim as kernels
 from wengert.kernels.jit.formulas import Formula
 from wengert.kernels.products.blas import inner
+from wengert.meta.tensors import MetaTensor, without_memory
 
 
 def _as_list(parameters: Any) -> list[Tensor]:
@@ -42,6 +44,8 @@ def get_total_norm(
     if not arrays:
         return wrap(np.zeros((), np.float32))
     dtype = np.result_type(*{a.dtype for a in arrays})
+    if any(isinstance(a, Outline) for a in arrays):
+        return without_memory((), dtype)
     total = kernels.total_norm(arrays, order)
     if total is None:
         total = _norm(np.array([_norm(a, order) for a in arrays], dtype), order)
@@ -113,6 +117,8 @@ def clip_grads_with_norm_(
 
 
 def _scale(grads: list[Tensor], max_norm: float, total: Tensor) -> None:
+    if isinstance(total, MetaTensor):
+        return  # there is nothing to scale
     factor = float(max_norm) / (total._array + 1e-6)
     factor = np.minimum(factor, 1.0)  # nan stays nan
     _change(grads, "clip_grad_norm_()", kernels.multiplied, {"factor": factor.item()})
@@ -120,7 +126,7 @@ def _scale(grads: list[Tensor], max_norm: float, total: Tensor) -> None:
 
 def _change(grads: list[Tensor], by: str, formula: Formula, numbers: dict[str, float]) -> None:
     """Apply a formula to gradients in place; to a shared gradient once per parameter."""
-    arrays = [g._array for g in grads]
+    arrays = [a for g in grads if not isinstance(a := g._array, Outline)]
     storage.before_writes(arrays)
     formula([arrays], [numbers] * len(arrays))
     storage.stamp_all(arrays, by, *caller(getframe(1)))

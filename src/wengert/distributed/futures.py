@@ -13,7 +13,7 @@ S = TypeVar("S")
 class Future(Generic[T]):
     """A value that some thread sets, and others wait for.
 
-    >>> from wengert.compat._private.futures import Future
+    >>> from wengert.distributed.futures import Future
     >>> future = Future()
     >>> double = future.then(lambda done: 2 * done.wait())
     >>> future.set_result(3)
@@ -31,6 +31,15 @@ class Future(Generic[T]):
     def wait(self) -> T:
         """The value, once there is one; raises the error that was set instead."""
         return self._waiting.result()
+
+    def wait_for(self, seconds: float | None) -> T:
+        """The value, as `wait`; RuntimeError if there is none within so many seconds."""
+        try:
+            return self._waiting.result(seconds)
+        except TimeoutError:
+            if self.done():
+                raise
+            raise RuntimeError(f"not done within {seconds:g} s") from None
 
     def value(self) -> T:
         """The value; RuntimeError if there is none yet."""
@@ -75,7 +84,12 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future of these futures, done when all of them are."""
+    """A future of these futures, done when all of them are.
+
+    >>> from wengert.distributed.futures import collect_all
+    >>> collect_all([]).wait()
+    []
+    """
     together: Future[list[Future[Any]]] = Future()
     waiting = set(map(id, futures))
 
@@ -92,7 +106,12 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 def wait_all(futures: list[Future[Any]]) -> list[Any]:
-    """The values of futures; raises the first error among them."""
+    """The values of futures; raises the first error among them.
+
+    >>> from wengert.distributed.futures import wait_all
+    >>> wait_all([])
+    []
+    """
     return [future.wait() for future in futures]
 
 

@@ -26,7 +26,7 @@ _TOLERANCES = {
     dtypes.complex64: (1.3e-6, 1e-5),
     dtypes.complex128: (1e-7, 1e-7),
 }
-_OF_NUMBERS = {int: dtypes.int64, float: dtypes.float64, complex: dtypes.complex128}
+DTYPES_OF_NUMBERS = {int: dtypes.int64, float: dtypes.float64, complex: dtypes.complex128}
 
 
 class _Rules(NamedTuple):
@@ -42,8 +42,20 @@ class _Rules(NamedTuple):
         """The given ones, or the greater ones of these dtypes."""
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
-        tolerances = [_TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in kinds]
-        return max(r for r, _ in tolerances), max(a for _, a in tolerances)
+        return default_tolerances(*kinds)
+
+
+def default_tolerances(*inputs: Tensor | dtypes.dtype) -> tuple[float, float]:
+    """The relative and the absolute tolerance of tensors or dtypes, the greatest where they differ.
+
+    >>> import wengert
+    >>> from wengert.testing.comparison import default_tolerances
+    >>> default_tolerances(wengert.float16, wengert.ones(2))
+    (0.001, 1e-05)
+    """
+    kinds = [x.dtype if isinstance(x, Tensor) else x for x in inputs]
+    tolerances = [_TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in kinds]
+    return max(r for r, _ in tolerances), max(a for _, a in tolerances)
 
 
 class _Pair(NamedTuple):
@@ -202,7 +214,7 @@ def _numbers(actual: Any, expected: Any, rules: _Rules) -> str | None:
     a, e = (x.item() if isinstance(x, np.generic) else x for x in (actual, expected))
     if rules.check_dtype and type(a) is not type(e):
         return f"The (d)types do not match: {type(a)} != {type(e)}."
-    kinds = [_OF_NUMBERS.get(type(x), dtypes.int64) for x in (a, e)]
+    kinds = [DTYPES_OF_NUMBERS.get(type(x), dtypes.int64) for x in (a, e)]
     return _scalars(a, e, *rules.tolerances(*kinds), rules.equal_nan)
 
 

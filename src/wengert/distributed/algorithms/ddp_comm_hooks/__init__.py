@@ -1,0 +1,3 @@
+"""Communication hooks: how `DistributedDataParallel` reduces a bucket of gradients."""
+
+from wengert.distributed.algorithms.ddp_comm_hooks import default_hooks as default_hooks

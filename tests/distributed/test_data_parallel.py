@@ -1,0 +1,297 @@
+"""Data parallelism against one process on the joined batch."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import wengert
+from tests.distributed.ranks import Ranks
+from wengert import distributed as dist
+from wengert import nn
+from wengert.distributed.algorithms.ddp_comm_hooks import default_hooks
+from wengert.distributed.nn import functional as dist_functional
+from wengert.nn.parallel import DistributedDataParallel
+
+ROWS = 6  # of the batch of a rank
+
+
+class Net(nn.Module):
+    """A trunk with two heads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trunk = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh())
+        self.head, self.other = nn.Linear(8, 3), nn.Linear(8, 3)
+
+    def forward(self, x: Any, head: str = "head") -> Any:
+        return getattr(self, head)(self.trunk(x))
+
+
+def net() -> Net:
+    wengert.manual_seed(0)
+    return Net().double()
+
+
+def one_loss(model: Any, x: Any, y: Any) -> None:
+    ((model(x) - y) ** 2).mean().backward()
+
+
+def two_losses(model: Any, x: Any, y: Any) -> None:
+    out = model(x)
+    ((out - y) ** 2).mean().backward(retain_graph=True)
+    out.abs().mean().backward()
+
+
+def two_heads(model: Any, x: Any, y: Any) -> None:
+    ((model(x) - y) ** 2).mean().backward()
+    (model(x, "other") ** 3).mean().backward()
+
+
+def no_sync(model: Any, x: Any, y: Any) -> None:
+    with getattr(model, "no_sync", contextlib.nullcontext)():
+        ((model(x, "other") - y) ** 2).mean().backward()
+    (model(x) ** 3).mean().backward()
+
+
+def penalty_on_inputs(model: Any, x: Any, y: Any) -> None:
+    x = x.clone().requires_grad_()
+    (g,) = wengert.autograd.grad(model(x).sum(), x, create_graph=True)
+    ((g.norm(dim=1) - 1) ** 2).mean().backward()
+
+
+def penalty_on_parameters(model: Any, x: Any, y: Any) -> None:
+    loss = ((model(x) - y) ** 2).mean()
+    gradients = wengert.autograd.grad(
+        loss, list(model.parameters()), create_graph=True, allow_unused=True
+    )
+    (loss + sum((g**2).sum() for g in gradients if g is not None)).backward()
+
+
+def recorded_backward(model: Any, x: Any, y: Any) -> None:
+    ((model(x) - y) ** 2).mean().backward(create_graph=True)
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    model.zero_grad()
+    sum((g**2).sum() for g in gradients).backward()
+
+
+def gradients_by_hand(model: Any, x: Any, y: Any) -> None:
+    loss = ((model(x) - y) ** 2).mean()
+    (model(x, "other") ** 2).mean().backward()
+    for p, g in zip(
+        model.parameters(),
+        wengert.autograd.grad(loss, list(model.parameters()), allow_unused=True),
+        strict=True,
+    ):
+        if g is not None:
+            p.grad = g if p.grad is None else p.grad + g
+
+
+STEPS: list[Callable[[Any, Any, Any], None]] = [
+    one_loss, two_losses, two_heads, no_sync, penalty_on_inputs, penalty_on_parameters,
+    recorded_backward, gradients_by_hand,
+]  # fmt: skip
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"gradient_as_bucket_view": True},
+    {"bucket_cap_mb": 0.0001, "find_unused_parameters": True},
+]
+
+
+def batches(size: int) -> tuple[Any, Any]:
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(ROWS * size, 4)), random.normal(size=(ROWS * size, 3))
+    return wengert.tensor(x), wengert.tensor(y)
+
+
+def part(rank: int, *tensors: Any) -> list[Any]:
+    return [t[rank * ROWS : (rank + 1) * ROWS] for t in tensors]
+
+
+def assert_same_gradients(model: Any, expected: Any, what: object) -> None:
+    for (name, p), q in zip(model.named_parameters(), expected.parameters(), strict=True):
+        if q.grad is None:
+            assert p.grad is None, (what, name)
+        else:
+            assert p.grad is not None, (what, name)
+            np.testing.assert_allclose(
+                p.grad.detach()._array, q.grad.detach()._array, rtol=1e-10, atol=1e-13,
+                err_msg=f"{what} {name}",
+            )  # fmt: skip
+
+
+def check_steps(rank: int, size: int) -> None:
+    """Twice each, because buckets are arranged anew after the first."""
+    x, y = batches(size)
+    for step in STEPS:
+        expected = net()
+        step(expected, x, y)
+        for options in OPTIONS:
+            model = net()
+            for p in model.parameters():
+                p.data.mul_(rank + 1.0)  # rank 0's are copied
+            model = DistributedDataParallel(model, **options)
+            for _ in range(2):
+                model.zero_grad()
+                step(model, *part(rank, x, y))
+                assert_same_gradients(model.module, expected, (step.__name__, options))
+
+
+def check_unused(rank: int, size: int) -> None:
+    """A parameter that only one rank uses."""
+    x, y = batches(size)
+    model = DistributedDataParallel(net())
+    own_x, own_y = part(rank, x, y)
+    ((model(own_x, "other" if rank else "head") - own_y) ** 2).mean().backward()
+    expected = net()
+    losses = [
+        ((expected(a, "other" if r else "head") - b) ** 2).mean()
+        for r in range(size)
+        for a, b in [part(r, x, y)]
+    ]
+    (sum(losses) / size).backward()
+    assert_same_gradients(model.module, expected, "unused")
+
+
+def check_hooks(rank: int, size: int) -> None:
+    x, y = batches(size)
+    expected = net()
+    one_loss(expected, x, y)
+    seen = []
+
+    def local_times_rank(state: Any, bucket: dist.GradBucket) -> Any:
+        seen.append(bucket.index())
+        work = dist.all_reduce(bucket.buffer().div_(size), async_op=True)
+        return work.get_future().then(lambda f: f.value()[0])
+
+    for hook, tolerance in (
+        (default_hooks.allreduce_hook, 1e-12),
+        (local_times_rank, 1e-12),
+        (default_hooks.fp16_compress_hook, 1e-2),
+        (default_hooks.bf16_compress_wrapper(default_hooks.allreduce_hook), 5e-2),
+    ):
+        model = DistributedDataParallel(net(), bucket_cap_mb=0.0001)
+        model.register_comm_hook(None, hook)
+        one_loss(model, *part(rank, x, y))
+        for p, q in zip(model.module.parameters(), expected.parameters(), strict=True):
+            if q.grad is not None:
+                np.testing.assert_allclose(
+                    p.grad._array, q.grad._array, rtol=tolerance, atol=tolerance / 10
+                )
+    assert len(seen) > 1
+
+
+def check_join(rank: int, size: int) -> None:
+    """Rank r has r + 1 batches."""
+    x, y = batches(size)
+    model = DistributedDataParallel(net())
+    optimizer = wengert.optim.SGD(model.parameters(), lr=0.1)
+    with model.join():
+        for _ in range(rank + 1):
+            optimizer.zero_grad()
+            one_loss(model, *part(rank, x, y))
+            optimizer.step()
+    expected = net()
+    optimizer = wengert.optim.SGD(expected.parameters(), lr=0.1)
+    for step in range(size):
+        optimizer.zero_grad()
+        for r in range(step, size):
+            own_x, own_y = part(r, x, y)
+            (((expected(own_x) - own_y) ** 2).mean() / size).backward()
+        optimizer.step()
+    for p, q in zip(model.module.parameters(), expected.parameters(), strict=True):
+        np.testing.assert_allclose(p.detach()._array, q.detach()._array, rtol=1e-10)
+
+
+def check_batch_norm(rank: int, size: int) -> None:
+    wengert.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.Tanh(), nn.Linear(5, 3)).double()
+    converted = nn.SyncBatchNorm.convert_sync_batchnorm(
+        nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.Tanh(), nn.Linear(5, 3)).double()
+    )
+    converted.load_state_dict(plain.state_dict())
+    model = DistributedDataParallel(converted)
+    assert all(key.startswith("module.") for key in model.state_dict())
+    x, y = batches(size)
+    one_loss(plain, x, y)
+    one_loss(model, *part(rank, x, y))
+    assert_same_gradients(model.module, plain, "batch norm")
+    for buffer, other in zip(model.module.buffers(), plain.buffers(), strict=True):
+        np.testing.assert_allclose(buffer._array, other._array, rtol=1e-12)
+
+
+def check_functional(rank: int, size: int) -> None:
+    """The gradient of the sum of all ranks' losses, and that of its norm."""
+    rows = [np.arange(1.0, 5.0) * (r + 1) / 4 for r in range(size)]
+
+    def losses(inputs: list[Any], exchange: Callable[..., list[Any]]) -> list[Any]:
+        return [(out**3).sum() * (r + 1) for r, out in enumerate(exchange(inputs))]
+
+    def exchanged(inputs: list[Any]) -> list[Any]:
+        total = sum(inputs)
+        parts = [i.split(4 // 2) for i in inputs]
+        mixed = [wengert.cat([p[0] for p in parts]) for _ in inputs]
+        return [total * 2 + m.sum() for m in mixed]
+
+    def distributed(inputs: list[Any]) -> list[Any]:
+        x = inputs[0]
+        total = dist_functional.all_reduce(x)
+        mean = dist_functional.all_reduce(x, dist.ReduceOp.AVG)
+        gathered = wengert.cat(dist_functional.all_gather(x[:2]))
+        return [total + mean * size + gathered.sum()]
+
+    everything = [wengert.tensor(row, requires_grad=True) for row in rows]
+    whole = sum(losses(everything, exchanged))
+    gradients = wengert.autograd.grad(whole, everything, create_graph=True)
+    seconds = wengert.autograd.grad(sum((g**2).sum() for g in gradients), everything)
+
+    x = wengert.tensor(rows[rank], requires_grad=True)
+    own = (distributed([x])[0] ** 3).sum() * (rank + 1)
+    (g,) = wengert.autograd.grad(own, x, create_graph=True)
+    np.testing.assert_allclose(g.detach()._array, gradients[rank].detach()._array, rtol=1e-12)
+    (second,) = wengert.autograd.grad((g**2).sum(), x)
+    np.testing.assert_allclose(second._array, seconds[rank]._array, rtol=1e-12)
+
+    w = wengert.tensor(rows[rank], requires_grad=True)
+    dist_functional.broadcast(w * 2, 1).sum().backward()
+    assert (w.grad._array == (2 * size if rank == 1 else 0)).all()
+    w.grad = None
+    dist_functional.reduce_scatter(w[:1], [w * (r + 1) for r in range(size)]).sum().backward()
+    assert (w.grad._array == size * (size + 1) // 2).all()
+    w.grad = None
+    dist_functional.all_to_all_single(wengert.empty(size, 4), w.expand(size, 4)).sum().backward()
+    assert (w.grad._array == size).all()
+
+
+def check_collected(rank: int, size: int) -> None:
+    """Nothing holds a wrapper, its buckets or a graph, and no cycle has to be found."""
+    gc.collect()
+    gc.disable()
+    try:
+        model = DistributedDataParallel(net())
+        one_loss(model, *part(rank, *batches(size)))
+        reference, inner = weakref.ref(model), weakref.ref(model.module)
+        del model
+        assert reference() is None
+        assert inner() is None
+    finally:
+        gc.enable()
+
+
+def test_gradients_are_those_of_the_joined_batch(ranks: Ranks) -> None:
+    ranks.run(check_steps)
+    ranks.run(check_unused)
+
+
+def test_hooks_uneven_inputs_and_batch_norm(ranks: Ranks) -> None:
+    for check in (check_hooks, check_join, check_batch_norm, check_collected):
+        ranks.run(check)
+
+
+def test_collectives_with_gradients(ranks: Ranks) -> None:
+    ranks.run(check_functional)

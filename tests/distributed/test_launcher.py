@@ -1,0 +1,168 @@
+"""Starting ranks, and ending them, by command and by program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.process import ENVIRONMENT, python
+from wengert.distributed.run import Launch, command_for, get_args_parser
+
+START = """
+    import os, sys, time, torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+    x = torch.ones(3) * rank
+    dist.all_reduce(x)
+"""
+
+
+def script(folder: Path, text: str, start: str = START) -> str:
+    file = folder / "train.py"
+    file.write_text(textwrap.dedent(start) + textwrap.dedent(text))
+    return str(file)
+
+
+def run(*arguments: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    return python("-m", "wengert", "run", *arguments, timeout=seconds)
+
+
+def left_behind(file: str) -> list[str]:
+    """The processes that still run a script."""
+    lines = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout
+    return [line for line in lines.splitlines() if file in line]
+
+
+def test_ranks_have_torchruns_variables_and_a_prefix(tmp_path: Path) -> None:
+    file = script(
+        tmp_path,
+        """
+        print(x.tolist(), *(os.environ[k] for k in ("RANK", "LOCAL_RANK", "WORLD_SIZE",
+              "LOCAL_WORLD_SIZE", "GROUP_RANK", "TORCHELASTIC_RESTART_COUNT")), sys.argv[1:],
+              dist.is_torchelastic_launched(), sep="|")
+        dist.destroy_process_group()
+        """,
+    )
+    result = run("--nproc", "2", "--log-dir", str(tmp_path / "logs"), file, "--epochs", "3")
+    assert result.returncode == 0, result.stderr
+    assert sorted(result.stdout.splitlines()) == [
+        f"[rank {r}] [1.0, 1.0, 1.0]|{r}|{r}|2|2|0|0|['--epochs', '3']|True" for r in range(2)
+    ]
+    logs = sorted((tmp_path / "logs").rglob("stdout.log"))
+    assert len(logs) == 2
+    assert logs[0].read_text().startswith("[1.0")
+
+
+def test_a_killed_rank_ends_the_others_which_name_it(tmp_path: Path) -> None:
+    file = script(
+        tmp_path,
+        """
+        before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+        if rank == 1:
+            os.kill(os.getpid(), 9)
+        dist.all_reduce(x)
+        """,
+    )
+    result = run("--nproc", "2", file)
+    assert result.returncode == 128 + signal.SIGKILL
+    assert "all_reduce #2, train.py:11; rank 1 is gone (process" in result.stderr
+    assert "it last reached all_reduce #1 (float32, 3 elements, SUM), train.py:6" in result.stderr
+    assert "ended with signal SIGKILL" in result.stderr
+    assert left_behind(file) == []
+
+
+def test_a_rank_that_raises_is_quoted_and_restarts_resume(tmp_path: Path) -> None:
+    file = script(
+        tmp_path,
+        """
+        from torch.distributed.elastic.multiprocessing.errors import record
+        @record
+        def main():
+            if rank == 1 and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+                raise ValueError("out of luck")
+            dist.all_reduce(x)
+            print("done", flush=True)
+        main()
+        """,
+    )
+    arguments = "--standalone", "--nproc-per-node=2", "--max-restarts=1", file
+    result = run("-m", "torch.distributed.run", *arguments)
+    assert result.returncode == 0, result.stderr
+    assert "rank 1 gave up: it raised ValueError: out of luck, train.py:12" in result.stderr
+    assert "ended with exit code 1: ValueError: out of luck" in result.stderr
+    assert result.stdout.splitlines() == ["done", "done"]
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_all(tmp_path: Path) -> None:
+    file = script(tmp_path, 'print("started", flush=True)\ntime.sleep(60)\n')
+    command = [sys.executable, "-m", "wengert", "run", "--nproc", "2", file]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    )
+    assert process.stdout is not None
+    for _ in range(2):
+        assert "started" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode != 0
+    assert left_behind(file) == []
+
+
+@pytest.mark.slow
+def test_ranks_end_with_a_launcher_that_is_killed(tmp_path: Path) -> None:
+    file = script(tmp_path, 'print("started", flush=True)\ntime.sleep(60)\n')
+    command = [sys.executable, "-m", "wengert", "run", "--nproc", "2", file]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    assert process.stdout is not None
+    for _ in range(2):
+        process.stdout.readline()
+    process.kill()
+    process.communicate()
+    end = time.monotonic() + 10
+    while left_behind(file) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert left_behind(file) == []
+
+
+def test_programs_that_start_their_own_ranks(tmp_path: Path) -> None:
+    """By spawning, without torchrun's variables; by threads of one rank, alone."""
+    file = script(
+        tmp_path,
+        """
+        def main(rank, url):
+            dist.init_process_group("gloo", init_method=url, rank=rank, world_size=2)
+            x = torch.ones(2)
+            dist.all_reduce(x)
+            assert x.tolist() == [2.0, 2.0]
+            dist.destroy_process_group()
+
+        if __name__ == "__main__":
+            os.environ.update(RANK="0", WORLD_SIZE="1")
+            dist.init_process_group()
+            x = torch.ones(2)
+            dist.all_reduce(x)
+            dist.destroy_process_group()
+            mp.spawn(main, (f"file://{sys.argv[1]}",), nprocs=2)
+            assert not os.path.exists(sys.argv[1])
+            print("done", x.tolist())
+        """,
+        "import os, sys, torch, torch.distributed as dist, torch.multiprocessing as mp\n",
+    )
+    result = run("--quiet", file, str(tmp_path / "store"))
+    assert result.stdout == "done [1.0, 1.0]\n", result.stderr
+
+
+def test_commands() -> None:
+    with pytest.raises(ValueError, match="nproc_per_node value: many"):
+        Launch(get_args_parser().parse_args(["--nproc_per_node=many", "a.py"]), [], False)
+    command = command_for("a.py", ["-x"])
+    assert command[1:] == ["-m", "wengert", "run", "--quiet", "a.py", "-x"]
+    assert os.path.basename(command[0]).startswith("python")
