@@ -102,7 +102,7 @@ def test_extras_exist_for_every_target() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     assert extras.keys() == {
-        "demo", "fx", "graph", "onnx", "test", "docs", "bench", "release",
+        "demo", "fx", "graph", "mpi", "onnx", "test", "docs", "bench", "release",
     }  # fmt: skip
     everything = [*project["dependencies"], *(d for group in extras.values() for d in group)]
     names = {re.split(r"[<>=;\[ ]", requirement)[0] for requirement in everything}

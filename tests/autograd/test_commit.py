@@ -253,6 +253,7 @@ def _interrupted(table: dict[Node, Any], stop: int) -> bool:
         return trace
 
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for one when tracing begins
     sys.settrace(trace)
     try:
         commit(table)

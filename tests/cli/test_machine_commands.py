@@ -16,6 +16,8 @@ from tests.cli.process import wengert as command
 from wengert import compat
 from wengert.cli import main
 from wengert.cli._colour import Palette
+from wengert.cli._report import format_report
+from wengert.graph import Finding, Report
 from wengert.kernels.jit import available, disk
 
 needs_kernels = pytest.mark.skipif(not available(), reason="there are no kernels")
@@ -186,3 +188,15 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert Palette(io.StringIO())("a", "bold") == "\x1b[1ma\x1b[0m"
+
+
+def test_summary_of_a_run_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = Report(findings=[Finding("leak", "a.py:3", 1, "it stays")])
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    lines = format_report(report, "a.py", 1.0, Palette(io.StringIO())).splitlines()
+    assert lines[0] == "\x1b[1mwengert: a.py, 1.0 s, no backward call\x1b[0m"
+    assert lines[1] == "\x1b[33m  look at      \x1b[0m a.py:3: it stays"
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = format_report(report, "a.py", 1.0, Palette(io.StringIO()))
+    assert plain == format_report(report, "a.py", 1.0)

@@ -5,23 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from wengert.cli._colour import Palette
 from wengert.graph import Finding, Line, Report
 from wengert.graph.formatting import format_bytes, format_memory, shorten_path
 
 _TOP_OPS = 8
 _TOP_LINES = 6
+_FINDINGS = "look at"
 
 
-def format_report(report: Report, script: str, seconds: float) -> str:
-    """The report as text, one fact to a line."""
-    return "".join(f"{line}\n" for line in _lines(report, script, seconds))
+def format_report(report: Report, script: str, seconds: float, paint: Palette | None = None) -> str:
+    """The report as text, one fact to a line; labels in colour where `paint` has some."""
+    lines = _lines(report, script, seconds)
+    if paint is not None and paint.enabled:
+        lines = (_painted(line, paint) for line in lines)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _painted(line: str, paint: Palette) -> str:
+    if not line.startswith("  "):
+        return paint(line, "bold")
+    label, text = line[:15], line[15:]
+    return paint(label, "yellow" if label.strip() == _FINDINGS else "cyan") + text
 
 
 def _lines(report: Report, script: str, seconds: float) -> Iterator[str]:
     head = f"wengert: {os.path.basename(script)}, {seconds:.1f} s"
     if not report.backward_calls:
         yield f"{head}, no backward call"
-        yield from _by_line("look at", map(_finding, report.findings))
+        yield from _by_line(_FINDINGS, map(_finding, report.findings))
         return
     calls = _count(report.backward_calls, "backward call")
     yield f"{head}, {calls} through {_count(report.nodes, 'operation')}"
@@ -29,7 +41,7 @@ def _lines(report: Report, script: str, seconds: float) -> Iterator[str]:
     yield _entry("graph memory", _memory(report))
     yield from _by_line("released by", map(_releases, _most(report, "released_nodes")))
     yield from _by_line("retained by", map(_retains, _most(report, "retaining")))
-    yield from _by_line("look at", map(_finding, report.findings))
+    yield from _by_line(_FINDINGS, map(_finding, report.findings))
 
 
 def _entry(label: str, text: str) -> str:

@@ -19,6 +19,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
 from wengert import compat
+from wengert.cli._colour import Palette
 from wengert.cli._data import Ending, Run, exited, failed
 from wengert.cli._report import format_report
 from wengert.core.fronts import arm_for_classes
@@ -252,9 +253,10 @@ def _deliver(run: Run, quiet: bool, page: str | None, data: str | None) -> None:
     if not quiet:
         _flush()
         with contextlib.suppress(OSError, ValueError, AttributeError):
-            sys.stderr.write(format_report(run.report, run.script, run.seconds))
+            paint = Palette(sys.stderr)
+            sys.stderr.write(format_report(run.report, run.script, run.seconds, paint))
             if written:
-                sys.stderr.write(f"  report        {page}\n")
+                sys.stderr.write(paint("  report       ", "cyan") + f" {page}\n")
             sys.stderr.flush()
 
 

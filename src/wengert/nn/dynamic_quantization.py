@@ -36,6 +36,10 @@ class DynamicQuantizedLinear(Module):
 
     It takes a quarter of the memory. Results have no gradient.
 
+    Args:
+        layer: a linear layer in float32, whose weights are rounded.
+        by_row: whether each row of the weight has a scale of its own.
+
     >>> import wengert
     >>> from wengert.nn.dynamic_quantization import DynamicQuantizedLinear
     >>> DynamicQuantizedLinear(wengert.nn.Linear(3, 2)).weight.dtype

@@ -259,6 +259,29 @@ _NEVER = ("is_cuda", "is_sparse", "is_sparse_csr", "is_quantized", "is_meta", "i
           "is_mps", "is_xpu", "is_nested")  # fmt: skip
 
 
+# What `help` says of attributes that are no functions.
+_DESCRIBED = {
+    "device": "Where the tensor lives.",
+    "dtype": "The type of the elements.",
+    "itemsize": "The bytes of an element.",
+    "layout": "How the elements lie in memory: strided, or one of the sparse layouts.",
+    "name": "None: tensors have no names.",
+    "nbytes": "The bytes of all elements.",
+    "ndim": "The number of dimensions.",
+    "shape": "The size of each dimension.",
+    "is_cpu": "Whether the elements are in the memory of the CPU.",
+    "is_cuda": "Whether they are on a GPU: never.",
+    "is_meta": "Whether there are no elements, only shapes: on the meta device.",
+    "is_mkldnn": "Whether they have oneDNN's layout: never.",
+    "is_mps": "Whether they are on a Metal device: never.",
+    "is_nested": "Whether the components have different lengths.",
+    "is_quantized": "Whether they are quantized: never.",
+    "is_sparse": "Whether the layout is `sparse_coo`.",
+    "is_sparse_csr": "Whether the layout is `sparse_csr`.",
+    "is_xpu": "Whether they are on an XPU: never.",
+}
+
+
 def _set_real(self: Tensor, value: Tensor) -> None:
     real(self).copy_(value)
 
@@ -286,6 +309,8 @@ def bind() -> None:
     define.is_cpu = property(lambda self: True)
     for name in _NEVER:
         setattr(define, name, property(lambda self: False))
+    for name, text in _DESCRIBED.items():
+        getattr(define, name).__doc__ = text
 
 
 def result_type(tensor: Any, other: Any) -> dtypes.dtype:
