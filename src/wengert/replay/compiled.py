@@ -118,8 +118,7 @@ class Compiled:
 
     def graph(self) -> str:
         """The programs on record, as text: each line with those of the user's that it is from."""
-        plans = [p for entry in self.record.root.below() for p in entry.programs.values()]
-        return "\n\n".join(str(plan.program) for plan in plans)
+        return "\n\n".join(str(plan.program) for plan in self.record.plans.values())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
         return Compiled(deepcopy(self.function, memo), self.fullgraph)
