@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from statistics import median
+from threading import get_ident
 from time import perf_counter
 from typing import Any
 
@@ -16,7 +17,7 @@ from wengert.core.tensor import Tensor, internal
 from wengert.replay.arming import arm
 from wengert.replay.run import Run, current_run, end_run
 from wengert.replay.stance import Stance
-from wengert.replay.state import active
+from wengert.replay.state import active, enter, inside
 from wengert.replay.trace import Record
 
 _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
@@ -66,11 +67,13 @@ class Compiled:
             run = Run(self.record)
         active.run = run
         active.inside, active.whole = 1, self.fullgraph
+        enter()
         try:
             return self.function(*args, **kwargs)
         finally:
             active.inside, active.whole = 0, False
             end_run()
+            inside.discard(get_ident())
             self._count(perf_counter() - start)
 
     def _count(self, seconds: float) -> None:

@@ -22,7 +22,14 @@ from wengert.core.tensor import Leaf, Site, Tensor, caller, getframe, mode, new,
 from wengert.replay.deferred import Deferred, Outline, Pending, settle
 from wengert.replay.rules import Step, eligible
 from wengert.replay.settling import compute
-from wengert.replay.state import active, before_write, exposed, pending_runs, unusual
+from wengert.replay.state import (
+    active,
+    before_write,
+    exposed,
+    pending_runs,
+    stop_asking,
+    unusual,
+)
 from wengert.replay.trace import (
     INNER,
     LEAF,
@@ -540,7 +547,10 @@ def current_run() -> Run | None:
             active.run = run
         else:
             active.run, active.behind = None, None
+            stop_asking()
             return None
+    if run is None and not active.inside:
+        stop_asking()
     return run
 
 
