@@ -44,6 +44,8 @@ class Front:
 
     __slots__ = ("asks", "body", "front", "function", "impl")
 
+    by_arguments = True  # whether calls with an argument that may answer are asked about at all
+
     def __init__(self, function: Any, asks: Sequence[Any]) -> None:
         self.impl: Any = None
         self.body: CodeType | None = None
@@ -177,11 +179,24 @@ def outer({free}):
 """
 
 
+_SHORT_FRONT = """\
+def outer({free}):
+    def front(*args, **kwargs):
+        if 0:
+            ({free})
+        ask, impl, modes, silent = "ASK", "IMPL", "MODES", "SILENT"
+        if modes:
+            return ask(args, kwargs)
+        return impl(*args, **kwargs)
+    return front
+"""
+
+
 @cache
-def _front_code(free: tuple[str, ...]) -> CodeType:
+def _front_code(free: tuple[str, ...], text: str) -> CodeType:
     """What is in front of any function that has these free variables."""
     scope: dict[str, Any] = {}
-    exec(compile(_FRONT.format(free=", ".join(free)), FILE, "exec"), scope)
+    exec(compile(text.format(free=", ".join(free)), FILE, "exec"), scope)
     code: CodeType = scope["outer"](*free).__code__
     return code
 
@@ -189,7 +204,8 @@ def _front_code(free: tuple[str, ...]) -> CodeType:
 def _front(front: Front) -> CodeType:
     """Code that runs `front.impl` unless somebody is to be asked: see `Front.ask`."""
     values = (front.ask, front.impl, front.asks, silent)
-    code = _front_code(front.function.__code__.co_freevars)
+    text = _FRONT if front.by_arguments else _SHORT_FRONT
+    code = _front_code(front.function.__code__.co_freevars, text)
     consts = tuple([values if c == _PLACES else c for c in code.co_consts])
     return code.replace(co_consts=consts, co_name=front.function.__name__)
 

@@ -1,7 +1,7 @@
 """The functions whose calls compiled functions compare with their records.
 
-The first compiled function of a process puts a front before them, for good: outside of compiled
-functions it costs a look at the thread's run.
+The first compiled function of a process puts a front before them, for good: while nothing is
+compiled or deferred it costs a look at a list and at the types of the arguments.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from wengert.replay.deferred import Deferred
 from wengert.replay.plain import plain
 from wengert.replay.rules import DetachForm, ListForm, SeveralForm, defers
 from wengert.replay.run import current_run
-from wengert.replay.state import active, before_write, computing_at_once
+from wengert.replay.state import active, asking, before_write, computing_at_once
 
 
 class _Behind(Front):
     """A front behind that of `__torch_function__`."""
 
     __slots__ = ()
+
+    by_arguments = False
 
     @property
     def holder(self) -> Any:
@@ -38,7 +40,7 @@ class OpFront(_Behind):
     __slots__ = ("names", "op")
 
     def __init__(self, op: Op) -> None:
-        super().__init__(op.function, (None,))
+        super().__init__(op.function, asking)
         self.op, self.names = op, tuple(op.signature.parameters)
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -54,7 +56,7 @@ class ListFront(_Behind):
     __slots__ = ("forms", "op")
 
     def __init__(self, op: ListOp) -> None:
-        super().__init__(op.function, (None,))
+        super().__init__(op.function, asking)
         self.op = op
         self.forms: dict[tuple[int, int], tuple[ListForm, Any]] = {}
 
@@ -80,7 +82,7 @@ class SeveralFront(_Behind):
     __slots__ = ("forms", "op")
 
     def __init__(self, op: SeveralOp) -> None:
-        super().__init__(op.function, (None,))
+        super().__init__(op.function, asking)
         self.op = op
         self.forms: dict[int, SeveralForm] = {}
 
@@ -100,7 +102,7 @@ class DetachFront(_Behind):
     __slots__ = ("form",)
 
     def __init__(self) -> None:
-        super().__init__(Tensor.detach, (None,))
+        super().__init__(Tensor.detach, asking)
         self.form = DetachForm()
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -117,7 +119,7 @@ class BackwardFront(_Behind):
     __slots__ = ()
 
     def __init__(self) -> None:
-        super().__init__(Tensor.backward, (None,))
+        super().__init__(Tensor.backward, asking)
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A step of the run, or a walk."""
@@ -135,7 +137,7 @@ class WalkFront(_Behind):
     __slots__ = ()
 
     def __init__(self, function: Any) -> None:
-        super().__init__(function, (None,))
+        super().__init__(function, asking)
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the walk gives."""
@@ -149,7 +151,7 @@ class EscapeFront(_Behind):
     __slots__ = ()
 
     def __init__(self, function: Any) -> None:
-        super().__init__(function, (None,))
+        super().__init__(function, asking)
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What was deferred reads that memory now."""

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from statistics import median
+from threading import get_ident
 from time import perf_counter
 from typing import Any
 
@@ -16,7 +17,7 @@ from wengert.core.tensor import Tensor, internal
 from wengert.replay.arming import arm
 from wengert.replay.run import Run, current_run, end_run
 from wengert.replay.stance import Stance
-from wengert.replay.state import active
+from wengert.replay.state import active, enter, inside
 from wengert.replay.trace import Record
 
 _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
@@ -31,7 +32,8 @@ class Compiled:
     Attributes:
         function: as it was given.
         record: what is on record of it.
-        calls: how often it was called.
+        calls: how often it was called, but for calls that went on with the values of another.
+        continues: whether there were such calls; then calls tell nothing about time.
         seconds: how long the first call took, and the shortest of the others.
         periods: from the start of a call to that of the next, as it is and as runs.
     """
@@ -48,29 +50,33 @@ class Compiled:
         self.seconds: list[float] = []
         self.periods: tuple[list[float], list[float]] = ([], [])
         self.started = 0.0
+        self.continues = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Part of a run, or of none.
         if active.inside or active.busy or Stance.eager or self.record.retired:
             return self.function(*args, **kwargs)
-        start = perf_counter()
-        if self.calls <= _AS_RUNS.stop and self._is_on_trial(start):
+        start, run = perf_counter(), current_run()
+        if run is not None and any(run.place_of(x) is not None for x in _tensors((args, kwargs))):
+            self.continues = True
+        elif self._is_on_trial(start):
             return self.function(*args, **kwargs)
-        arm()
-        run = current_run()
-        if run is None or not any(run.place_of(x) is not None for x in _tensors((args, kwargs))):
+        else:
+            arm()
+            self.calls += 1
             run = Run(self.record)
         active.run = run
         active.inside, active.whole = 1, self.fullgraph
+        enter()
         try:
             return self.function(*args, **kwargs)
         finally:
             active.inside, active.whole = 0, False
             end_run()
+            inside.discard(get_ident())
             self._count(perf_counter() - start)
 
     def _count(self, seconds: float) -> None:
-        self.calls += 1
         if len(self.seconds) < 2:
             self.seconds.append(seconds)
         elif seconds < self.seconds[1]:
@@ -81,6 +87,8 @@ class Compiled:
     def _is_on_trial(self, start: float) -> bool:
         """Note when a call starts; whether it is one to be timed as it is."""
         before = self.calls - 1
+        if self.continues or before >= _AS_RUNS.stop:
+            return False
         if before in _AS_IT_IS or before in _AS_RUNS:
             self.periods[before in _AS_RUNS].append(start - self.started)
         self.started = start
@@ -118,8 +126,7 @@ class Compiled:
 
     def graph(self) -> str:
         """The programs on record, as text: each line with those of the user's that it is from."""
-        plans = [p for entry in self.record.root.below() for p in entry.programs.values()]
-        return "\n\n".join(str(plan.program) for plan in plans)
+        return "\n\n".join(str(plan.program) for plan in self.record.plans.values())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
         return Compiled(deepcopy(self.function, memo), self.fullgraph)

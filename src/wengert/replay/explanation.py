@@ -84,8 +84,11 @@ def explanation_of(function: Compiled) -> Explanation:
         slower = function.is_slower()
         found.retired = "as fast without" if slower else "values are read too often"
     sizes = [(0, 0)]
+    plans_of: dict[Entry, list[Any]] = {}
+    for (entry, *_), plan in function.record.plans.items():
+        plans_of.setdefault(entry, []).append(plan)
     for entry in function.record.root.below():
-        plans = list(entry.programs.values())
+        plans = plans_of.get(entry)
         found.ways += not entry.children and entry.depth > 0
         if not plans:
             continue

@@ -98,7 +98,7 @@ def eligible(op: Any, arguments: dict[str, Any]) -> bool:
                 return False
             continue
         if isinstance(x, Tensor | np.ndarray):
-            dtypes.add(x._array.dtype if isinstance(x, Tensor) else x.dtype)
+            dtypes.add(x._outline.dtype if isinstance(x, Tensor) else x.dtype)
         elif x is not None and type(x) is not float and type(x) is not int:
             return False
     if not dtypes:

@@ -22,7 +22,14 @@ from wengert.core.tensor import Leaf, Site, Tensor, caller, getframe, mode, new,
 from wengert.replay.deferred import Deferred, Outline, Pending, settle
 from wengert.replay.rules import Step, eligible
 from wengert.replay.settling import compute
-from wengert.replay.state import active, before_write, exposed, pending_runs, unusual
+from wengert.replay.state import (
+    active,
+    before_write,
+    exposed,
+    pending_runs,
+    stop_asking,
+    unusual,
+)
 from wengert.replay.trace import (
     INNER,
     LEAF,
@@ -52,7 +59,7 @@ class Run:
     """The state of one run.
 
     Attributes:
-        entry: how far down the record it is.
+        entry: how far down the record it is, from `start`.
         recording: whether it has left the record.
         tensors: its inputs; `arrays` and `edges` are theirs when it met them.
         numbers: the Python floats among the operands.
@@ -62,7 +69,7 @@ class Run:
 
     def __init__(self, record: Record, start: Entry | None = None) -> None:
         self.record = record
-        self.entry = record.root if start is None else start
+        self.entry = self.start = record.root if start is None else start
         self.recording = self.settled = False
         self.lock = threading.RLock()
         self.tensors: list[Any] = []
@@ -301,8 +308,10 @@ class Run:
         key: list[Any], line: Any, new_operands: tuple[list[Any], list[float]],
     ) -> Any:  # fmt: skip
         """Compute a call that is not in the record, and note it there."""
-        self._leave_record()
         arguments = dict(zip(names, args, strict=False)) | kwargs
+        if not self._has_room() or not eligible(op, arguments):
+            return impl(*args, **kwargs)
+        self._leave_record()
         active.busy = True
         try:
             result = impl(*args, **kwargs)
@@ -310,7 +319,7 @@ class Run:
             active.busy = False
         results = (result,) if type(result) is not tuple else result
         plain = all(type(r) is Tensor for r in results)
-        if not plain or not self._has_room() or not eligible(op, arguments):
+        if not plain:
             return result
         fresh, numbers = new_operands
         values = iter(key[4:])
@@ -360,7 +369,8 @@ class Run:
 
     def _grow(self, entry: Entry, key: Any) -> None:
         self.record.size += 1
-        self.entry.children[key] = self.entry.hot = entry
+        # Another thread may have been here in the meantime.
+        self.entry.hot = entry = self.entry.children.setdefault(key, entry)
         self.entry = entry
 
     def _keep(self, tensor: Tensor) -> None:
@@ -537,7 +547,10 @@ def current_run() -> Run | None:
             active.run = run
         else:
             active.run, active.behind = None, None
+            stop_asking()
             return None
+    if run is None and not active.inside:
+        stop_asking()
     return run
 
 

@@ -100,11 +100,10 @@ def compute(run: Run) -> None:
     tensors = [(place, t) for place, ref in enumerate(run.outputs) if (t := ref()) is not None]
     if not tensors:
         return
-    key = tuple([place for place, _ in tensors]), compatibility.lenient
-    plan = run.entry.programs.get(key)
+    key = run.entry, tuple([place for place, _ in tensors]), compatibility.lenient
+    plan = run.record.plans.get(key)
     if plan is None:
-        plan = run.entry.programs[key] = Plan(run.entry, *key)
-        run.record.plans += 1
+        plan = run.record.plans[key] = Plan(*key)
     results = plan.run(run.arrays, run.numbers)
     edges = _made_nodes(plan, run, results) if plan.nodes else {}
     arrays = _own_arrays(plan, run, results)
@@ -283,5 +282,6 @@ def written(program: Program) -> Callable[[Sequence[Any], Sequence[float]], Sequ
             lines.append(f"    del {', '.join(dead)}")
     lines.append(f"    return [{', '.join(f'v{v}' for v in program.results)}]")
     exec(compile("\n".join(lines), "<program>", "exec"), scope)
-    run: Callable[[Sequence[Any], Sequence[float]], Sequence[Any]] = scope["program"]
+    # Out of its own globals, which would be a cycle.
+    run: Callable[[Sequence[Any], Sequence[float]], Sequence[Any]] = scope.pop("program")
     return run

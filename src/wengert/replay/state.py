@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Iterator
@@ -21,6 +22,42 @@ from wengert.core.tensor import Site, Tensor, inferences, mode, new
 
 if TYPE_CHECKING:
     from wengert.replay.run import Run
+
+
+# Not empty while some thread is in a compiled function, or has values of one that are deferred.
+asking: list[None] = []
+
+# The threads that are in a compiled function.
+inside: set[int] = set()
+
+
+class Entering:
+    """The lock of `inside` and `asking`."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        inside.clear()
+
+
+_entering = Entering()
+if hasattr(os, "register_at_fork"):  # a thread missing in the child may hold it
+    os.register_at_fork(after_in_child=_entering.__init__)  # type: ignore[misc]
+
+
+def enter() -> None:
+    """This thread begins a compiled function."""
+    with _entering.lock:
+        inside.add(threading.get_ident())
+        if not asking:
+            asking.append(None)
+
+
+def stop_asking() -> None:
+    """Let fronts stand aside, if no run needs them."""
+    if asking:
+        with _entering.lock:
+            if not inside and not pending_runs:
+                asking.clear()
 
 
 class Active(threading.local):

@@ -94,12 +94,23 @@ class Entry:
     """
 
     __slots__ = (
-        "after", "arrivals", "children", "code", "depth", "first", "hot", "inputs", "lasti",
-        "outlines", "parent", "programs", "read_at",
+        "__weakref__",
+        "after",
+        "arrivals",
+        "children",
+        "code",
+        "depth",
+        "first",
+        "hot",
+        "inputs",
+        "lasti",
+        "outlines",
+        "parent",
+        "read_at",
     )  # fmt: skip
 
     def __init__(self, parent: Entry | None, line: tuple[CodeType, int] | None) -> None:
-        self.parent = parent
+        self.parent = None if parent is None else weakref.ref(parent)
         self.code: CodeType | None
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.first: int = 0 if parent is None else parent.first + len(parent.outlines)
@@ -109,7 +120,6 @@ class Entry:
         self.after: Entry | None = None
         self.hot: Entry | None = None
         self.arrivals: dict[int, tuple[int, ...]] = {}
-        self.programs: dict[Any, Any] = {}
         self.read_at: tuple[CodeType, int] | None = None
         self.code, self.lasti = line or (None, 0)
 
@@ -118,7 +128,9 @@ class Entry:
         entries, entry = [], self
         while entry.parent is not None:
             entries.append(entry)
-            entry = entry.parent
+            parent = entry.parent()
+            assert parent is not None  # the record holds it
+            entry = parent
         return entries[::-1]
 
     def below(self) -> Iterator[Entry]:
@@ -145,20 +157,21 @@ class Record:
         root: where runs begin.
         size: how many entries there are.
         settled: how often a run was settled, and `deferred` the steps that were deferred by then.
-        plans: how many programs were made.
+        plans: the programs, by the entry where values were read and what was alive.
         reads: how often a value was read, by line.
         retired: whether runs have turned out not to pay.
     """
 
     def __init__(self) -> None:
         self.root = Entry(None, None)
-        self.size = self.settled = self.deferred = self.plans = 0
+        self.size = self.settled = self.deferred = 0
+        self.plans: dict[Any, Any] = {}
         self.reads: Counter[tuple[CodeType, int]] = Counter()
         self.retired = False
 
     def pays(self) -> bool:
         """Whether runs settle many steps at once, by programs that they have used before."""
-        if self.plans > MOST_PLANS and self.plans > self.settled // 2:
+        if len(self.plans) > MOST_PLANS and len(self.plans) > self.settled // 2:
             return False
         return self.deferred >= _FEW * self.settled
 

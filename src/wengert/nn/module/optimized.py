@@ -7,7 +7,7 @@ from typing import Any
 from wengert.compiler import wrappers
 from wengert.nn.module import Module
 
-_OWN = frozenset({"_orig_mod", "_call", "training"})
+_OWN = frozenset({"__dict__", "_call", "_orig_mod", "training"})
 
 
 class OptimizedModule(Module):

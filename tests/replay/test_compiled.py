@@ -1,0 +1,176 @@
+"""Compiled functions as objects: options, what they say of themselves, what they leave behind."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import weakref
+
+import pytest
+
+import wengert
+from tests.garbage import garbage_of
+from wengert import compiler, nn
+from wengert.replay import compiled as trial
+from wengert.replay.compiled import compiled_of
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    compiler.reset()
+
+
+def norm(x):
+    """Of a vector."""
+    return (x * x).sum().sqrt()
+
+
+def test_a_function_keeps_its_name_and_prints_its_program() -> None:
+    function = compiler.compile(norm)
+    assert (function.__name__, function.__doc__) == ("norm", "Of a vector.")
+    for _ in range(2):
+        assert function(wengert.tensor([3.0, 4.0])).item() == 5
+    lines = function.graph().splitlines()
+    assert lines[0] == "%0 = input float32[2]"
+    assert lines[1].startswith("%1: float32[2] = mul(%0, %0)")
+    assert lines[1].endswith("return (x * x).sum().sqrt()")
+    assert lines[-1] == "return %3"
+
+
+def test_explain_names_the_line_that_reads() -> None:
+    def step(x):
+        y = x.tanh() * 2
+        if y.sum() > 0:
+            y = y.exp()
+        return y.mean()
+
+    report = compiler.explain(step)(wengert.ones(100, 100))
+    assert (report.operations, report.backwards) == (6, 0)
+    (split,) = report.splits
+    assert split.endswith("if y.sum() > 0:")
+    assert any("tanh+mul" in loop for loop in report.loops)
+    assert report.bytes[0] <= report.bytes[1]
+    assert "split where a value is read" in str(report)
+
+
+def test_fullgraph_refuses_to_read() -> None:
+    @compiler.compile(fullgraph=True)
+    def step(x):
+        return x * 2 if x.sum() * 2 > 0 else x
+
+    step(wengert.ones(3))
+    with pytest.raises(
+        RuntimeError, match=r"fullgraph=True.*inside of the function, at .*test_comp"
+    ):
+        step(wengert.ones(3))
+
+
+def test_modules() -> None:
+    layer = nn.Linear(4, 3)
+    model = compiler.compile(layer)
+    assert isinstance(model, nn.Module)
+    assert model._orig_mod is layer
+    assert [*model.state_dict()] == ["_orig_mod.weight", "_orig_mod.bias"]
+    model.eval()
+    assert not layer.training
+    model.extra = 3
+    assert layer.extra == model.extra == 3
+    x = wengert.randn(5, 4)
+    for _ in range(3):
+        assert wengert.equal(model(x), layer(x))
+    assert wengert.equal(copy.deepcopy(model)(x), layer(x))
+    layer.compile()
+    assert compiled_of(layer) is not None
+    for _ in range(3):
+        assert wengert.equal(layer(x), model(x))
+    other = pickle.loads(pickle.dumps(layer))
+    assert wengert.equal(other(x), layer(x))
+
+
+def test_values_that_nobody_reads_are_not_computed() -> None:
+    step = compiler.compile(lambda x: [(x * k).exp() for k in (1.0, 2.0, 3.0)])
+    for _ in range(2):
+        results = step(wengert.ones(3))
+    first = results[0]
+    del results
+    assert first.sum() > 0
+    report = compiler.explain(step)(wengert.ones(3))
+    assert report.calls <= report.operations
+
+
+def test_functions_that_read_too_often_are_left_alone() -> None:
+    @compiler.compile
+    def step(x):
+        for _ in range(5):
+            x = x * 0.5
+            if x.sum() < 0:
+                break
+        return x
+
+    def run() -> None:
+        for _ in range(40):
+            step(wengert.ones(3))
+
+    with pytest.warns(UserWarning, match=r"step\(\) runs as it is from here on: values are read"):
+        run()
+
+
+def test_reading_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "_AS_IT_IS", range(0))
+    step = compiler.compile(lambda x: (x * 2, x + 1))
+    for _ in range(2):
+        y, z = step(wengert.ones(2, 3))
+    assert (y.shape, y.dtype, y.ndim, len(y), y.size(1), y.numel()) == (
+        (2, 3), wengert.float32, 2, 2, 3, 6,
+    )  # fmt: skip
+    assert isinstance(y, wengert.Tensor)
+    assert not y.requires_grad
+    assert y.is_leaf
+    assert wengert.equal(copy.deepcopy(y), y)
+    assert repr(z) == repr(wengert.ones(2, 3) + 1)
+    assert pickle.loads(pickle.dumps(step(wengert.ones(1))[0])).tolist() == [2]
+
+
+def test_disabled_parts_are_computed_at_once() -> None:
+    kinds = []
+
+    @compiler.disable
+    def inner(x):
+        y = x * 2
+        kinds.append(type(y))
+        return y
+
+    step = compiler.compile(lambda x: inner(x + 1) * 3)
+    for _ in range(3):
+        assert step(wengert.ones(1)).item() == 12
+    assert kinds == [wengert.Tensor] * 3
+
+
+def test_no_cycles() -> None:
+    def train() -> None:
+        model = nn.Sequential(nn.Linear(8, 64), nn.Tanh(), nn.Linear(64, 1))
+        step = compiler.compile(lambda x: model(x).square().mean())
+        for _ in range(4):
+            model.zero_grad()
+            step(wengert.ones(64, 8)).backward()
+            model[0].weight.grad.sum().item()
+        step(wengert.ones(64, 8)).backward()  # which nobody reads
+
+    assert garbage_of(train) == {}
+
+
+def test_memory_goes_with_the_last_value() -> None:
+    step = compiler.compile(lambda x: (x * 2).tanh())
+    for _ in range(3):
+        x = wengert.ones(1000)
+        y = step(x)
+    seen = weakref.ref(x._array)
+    del x
+    gc.disable()
+    try:
+        assert seen() is not None  # it is read later
+        del y
+        assert seen() is None
+    finally:
+        gc.enable()
