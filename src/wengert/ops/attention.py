@@ -52,7 +52,7 @@ def scaled_dot_product_attention(
     dtype = numpy_dtype(query)
     if dtype in HALF:
         q, k, v = [convert(x, dtypes.float32) for x in (query, key, value)]
-        if attn_mask is not None and numpy_dtype(attn_mask) != bool:
+        if attn_mask is not None and numpy_dtype(attn_mask) != np.bool_:
             attn_mask = convert(attn_mask, dtypes.float32)
         out = scaled_dot_product_attention(
             q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa
@@ -159,7 +159,7 @@ def additive(mask: Tensor, dtype: np.dtype[Any], visible: bool = True) -> Tensor
 
     `visible` is its value where a query may attend to a key.
     """
-    if numpy_dtype(mask) != bool:
+    if numpy_dtype(mask) != np.bool_:
         return mask
     zero, hidden = wrap(np.zeros((), dtype)), wrap(np.full((), -np.inf, dtype))
     return where(mask, zero, hidden) if visible else where(mask, hidden, zero)
