@@ -270,13 +270,6 @@ def shape_of(tensor: Tensor) -> tuple[int, ...]:
     return tensor._outline.shape[lead:]
 
 
-def outline(tensor: Tensor) -> np.ndarray:
-    """`memory_of`, for the shape and dtype of the array alone."""
-    while isinstance(tensor, Tracer):
-        tensor = tensor.value
-    return tensor._outline
-
-
 def memory_of(tensor: Tensor) -> np.ndarray:
     """The array at the bottom of a tracer, or of a tensor."""
     while isinstance(tensor, Tracer):

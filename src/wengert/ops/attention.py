@@ -14,7 +14,8 @@ import numpy as np
 from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
-from wengert.core.tensor import Tensor, outline, shape_of, wrap
+from wengert.core.sparse import numpy_dtype
+from wengert.core.tensor import Tensor, shape_of, wrap
 from wengert.kernels.precision import HALF
 from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
@@ -48,10 +49,10 @@ def scaled_dot_product_attention(
     tensor([[2.]])
     """
     _check(query, key, value, attn_mask, dropout_p, is_causal)
-    dtype = outline(query).dtype
+    dtype = numpy_dtype(query)
     if dtype in HALF:
         q, k, v = [convert(x, dtypes.float32) for x in (query, key, value)]
-        if attn_mask is not None and outline(attn_mask).dtype != bool:
+        if attn_mask is not None and numpy_dtype(attn_mask) != np.bool_:
             attn_mask = convert(attn_mask, dtypes.float32)
         out = scaled_dot_product_attention(
             q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa
@@ -81,7 +82,7 @@ def _weights(query: Value, key: Value, mask: Value, factor: float, is_causal: bo
     scores = (query * factor) @ key.mT
     if is_causal:
         recorded = isinstance(scores, Tensor)
-        dtype = outline(scores).dtype if recorded else scores.dtype
+        dtype = numpy_dtype(scores) if recorded else scores.dtype
         mask = kernels.attention.causal_mask(scores.shape[-2], scores.shape[-1], dtype)
         mask = wrap(mask) if recorded else mask
     return softmax(scores, -1) if mask is None else _masked_softmax(scores, mask)
@@ -158,7 +159,7 @@ def additive(mask: Tensor, dtype: np.dtype[Any], visible: bool = True) -> Tensor
 
     `visible` is its value where a query may attend to a key.
     """
-    if outline(mask).dtype != bool:
+    if numpy_dtype(mask) != np.bool_:
         return mask
     zero, hidden = wrap(np.zeros((), dtype)), wrap(np.full((), -np.inf, dtype))
     return where(mask, zero, hidden) if visible else where(mask, hidden, zero)
@@ -220,11 +221,11 @@ def _check(
         raise RuntimeError(
             f"Expected query, key, and value to all be at least 2 dimensional, but got {got}"
         )
-    dtype = outline(query).dtype
-    if any(outline(x).dtype != dtype for x in three.values()):
+    dtype = numpy_dtype(query)
+    if any(numpy_dtype(x) != dtype for x in three.values()):
         got = " ".join(f"{n}.dtype: {x.dtype}" for n, x in three.items())
         raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got {got}")
-    if attn_mask is not None and outline(attn_mask).dtype not in (bool, np.float32, dtype):
+    if attn_mask is not None and numpy_dtype(attn_mask) not in (bool, np.float32, dtype):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got"
             f" attn_mask.dtype: {attn_mask.dtype} and query.dtype: {query.dtype} instead."
