@@ -184,10 +184,10 @@ class Function:
                 values.append(self._filters[k](value, own.strict, own.allow_downcast))
             except (TypeError, ValueError) as error:
                 where = own.variable.where()
-                made = f", made at {where}" if where else ""
+                origin = f", made at {where}" if where else ""
                 text = (
                     f'Bad input argument to theano function with name "{self.name}" at index {k}'
-                    f" (0-based): {own.variable}{made}. "
+                    f" (0-based): {own.variable}{origin}. "
                 )
                 error.args = (text + str(error.args[0]), *error.args[1:])
                 raise
@@ -322,15 +322,15 @@ def _owner(array: np.ndarray) -> Any:
 
 def _unaliased(changed: Sequence[Any], values: Sequence[Any]) -> list[Any]:
     """New values of shared variables, none of which shares memory with another or with inputs."""
-    taken = {id(_owner(v)) for v in values if isinstance(v, np.ndarray)}
+    owned = {id(_owner(v)) for v in values if isinstance(v, np.ndarray)}
     own = []
     for new in changed:
         if isinstance(new, np.ndarray):
             base = _owner(new)
-            if id(base) in taken or base.size != new.size or not new.flags.writeable:
+            if id(base) in owned or base.size != new.size or not new.flags.writeable:
                 new = new.copy()
                 base = new
-            taken.add(id(base))
+            owned.add(id(base))
         own.append(new)
     return own
 

@@ -243,13 +243,13 @@ def verify_grad(fun: Any, pt: Any, n_tests: int = 2, rng: Any = None, eps: float
     exact = function(variables, grad(cost, variables, disconnected_inputs="ignore"), mode=mode)
     for k, (p, g) in enumerate(zip(points, exact(*points), strict=True)):
         numeric = np.zeros_like(p)
-        for place in np.ndindex(*p.shape):
+        for position in np.ndindex(*p.shape):
             sides = []
             for sign in (1, -1):
                 moved = [q.copy() for q in points]
-                moved[k][place] += sign * step
+                moved[k][position] += sign * step
                 sides.append(float(value(*moved)))
-            numeric[place] = (sides[0] - sides[1]) / (2 * step)
+            numeric[position] = (sides[0] - sides[1]) / (2 * step)
         off = np.abs(numeric - g)
         if not (off <= limit + relative * np.abs(numeric)).all():
             raise GradientError(

@@ -285,7 +285,7 @@ class Op:
     def kernel(self, node: Apply) -> Kernel:
         """A function of the inputs' values that gives the output's, or a tuple of several."""
 
-        destroyed = {k for places in self.destroy_map.values() for k in places}
+        destroyed = {k for positions in self.destroy_map.values() for k in positions}
 
         def run(*values: Any) -> Any:
             storage: list[list[Any]] = [[None] for _ in node.outputs]

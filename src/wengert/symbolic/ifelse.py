@@ -37,18 +37,21 @@ class IfElse(Operation):
         condition, *values = inputs
         first, second = values[: self.count], values[self.count :]
         gradients: list[Any] = []
-        for half, taken in ((first, True), (second, False)):
+        for half, owned in ((first, True), (second, False)):
             for v, g in zip(half, output_gradients, strict=True):
                 zeros = rebroadcast(float_zeros(v), v.broadcastable)
                 g = rebroadcast(g, v.broadcastable)
-                pair = (g, zeros) if taken else (zeros, g)
+                pair = (g, zeros) if owned else (zeros, g)
                 gradients.append(IfElse(1)(condition, *pair))
         return [disconnected(), *gradients]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Each output with its two values."""
-        places = range(self.count)
-        return [[False] * self.count, *([j == k for j in places] for k in (*places, *places))]
+        positions = range(self.count)
+        return [
+            [False] * self.count,
+            *([j == k for j in positions] for k in (*positions, *positions)),
+        ]
 
     def __str__(self) -> str:
         return "if{}"

@@ -363,8 +363,8 @@ class LoopGradient:
     def _product(self, left: Any, right: Any, k: int, steps: Any) -> Any:
         """The sum of the products of stacked factors; zeros if there was no step."""
         m, n = left.shape[1], right.shape[2]
-        wide = reshape(DimShuffle(left.broadcastable, (1, 0, 2))(left), (m, -1), 2)
-        product = dot(wide, reshape(right, (-1, n), 2))
+        widened = reshape(DimShuffle(left.broadcastable, (1, 0, 2))(left), (m, -1), 2)
+        product = dot(widened, reshape(right, (-1, n), 2))
         like = self.constants[k]
         zeros = rebroadcast(float_zeros(like), like.broadcastable)
         return IfElse(1)(eq(steps, 0), zeros, rebroadcast(product, like.broadcastable))
@@ -386,8 +386,8 @@ class LoopGradient:
             zeros([n, *[ordered.shape[d] for d in range(1, ordered.ndim)]], ordered.dtype)
             for n in (before, after)
         ]
-        whole = concatenate([pad[0], ordered, pad[1]], 0)
-        return rebroadcast(whole, sequence.broadcastable)
+        full = concatenate([pad[0], ordered, pad[1]], 0)
+        return rebroadcast(full, sequence.broadcastable)
 
 
 def _factors(g: Any) -> list[Any]:

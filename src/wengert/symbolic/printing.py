@@ -33,12 +33,12 @@ class _Tree:
         self.shown: set[Any] = set()
         self.loops: list[Apply] = []
 
-    def _id(self, thing: Any) -> str:
+    def _id(self, entry: Any) -> str:
         if not self.ids:
             return ""
         if self.ids == "id":
-            return f" [id {id(thing)}]"
-        known = self.numbers.setdefault(thing, _letters(len(self.numbers)))
+            return f" [id {id(entry)}]"
+        known = self.numbers.setdefault(entry, _letters(len(self.numbers)))
         return f" [id {known}]"
 
     def add(self, variable: Any, prefix: str, below: str, depth: int) -> None:
@@ -66,7 +66,7 @@ class _Tree:
 
 def debugprint(
     obj: Any, depth: int = -1, print_type: bool = False, file: Any = None, ids: str = "CHAR",
-    stop_on_name: bool = False, done: Any = None, **options: Any,
+    stop_on_name: bool = False, ran: Any = None, **options: Any,
 ) -> Any:  # fmt: skip
     """Print expressions, or a function, as trees; ``file="str"`` gives the text.
 
@@ -82,15 +82,15 @@ def debugprint(
     """
     objects = list(obj) if isinstance(obj, list | tuple) else [obj]
     tree = _Tree(depth, print_type, ids, stop_on_name)
-    for thing in objects:
-        if isinstance(thing, Function):
-            variables: Sequence[Any] = thing.program.outputs
-        elif isinstance(thing, Apply):
-            variables = thing.outputs
-        elif isinstance(thing, Variable):
-            variables = [thing]
+    for entry in objects:
+        if isinstance(entry, Function):
+            variables: Sequence[Any] = entry.program.outputs
+        elif isinstance(entry, Apply):
+            variables = entry.outputs
+        elif isinstance(entry, Variable):
+            variables = [entry]
         else:
-            raise TypeError(f"debugprint cannot print an object of this type: {type(thing)}")
+            raise TypeError(f"debugprint cannot print an object of this type: {type(entry)}")
         for v in variables:
             tree.add(v, "", "", depth)
     for node in tree.loops:
@@ -131,22 +131,24 @@ def _formula(variable: Any) -> str:
     node = variable.owner
     if node is None:
         return str(variable)
-    parts = [_formula(x) for x in node.inputs]
+    pieces = [_formula(x) for x in node.inputs]
     if isinstance(node.op, Elemwise):
         name = node.op.scalar_op.name
         if name in _INFIX:
-            return f"({f' {_INFIX[name][0]} '.join(parts)})"
+            return f"({f' {_INFIX[name][0]} '.join(pieces)})"
         if name == "neg":
-            return f"(-{parts[0]})"
-        return f"{'fill' if name == 'second' else name}({', '.join(parts)})"
+            return f"(-{pieces[0]})"
+        return f"{'fill' if name == 'second' else name}({', '.join(pieces)})"
     if isinstance(node.op, DimShuffle):
         if node.op.new_order == (1, 0):
-            return f"{parts[0]}.T"
+            return f"{pieces[0]}.T"
         order = ", ".join("'x'" if d == "x" else str(d) for d in node.op.new_order)
-        return parts[0] if set(node.op.new_order) <= {"x"} else f"DimShuffle{{{order}}}({parts[0]})"
+        return (
+            pieces[0] if set(node.op.new_order) <= {"x"} else f"DimShuffle{{{order}}}({pieces[0]})"
+        )
     if str(node.op) == "dot":
-        return f"({parts[0]} \\dot {parts[1]})"
-    return f"{node.op}({', '.join(parts)})"
+        return f"({pieces[0]} \\dot {pieces[1]})"
+    return f"{node.op}({', '.join(pieces)})"
 
 
 class Print(Operation):
@@ -203,21 +205,21 @@ def dot_source(variables: Sequence[Any]) -> str:
     lines = ["digraph expression {", '  node [fontname="sans-serif", fontsize=10];']
     names: dict[Any, str] = {}
 
-    def name_of(thing: Any) -> str:
-        if thing not in names:
-            names[thing] = f"n{len(names)}"
-            if isinstance(thing, Apply):
-                shape, color, text = "ellipse", "#e8e8f8", str(thing.op)
+    def name_of(entry: Any) -> str:
+        if entry not in names:
+            names[entry] = f"n{len(names)}"
+            if isinstance(entry, Apply):
+                shape, color, text = "ellipse", "#e8e8f8", str(entry.op)
             else:
-                text = f"{thing}\\n{thing.type}"
-                color = "#f0e0e0" if isinstance(thing, Constant) else "#e0f0e0"
+                text = f"{entry}\\n{entry.type}"
+                color = "#f0e0e0" if isinstance(entry, Constant) else "#e0f0e0"
                 shape = "box"
             label = text.replace('"', "'")
             lines.append(
-                f'  {names[thing]} [shape={shape}, style=filled, fillcolor="{color}",'
+                f'  {names[entry]} [shape={shape}, style=filled, fillcolor="{color}",'
                 f' label="{label}"];'
             )
-        return names[thing]
+        return names[entry]
 
     for node in toposort(variables):
         for k, x in enumerate(node.inputs):

@@ -77,8 +77,8 @@ def _random_integers(r: Any, low: Any, high: Any, size: Any) -> Any:
     return r.randint(low, np.asarray(high) + 1, size)
 
 
-def _choice(r: Any, a: Any, replace: Any, *rest: Any) -> Any:
-    *p, size = rest
+def _choice(r: Any, a: Any, replace: Any, *others: Any) -> Any:
+    *p, size = others
     source = int(a) if a.ndim == 0 else a
     return r.choice(source, size, bool(replace), *p)
 
@@ -90,8 +90,8 @@ def _poisson(r: Any, lam: Any, size: Any) -> Any:
 def _permutation(r: Any, n: Any, size: Any) -> Any:
     length = int(n)
     out = np.empty((*(size or ()), length), np.int64)
-    for place in np.ndindex(*(size or ())):
-        out[place] = r.permutation(length)
+    for position in np.ndindex(*(size or ())):
+        out[position] = r.permutation(length)
     return out
 
 
@@ -100,11 +100,11 @@ def _multinomial(r: Any, n: Any, pvals: Any, size: Any) -> Any:
     counts = np.broadcast_to(n, shape)
     weights = np.broadcast_to(pvals, (*shape, pvals.shape[-1]))
     out = np.empty(weights.shape, np.int64)
-    for place in np.ndindex(*shape):
-        p = np.asarray(weights[place], np.float64)
+    for position in np.ndindex(*shape):
+        p = np.asarray(weights[position], np.float64)
         if p.sum() > 1.0 and abs(p.sum() - 1.0) < 1e-5:
             p = p / p.sum() * (1.0 - 5e-5)
-        out[place] = r.multinomial(counts[place], p)
+        out[position] = r.multinomial(counts[position], p)
     return out
 
 
@@ -133,17 +133,17 @@ def pattern_of(size: Any, ndim: int | None, parameters: list[Any]) -> tuple[Any,
 
 def drawn(
     state: Any, name: str, draw: Draw, size: Any, parameters: Any, ndim: int | None, dtype: Any,
-    added: int = 0,
+    extra: int = 0,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The next state and the numbers of a distribution."""
     variables = [as_tensor_variable(p) for p in parameters]
-    scalars = variables[:1] if added or name == "choice" else variables
+    scalars = variables[:1] if extra or name == "choice" else variables
     if name == "choice":
         scalars = []
     shape, pattern = pattern_of(size, ndim, scalars)
     if dtype is None:
         dtype = upcast(config.floatX, *[p.dtype for p in variables if p.dtype not in DISCRETE])
-    op = RandomFunction(name, TensorType(dtype, pattern + [False] * added), draw)
+    op = RandomFunction(name, TensorType(dtype, pattern + [False] * extra), draw)
     vector = constant(np.zeros(0, np.int64)) if isinstance(shape, list) and not shape else shape
     new_state, out = op(state, vector, *variables, return_list=True)
     return new_state, out
@@ -153,7 +153,7 @@ class Distributions:
     """The distributions that streams offer; `draw_from` says where numbers come from."""
 
     def draw_from(self, name: str, draw: Draw, size: Any, parameters: Any, ndim: int | None,
-                  dtype: Any, added: int = 0) -> Any:  # fmt: skip
+                  dtype: Any, extra: int = 0) -> Any:  # fmt: skip
         """Numbers of a distribution."""
         raise NotImplementedError
 
@@ -195,7 +195,7 @@ class Distributions:
         """Orders of the numbers below `n`, in the last dimension."""
         if size is None:
             size = ()
-        return self.draw_from("permutation", _permutation, size, (n,), ndim, dtype, added=1)
+        return self.draw_from("permutation", _permutation, size, (n,), ndim, dtype, extra=1)
 
     def multinomial(self, size: Any = None, n: Any = 1, pvals: Any = (0.5, 0.5),
                     ndim: int | None = None, dtype: Any = "int64") -> Any:  # fmt: skip
@@ -203,4 +203,4 @@ class Distributions:
         pvals = as_tensor_variable(pvals)
         if size is None and pvals.ndim > 1:
             size = [pvals.shape[d] for d in range(pvals.ndim - 1)]
-        return self.draw_from("multinomial", _multinomial, size, (n, pvals), ndim, dtype, added=1)
+        return self.draw_from("multinomial", _multinomial, size, (n, pvals), ndim, dtype, extra=1)

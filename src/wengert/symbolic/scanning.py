@@ -273,42 +273,42 @@ class _Loop:
         c = step.carries
         last, stacks, others = values[1 : 1 + c], values[1 + c : 1 + 2 * c], values[1 + 2 * c :]
         stacked = []
-        place = 0
+        position = 0
         remaining = iter(others)
         for out in self.outputs:
-            stacked.append(stacks[place] if out.state else next(remaining))
-            place += len(out.state)
+            stacked.append(stacks[position] if out.state else next(remaining))
+            position += len(out.state)
         changes = OrderedUpdates(zip(targets, last[c - len(targets) :], strict=True))
         return stacked, changes
 
 
 def _fitted(y: Any, out: _Output) -> Any:
     """A new state in the type of the initial one; TypeError where that loses something."""
-    wanted = out.state[0].type
-    if y.type == wanted:
+    expected = out.state[0].type
+    if y.type == expected:
         return y
-    if y.ndim != wanted.ndim:
+    if y.ndim != expected.ndim:
         raise ValueError(
-            f"scan: the initial state {out.initial} (outputs_info) has {wanted.ndim} dimensions,"
+            f"scan: the initial state {out.initial} (outputs_info) has {expected.ndim} dimensions,"
             f" and the step computes {y}, which has {y.ndim}"
         )
-    if y.dtype != wanted.dtype:
-        if np.result_type(y.dtype, wanted.dtype).name != wanted.dtype:
+    if y.dtype != expected.dtype:
+        if np.result_type(y.dtype, expected.dtype).name != expected.dtype:
             raise ValueError(
                 "When compiling the inner function of scan (the function called by scan in each of"
                 f" its iterations) the following error has been encountered: The initial state"
                 f" (`outputs_info` in scan nomenclature) of variable {out.initial} has dtype"
-                f" {wanted.dtype}, while the result of the inner function has dtype {y.dtype}. This"
-                " can happen if the inner function of scan results in an upcast or downcast."
+                f" {expected.dtype}, while the result of the inner function has dtype {y.dtype}."
+                " This can happen if the inner function of scan results in an upcast or downcast."
             )
-        y = cast(y, wanted.dtype)
-    if any(b and not own for b, own in zip(wanted.broadcastable, y.broadcastable, strict=True)):
+        y = cast(y, expected.dtype)
+    if any(b and not own for b, own in zip(expected.broadcastable, y.broadcastable, strict=True)):
         raise ValueError(
             f"scan: the initial state {out.initial} is broadcastable in dimensions"
-            f" {wanted.broadcastable}, and what the step computes in {y.broadcastable}. Declare the"
-            " initial state with tensor.unbroadcast(x, axis)."
+            f" {expected.broadcastable}, and what the step computes in {y.broadcastable}. Declare"
+            " the initial state with tensor.unbroadcast(x, axis)."
         )
-    return rebroadcast(y, wanted.broadcastable)
+    return rebroadcast(y, expected.broadcastable)
 
 
 def _products_before(
@@ -327,11 +327,11 @@ def _products_before(
         out = node.outputs[0]
         if factor in varying or factor.ndim != 2:
             continue
-        whole = sequences[element]
-        rows = whole if element.ndim == 1 else reshape(whole, (-1, whole.shape[2]), 2)
+        full = sequences[element]
+        rows = full if element.ndim == 1 else reshape(full, (-1, full.shape[2]), 2)
         product = dot(rows, factor)
         if element.ndim == 2:
-            product = reshape(product, (whole.shape[0], whole.shape[1], factor.shape[1]), 3)
+            product = reshape(product, (full.shape[0], full.shape[1], factor.shape[1]), 3)
         more.append(rebroadcast(product, (False, *out.broadcastable)))
         table[out] = out.type(out.name)
     if not table:

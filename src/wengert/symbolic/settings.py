@@ -110,8 +110,8 @@ class Settings:
     def value_of(self, name: str) -> Any:
         """The value of a setting with a dotted name."""
         value: Any = self
-        for part in name.replace("__", ".").split("."):
-            value = getattr(value, part)
+        for piece in name.replace("__", ".").split("."):
+            value = getattr(value, piece)
         return value
 
 

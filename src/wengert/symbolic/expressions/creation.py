@@ -101,8 +101,8 @@ class ARange(Operation):
         (g,) = output_gradients
         if self.dtype in DISCRETE:
             return [float_zeros(start), disconnected(), float_zeros(step)]
-        places = ARange(self.dtype)(0, shape_i(outputs[0], 0), 1)
-        return [cast(g.sum(), g.dtype), disconnected(), mul(g, places).sum()]
+        positions = ARange(self.dtype)(0, shape_i(outputs[0], 0), 1)
+        return [cast(g.sum(), g.dtype), disconnected(), mul(g, positions).sum()]
 
     def __str__(self) -> str:
         return f"ARange{{dtype='{self.dtype}'}}"
@@ -260,9 +260,9 @@ class _Grid:
         ranges = [arange(k.start or 0, k.stop, k.step or 1) for k in key]
         dtype = upcast(*[r.dtype for r in ranges])
         shaped = []
-        for place, r in enumerate(ranges):
+        for position, r in enumerate(ranges):
             order: list[Any] = ["x"] * len(ranges)
-            order[place] = 0
+            order[position] = 0
             shaped.append(cast(r, dtype).dimshuffle(*order))
         if self.sparse:
             return shaped

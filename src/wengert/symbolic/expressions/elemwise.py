@@ -130,7 +130,7 @@ def elementwise_kernel(node: Apply) -> Kernel:
     scalar, out = node.op.scalar_op, node.outputs[0]
     dtypes = [x.dtype for x in node.inputs]
     target = None if scalar.operand_dtype is None else scalar.operand_dtype(dtypes, out.dtype)
-    wanted = np.dtype(out.dtype)
+    expected = np.dtype(out.dtype)
     function = scalar.function
     if target is not None and any(d != target for d in dtypes):
         operand = np.dtype(target)
@@ -144,10 +144,10 @@ def elementwise_kernel(node: Apply) -> Kernel:
 
     def run(*values: Any) -> Any:
         result = convert(*values)
-        if type(result) is np.ndarray and result.dtype is wanted:
+        if type(result) is np.ndarray and result.dtype is expected:
             return result
-        if result.dtype != wanted:
-            result = result.astype(wanted)
+        if result.dtype != expected:
+            result = result.astype(expected)
         return np.asarray(result) if isinstance(result, np.generic) else result
 
     return run
@@ -168,7 +168,7 @@ def mismatch(values: Sequence[np.ndarray], what: str) -> ValueError | None:
 
 def undeclared(inputs: Sequence[Any], what: str) -> Callable[[Any, Sequence[np.ndarray]], None]:
     """A check that arrays were repeated only along dimensions declared broadcastable."""
-    whole = [k for k, x in enumerate(inputs) if not any(x.broadcastable)]
+    full = [k for k, x in enumerate(inputs) if not any(x.broadcastable)]
     mixed = [
         (k, [d for d, b in enumerate(x.broadcastable) if not b])
         for k, x in enumerate(inputs)
@@ -176,7 +176,7 @@ def undeclared(inputs: Sequence[Any], what: str) -> Callable[[Any, Sequence[np.n
     ]
 
     def check(shape: tuple[int, ...], values: Sequence[np.ndarray]) -> None:
-        for k in whole:
+        for k in full:
             if values[k].shape != shape:
                 raise _undeclared_error(values, shape, k, what)
         for k, axes in mixed:

@@ -58,8 +58,8 @@ class Repeat(Operation):
         """Sums over the copies."""
         x, repeats = inputs
         (g,) = output_gradients
-        places = Repeat(0)(arange(x.shape[self.axis]), repeats)
-        target = index(float_zeros(x), (*[slice(None)] * self.axis, places))
+        positions = Repeat(0)(arange(x.shape[self.axis]), repeats)
+        target = index(float_zeros(x), (*[slice(None)] * self.axis, positions))
         return [inc_subtensor(target, g), disconnected()]
 
 
@@ -247,12 +247,12 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> Any:
     counts = [1] * (rank - len(counts)) + counts
     x = as_tensor_variable(x, ndim=rank)
     shape = [x.shape[d] * counts[d] for d in range(rank)]
-    wide = []
+    widened = []
     order: list[Any] = []
     for d in range(rank):
-        wide += [counts[d], x.shape[d]]
+        widened += [counts[d], x.shape[d]]
         order += ["x", d]
-    return reshape(alloc(x.dimshuffle(*order), *wide), shape, rank)
+    return reshape(alloc(x.dimshuffle(*order), *widened), shape, rank)
 
 
 def diag(v: Any, k: int = 0) -> Any:
@@ -293,10 +293,10 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
 def compress(condition: Any, x: Any, axis: Any = None) -> Any:
     """The slices along an axis for which a condition holds."""
     x = as_tensor_variable(x)
-    places = nonzero(as_tensor_variable(condition))[0]
+    positions = nonzero(as_tensor_variable(condition))[0]
     if axis is None:
-        return flatten(x)[places]
-    return index(x, (*[slice(None)] * (axis % x.ndim), places))
+        return flatten(x)[positions]
+    return index(x, (*[slice(None)] * (axis % x.ndim), positions))
 
 
 def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
@@ -329,21 +329,21 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Any:
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
     """Places in a flat array, from indices."""
     lengths = list(dims) if isinstance(dims, list | tuple) else [dims[k] for k in range(len(dims))]
-    place: Any = 0
+    position: Any = 0
     for i, n in zip(multi_index, lengths, strict=True):
-        place = mul(place, n) + as_tensor_variable(i)
-    return place
+        position = mul(position, n) + as_tensor_variable(i)
+    return position
 
 
 def unravel_index(indices: Any, dims: Any, order: str = "C") -> Any:
     """Indices, from places in a flat array."""
     remaining = as_tensor_variable(indices)
     lengths = list(dims) if isinstance(dims, list | tuple) else [dims[k] for k in range(len(dims))]
-    places = []
+    positions = []
     for n in reversed(lengths):
-        places.append(remaining % n)
+        positions.append(remaining % n)
         remaining = remaining // n
-    return tuple(reversed(places))
+    return tuple(reversed(positions))
 
 
 def roll(x: Any, shift: Any, axis: Any = None) -> Any:

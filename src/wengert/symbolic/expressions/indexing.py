@@ -70,7 +70,7 @@ class Key:
         remaining = iter(values)
         out: list[Any] = []
         arrays: list[Any] = []
-        axis, places = 0, []
+        axis, positions = 0, []
         for e in self.entries:
             if e == "x":
                 out.append(True)
@@ -79,7 +79,7 @@ class Key:
                 value = next(remaining)
                 if e == "a" or self.advanced:
                     arrays.append(value)
-                    places.append((len(out), axis))
+                    positions.append((len(out), axis))
                 axis += 1
                 continue
             bounds = [next(remaining) if has else None for has in e]
@@ -88,8 +88,8 @@ class Key:
         out += x.broadcastable[axis:]
         if arrays:
             flags = _joint_pattern(arrays)
-            apart = len({p for p, _ in places}) > 1
-            at = 0 if apart else places[0][0]
+            apart = len({p for p, _ in positions}) > 1
+            at = 0 if apart else positions[0][0]
             out[at:at] = flags
         return [bool(b) for b in out]
 
@@ -239,8 +239,8 @@ class Nonzero(Operation):
 
     def compute(self, x: np.ndarray) -> Any:
         """NumPy's."""
-        places = x.nonzero()
-        return places if self.ndim > 1 else places[0]
+        positions = x.nonzero()
+        return positions if self.ndim > 1 else positions[0]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Indices do not vary with values."""
@@ -411,8 +411,8 @@ def _before_shuffle(node: Apply, x: Any, y: Any) -> Any:
 
 def _before_reshape(node: Apply, x: Any, y: Any) -> Any:
     inner = node.inputs[0]
-    whole = y if y.ndim == x.ndim and not any(y.broadcastable) else y + float_zeros(x)
-    return Reshape(inner.ndim, inner.broadcastable)(whole, shape(inner))
+    full = y if y.ndim == x.ndim and not any(y.broadcastable) else y + float_zeros(x)
+    return Reshape(inner.ndim, inner.broadcastable)(full, shape(inner))
 
 
 # What is written to a view, as it is written to what the view shows.

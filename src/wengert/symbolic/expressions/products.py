@@ -130,8 +130,8 @@ class BatchedDot(Operation):
         """Products with the other factor."""
         (x, y), (g,) = inputs, output_gradients
         if x.ndim == 2 and y.ndim == 2:
-            wide = DimShuffle(g.broadcastable, (0, "x"))(g)
-            of_x, of_y = mul(wide, y), mul(wide, x)
+            widened = DimShuffle(g.broadcastable, (0, "x"))(g)
+            of_x, of_y = mul(widened, y), mul(widened, x)
         elif x.ndim == 2:
             of_x = self(g, _swapped(y))
             of_y = mul(_padded(x, True), _padded(g, False))

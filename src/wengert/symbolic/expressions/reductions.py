@@ -189,8 +189,8 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
         acc_dtype: Any = None) -> Any:  # fmt: skip
     """Sums over axes (all of them by default)."""
     x = as_tensor_variable(x)
-    wide = accumulator(x.dtype) if acc_dtype is None else acc_dtype
-    return _keeping(Sum(axis, dtype, wide)(x), x, axis, keepdims)
+    widened = accumulator(x.dtype) if acc_dtype is None else acc_dtype
+    return _keeping(Sum(axis, dtype, widened)(x), x, axis, keepdims)
 
 
 def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
@@ -211,17 +211,17 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, op: bool = False, keepdims
          acc_dtype: Any = None) -> Any:  # fmt: skip
     """Means over axes: a sum, divided by a count; of integers in float64."""
     x = as_tensor_variable(x)
-    wanted = as_name(dtype) if dtype is not None else x.dtype
-    if dtype is not None and wanted in DISCRETE:
-        wanted = "float64"
-    sum_type = "float64" if wanted in DISCRETE else wanted
+    expected = as_name(dtype) if dtype is not None else x.dtype
+    if dtype is not None and expected in DISCRETE:
+        expected = "float64"
+    sum_type = "float64" if expected in DISCRETE else expected
     if sum_type == "float16":
         sum_type = "float32"
     s = sum(x, axis=axis, dtype=sum_type, keepdims=keepdims, acc_dtype=acc_dtype)
     shape = x.shape
     for a in normal_axes(axis, x.ndim):
         s = true_div(s, cast(shape[a], s.dtype))
-    s = cast(s, wanted) if wanted in FLOATS else s
+    s = cast(s, expected) if expected in FLOATS else s
     s.name = "mean"
     return s
 

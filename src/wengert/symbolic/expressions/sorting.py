@@ -51,14 +51,14 @@ class TakeAlong(Operation):
     def __init__(self, axis: int) -> None:
         self.axis = axis
 
-    def make_node(self, x: Any, places: Any) -> Apply:
+    def make_node(self, x: Any, positions: Any) -> Apply:
         """`places` has as many dimensions as `x`."""
-        x, places = as_tensor_variable(x), as_tensor_variable(places)
-        return Apply(self, [x, places], [TensorType(x.dtype, places.broadcastable)()])
+        x, positions = as_tensor_variable(x), as_tensor_variable(positions)
+        return Apply(self, [x, positions], [TensorType(x.dtype, positions.broadcastable)()])
 
-    def compute(self, x: np.ndarray, places: np.ndarray) -> np.ndarray:
+    def compute(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """NumPy's."""
-        return np.take_along_axis(x, places, self.axis)
+        return np.take_along_axis(x, positions, self.axis)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """The result does not vary with places."""
@@ -66,17 +66,17 @@ class TakeAlong(Operation):
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """The gradient, at the places."""
-        x, places = inputs
+        x, positions = inputs
         if x.dtype in DISCRETE:
             return [float_zeros(x), disconnected()]
         key: list[Any] = []
         for d in range(x.ndim):
             if d == self.axis:
-                key.append(places)
+                key.append(positions)
             else:
                 order: list[Any] = ["x"] * x.ndim
                 order[d] = 0
-                key.append(arange(places.shape[d]).dimshuffle(*order))
+                key.append(arange(positions.shape[d]).dimshuffle(*order))
         zeros = index(float_zeros(x), tuple(key))
         return [inc_subtensor(zeros, output_gradients[0]), disconnected()]
 
@@ -102,9 +102,9 @@ def topk_and_argtopk(x: Any, kth: Any, axis: int = -1, sorted: bool = True,
     """The `kth` largest elements along an axis, in descending order, and their places."""
     x = as_tensor_variable(x)
     axis %= x.ndim
-    places = argsort(neg(x), axis)
-    places = index(places, (*[slice(None)] * axis, slice(None, kth)))
-    return [TakeAlong(axis)(x, places), places.astype(idx_dtype)]
+    positions = argsort(neg(x), axis)
+    positions = index(positions, (*[slice(None)] * axis, slice(None, kth)))
+    return [TakeAlong(axis)(x, positions), positions.astype(idx_dtype)]
 
 
 def topk(x: Any, kth: Any, axis: int = -1, sorted: bool = True, idx_dtype: str = "int64") -> Any:

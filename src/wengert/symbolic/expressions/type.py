@@ -94,14 +94,14 @@ class TensorType(Type):
             )
         if allow_downcast is None and type(value) is float and self.dtype == config.floatX:
             return np.asarray(value, own)
-        wide = np.asarray(value)
-        if wide.dtype == object:
+        widened = np.asarray(value)
+        if widened.dtype == object:
             raise TypeError(f"{self} cannot store {value!r}")
-        if upcast(self.dtype, wide.dtype.name) == self.dtype:
-            return wide.astype(own)
+        if upcast(self.dtype, widened.dtype.name) == self.dtype:
+            return widened.astype(own)
         with np.errstate(over="ignore", invalid="ignore"):
-            data = wide.astype(own)
-        if not np.array_equal(data, wide, equal_nan=wide.dtype.kind in "fc"):
+            data = widened.astype(own)
+        if not np.array_equal(data, widened, equal_nan=widened.dtype.kind in "fc"):
             raise TypeError(
                 f"{self} cannot store accurately value {value}, it would be represented as {data}."
                 " If you do not mind this precision loss, you can: 1) explicitly convert your data"

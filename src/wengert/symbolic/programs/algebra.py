@@ -181,8 +181,8 @@ def length_without_computing(node: Apply) -> Results:
     if source is None:
         return None
     if isinstance(source.op, Elemwise):
-        whole = next((v for v in source.inputs if not v.broadcastable[axis]), None)
-        return None if whole is None else [shape_i(whole, axis)]
+        full = next((v for v in source.inputs if not v.broadcastable[axis]), None)
+        return None if full is None else [shape_i(full, axis)]
     if isinstance(source.op, DimShuffle):
         return [shape_i(source.inputs[0], source.op.new_order[axis])]
     return None
@@ -194,8 +194,8 @@ def element_of_vector(node: Apply) -> Results:
     x = node.inputs[0]
     if node.op.key.entries != ("i",) or x.owner is None:
         return None
-    place = number_of(node.inputs[1])
-    if place is None or not isinstance(x.owner.op, MakeVector):
+    position = number_of(node.inputs[1])
+    if position is None or not isinstance(x.owner.op, MakeVector):
         return None
     values = x.owner.inputs
-    return [values[int(place)]] if -len(values) <= place < len(values) else None
+    return [values[int(position)]] if -len(values) <= position < len(values) else None

@@ -59,11 +59,11 @@ class Fused(Operation):
 
     def _plain(self) -> Callable[..., Any]:
         """One operation after the other, on arrays or on elements of a kernel."""
-        places = {x: k for k, x in enumerate(self.inputs)}
+        positions = {x: k for k, x in enumerate(self.inputs)}
         steps: list[tuple[Kernel, tuple[int, ...]]] = []
         for node in self.nodes:
-            steps.append((elementwise_kernel(node), tuple(places[x] for x in node.inputs)))
-            places[node.outputs[0]] = len(places)
+            steps.append((elementwise_kernel(node), tuple(positions[x] for x in node.inputs)))
+            positions[node.outputs[0]] = len(positions)
 
         def compute(*values: Any) -> Any:
             everything = list(values)

@@ -120,10 +120,10 @@ def is_pure(op: Any) -> bool:
     return not getattr(op, "has_effect", False)
 
 
-def as_type(variable: Any, wanted: Any) -> Variable:
+def as_type(variable: Any, expected: Any) -> Variable:
     """A variable of a type that it has but for its broadcastable dimensions and its dtype."""
-    if variable.type == wanted or not isinstance(wanted, TensorType):
+    if variable.type == expected or not isinstance(expected, TensorType):
         return variable
-    if variable.type.dtype != wanted.dtype:
-        variable = variable.astype(wanted.dtype)
-    return rebroadcast(variable, wanted.broadcastable)
+    if variable.type.dtype != expected.dtype:
+        variable = variable.astype(expected.dtype)
+    return rebroadcast(variable, expected.broadcastable)

@@ -45,9 +45,9 @@ def _power_of_two(matrix: Matrix, exponent: int, modulus: int) -> Matrix:
 def _jumped(state: np.ndarray, exponent: int) -> np.ndarray:
     """The state after 2 to an exponent steps."""
     out = []
-    for matrix, modulus, part in ((_FIRST, M1, state[:3]), (_SECOND, M2, state[3:])):
+    for matrix, modulus, piece in ((_FIRST, M1, state[:3]), (_SECOND, M2, state[3:])):
         jump = _jumps(exponent, matrix is _SECOND, modulus)
-        out += [sum(m * int(x) for m, x in zip(row, part, strict=True)) % modulus for row in jump]
+        out += [sum(m * int(x) for m, x in zip(row, piece, strict=True)) % modulus for row in jump]
     return np.array(out, np.int32)
 
 
@@ -177,9 +177,9 @@ class MRG_RandomStreams:  # noqa: N801
         numbers = list(seed)
         if len(numbers) != 6:
             raise TypeError("seed should be 1 integer or 6 integers")
-        for part, modulus in ((numbers[:3], M1), (numbers[3:], M2)):
-            if not any(part) or max(part) >= modulus:
-                raise ValueError(f"seed: three numbers below {modulus}, not all 0, got {part}")
+        for piece, modulus in ((numbers[:3], M1), (numbers[3:], M2)):
+            if not any(piece) or max(piece) >= modulus:
+                raise ValueError(f"seed: three numbers below {modulus}, not all 0, got {piece}")
         self.rstate = np.array(numbers, np.int32)
 
     def seed(self, seed: Any = None) -> None:
@@ -203,10 +203,10 @@ class MRG_RandomStreams:  # noqa: N801
         while count < n_streams:  # those that are there, all together the same way forward
             exponent = 72 + count.bit_length() - 1
             more = min(count, n_streams - count)
-            for part, second, modulus in ((slice(3), False, M1), (slice(3, 6), True, M2)):
+            for piece, second, modulus in ((slice(3), False, M1), (slice(3, 6), True, M2)):
                 jump = np.array(_jumps(exponent, second, modulus))
-                terms = states[:more, part][:, None, :] * jump % modulus
-                states[count : count + more, part] = terms.sum(2) % modulus
+                terms = states[:more, piece][:, None, :] * jump % modulus
+                states[count : count + more, piece] = terms.sum(2) % modulus
             count += more
         states = states.astype(np.int32)
         if inc_rstate:

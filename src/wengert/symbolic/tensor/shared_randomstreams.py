@@ -61,11 +61,11 @@ class RandomStreams(Distributions):
         raise KeyError(item)
 
     def draw_from(self, name: str, draw: Draw, size: Any, parameters: Any, ndim: int | None,
-                  dtype: Any, added: int = 0) -> Any:  # fmt: skip
+                  dtype: Any, extra: int = 0) -> Any:  # fmt: skip
         """Numbers of a distribution, from a generator of their own."""
         state = shared(np.random.RandomState(int(self.gen_seedgen.randint(2**30))))
         state.tag.is_rng = True
-        new_state, out = drawn(state, name, draw, size, parameters, ndim, dtype, added)
+        new_state, out = drawn(state, name, draw, size, parameters, ndim, dtype, extra)
         out.rng = state
         out.update = (state, new_state)
         self.state_updates.append(out.update)

@@ -65,16 +65,16 @@ class Windows:
     def elements(self, counts: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:
         """For each element of a window, the index that picks it from all of them."""
         for offset in product(*map(range, self.size)):
-            places = [
+            positions = [
                 slice(o, o + (c - 1) * s + 1, s) if c else slice(0, 0)
                 for o, c, s in zip(offset, counts, self.step, strict=True)
             ]
-            yield (Ellipsis, *places)
+            yield (Ellipsis, *positions)
 
     def cropped(self, padded: np.ndarray, lengths: tuple[int, ...]) -> np.ndarray:
         """The part of a padded array that is the array."""
-        places = [slice(p, p + n) for p, n in zip(self.pad, lengths, strict=True)]
-        index: Any = (Ellipsis, *places)
+        positions = [slice(p, p + n) for p, n in zip(self.pad, lengths, strict=True)]
+        index: Any = (Ellipsis, *positions)
         return np.ascontiguousarray(padded[index])
 
 
@@ -150,10 +150,10 @@ class MaxPoolPick(_Pool):
 
     def compute(self, x: np.ndarray, out: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The transpose of `MaxPoolGrad`."""
-        padded, wide = self.windows.padded(x, self._lowest(x)), self.windows.padded(values, 0)
+        padded, widened = self.windows.padded(x, self._lowest(x)), self.windows.padded(values, 0)
         result = np.zeros_like(out)
         for pick in self.windows.elements(out.shape[-self.windows.rank :]):
-            result += wide[pick] * (padded[pick] == out)
+            result += widened[pick] * (padded[pick] == out)
         return result
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
