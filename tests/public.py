@@ -49,12 +49,13 @@ FOR_EACH_OTHER = {
     "compat": "differences missing_names package resolution torch_names",
     "distributed": "arguments backend batch_statistics objects process_group reduce_op run"
     " schedules store tcp_store workers world",
-    "export": "dims exported_program graph_signature tracing",
+    "export": "dims exported_program files graph_signature tracing",
     "fx": "experimental.constants experimental.recorder experimental.sizes",
     "graph": "captures description drawing formatting hotness html_page layers memory nodes"
     " timelines unreached",
     "nn": "module",
     "onnx": "builder constants conversion conversions exporting onnx_program packages",
+    "serialization": "tensor_files",
     "sparse": "construction invariants",
     "testing": "comparison",
     "symbolic": "cloning differentiation dtypes expressions functions graph looping modes"

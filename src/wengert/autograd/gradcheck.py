@@ -52,7 +52,8 @@ def gradcheck(
         check_forward_ad: check forward mode as well.
         check_backward_ad: check reverse mode.
         fast_mode: compare along one random direction instead of all entries of the Jacobian.
-        masked: allow rounding where a zero cotangent must give zero gradients.
+        masked: check the derivatives of sparse inputs where they store values, and only there;
+            and allow rounding where a zero cotangent must give zero gradients.
 
     >>> import wengert
     >>> x = wengert.tensor([0.5, 2.0], dtype=wengert.float64, requires_grad=True)

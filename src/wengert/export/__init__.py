@@ -12,4 +12,6 @@ from wengert.export.dims import Dim as Dim
 from wengert.export.dims import dims as dims
 from wengert.export.exported_program import ExportedProgram as ExportedProgram
 from wengert.export.exported_program import export as export
+from wengert.export.files import load as load
+from wengert.export.files import save as save
 from wengert.export.graph_signature import ExportGraphSignature as ExportGraphSignature

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.serialization import _safetensors
+from wengert.serialization import tensor_files
 from wengert.serialization._allowed import Allowed
 from wengert.serialization._locations import Restore, restorer
 from wengert.serialization._machine import Machine
@@ -69,8 +69,8 @@ def load(
         )
     if mmap and not isinstance(f, str | os.PathLike):
         raise ValueError("f must be a file path in order to use the mmap argument")
-    if isinstance(f, str | os.PathLike) and Path(f).suffix == _safetensors.SUFFIX:
-        return _safetensors.read_tensors(Path(f))
+    if isinstance(f, str | os.PathLike) and Path(f).suffix == tensor_files.SUFFIX:
+        return tensor_files.read_tensors(Path(f))
     with _opened(f) as file:
         loading = _Loading(file, restorer(map_location), Allowed(weights_only), encoding)
         try:

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
-from wengert.serialization import _safetensors
+from wengert.serialization import tensor_files
 from wengert.serialization._pickler import Pickler
 from wengert.serialization._zip import ALIGNMENT, Writer
 from wengert.tensor.storages import bytes_of
@@ -58,8 +58,8 @@ def save(
     if isinstance(f, str | os.PathLike):
         path = Path(f)
         with replacing(path) as file:
-            if path.suffix == _safetensors.SUFFIX:
-                file.write(_safetensors.dumps(obj))
+            if path.suffix == tensor_files.SUFFIX:
+                file.write(tensor_files.dumps(obj))
             elif _use_new_zipfile_serialization:
                 _write(
                     obj, file, path.stem or "archive", pickle_protocol, _disable_byteorder_record

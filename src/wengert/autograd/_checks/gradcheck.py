@@ -19,6 +19,7 @@ from wengert.autograd._checks import cotangents
 from wengert.autograd._checks.derivatives import GradcheckOptions as GradcheckOptions
 from wengert.autograd._checks.derivatives import check_backward, check_forward
 from wengert.autograd._checks.jacobians import Subject, requiring_grad
+from wengert.autograd._checks.sparse_inputs import of_values, require_dense
 from wengert.autograd.transforms.recording import FunctionGraph
 from wengert.core.generators import default_generator
 from wengert.core.tensor import Tensor, Tracer, leaf_of, wrap
@@ -29,7 +30,7 @@ PRECISE = (np.dtype(np.float64), np.dtype(np.complex128))
 
 def check(func: Callable[..., Any], inputs: Any, options: GradcheckOptions) -> None:
     """Raise GradcheckError if a derivative of `func` at `inputs` is wrong."""
-    arguments = _as_tuple(inputs)
+    func, arguments = of_values(func, _as_tuple(inputs), options.masked)
     _check_inputs(arguments)
 
     def outputs_of(*args: Any) -> tuple[Tensor, ...]:
@@ -121,6 +122,7 @@ def _checked_outputs(value: Any) -> tuple[Tensor, ...]:
                 f"{type(out).__name__!r} object has no attribute 'requires_grad': output {k} of the"
                 " function that is checked must be a Tensor"
             )
+        require_dense(out)
     return outputs
 
 

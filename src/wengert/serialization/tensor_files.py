@@ -41,14 +41,22 @@ def dumps(tensors: Any) -> bytes:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file by name, in the order of the names: the file has none."""
+    """The tensors of a file by name."""
+    return loads(path.read_bytes(), str(path))
+
+
+def loads(data: bytes, source: str) -> dict[str, Tensor]:
+    """The tensors by name, in the order of the names: the format has none.
+
+    RuntimeError, which names the source, for anything else.
+    """
     import safetensors
 
     read: Any = safetensors.deserialize  # its stub has no types
     try:
-        listed = read(path.read_bytes())
+        listed = read(data)
     except safetensors.SafetensorError as error:
-        raise RuntimeError(f"{path} is no file of tensors: {error}") from None
+        raise RuntimeError(f"{source} is no file of tensors: {error}") from None
     return {name: _tensor(name, entry) for name, entry in sorted(listed, key=lambda pair: pair[0])}
 
 
