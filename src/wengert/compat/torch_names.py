@@ -92,6 +92,7 @@ INNER: dict[str, frozenset[str]] = {
             "_dict_flatten _dict_flatten_with_keys _dict_unflatten _get_node_type _list_flatten"
             " _list_flatten_with_keys _list_unflatten _register_pytree_node"
         ),
+        "torch.utils.tensorboard": "summary/ writer/",
         "torch.types": "_TensorOrTensors _bool _device _dtype _float _int _size",
     }.items()
 }
@@ -132,6 +133,8 @@ ELSEWHERE: dict[str, str] = {
     "torch.nn.parameter": "wengert.nn.parameter wengert.nn",
     "torch.torch_version": "wengert.compat._version",
     "torch.utils.tensorboard": "wengert.utils.tensorboard",
+    "torch.utils.tensorboard.summary": "wengert.utils.tensorboard.summary",
+    "torch.utils.tensorboard.writer": "wengert.utils.tensorboard.writer",
     "torch.utils.data._utils": "wengert.utils.data",
     "torch.utils.data._utils.collate": "wengert.data.collate",
     "torch.utils.data._utils.worker": "wengert.data.worker",
