@@ -161,8 +161,10 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_tensorboard_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [n for n in sys.modules if n.startswith("tensorboard.")]:
+    from wengert.utils import tensorboard
+
+    for name in [n for n in sys.modules if n.partition(".")[0] == "tensorboard"]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    monkeypatch.setattr(sys, "path", [])
     with pytest.raises(ImportError, match=r"needs tensorboard: pip install tensorboard"):
-        from wengert.utils.tensorboard import SummaryWriter  # noqa: F401
+        _ = tensorboard.SummaryWriter
