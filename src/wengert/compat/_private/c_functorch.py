@@ -25,14 +25,15 @@ def is_legacy_batchedtensor(tensor: Tensor) -> bool:
     return False
 
 
-def _of_others(name: str) -> Any:
+def another_way(name: str) -> Any:
+    """A function of the other way, which raises NotImplementedError."""
     text = f"torch._C._functorch.{name}(): vmap makes its tensors in another way here"
     return refusing(name, __name__, NotImplementedError, text)
 
 
-_add_batch_dim = _of_others("_add_batch_dim")
-_remove_batch_dim = _of_others("_remove_batch_dim")
-get_unwrapped = _of_others("get_unwrapped")
+_add_batch_dim = another_way("_add_batch_dim")
+_remove_batch_dim = another_way("_remove_batch_dim")
+get_unwrapped = another_way("get_unwrapped")
 
 __all__ = [
     "_add_batch_dim",

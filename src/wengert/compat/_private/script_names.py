@@ -18,7 +18,7 @@ from wengert.platform.absences import Absent, refusing
 
 def __getattr__(name: str) -> Any:
     if name == "Future":  # brings threads along
-        from wengert.compat._private.futures import Future
+        from wengert.distributed.futures import Future
 
         return Future
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
