@@ -55,6 +55,7 @@ FOR_EACH_OTHER = {
     "onnx": "builder constants conversion conversions exporting onnx_program packages",
     "sparse": "construction invariants",
     "testing": "comparison",
+    "utils": "tensorboard.summary tensorboard.writer",
 }
 INNER += tuple(
     f"wengert.{p}.{name}" for p, names in FOR_EACH_OTHER.items() for name in names.split()

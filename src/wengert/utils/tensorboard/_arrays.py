@@ -12,7 +12,7 @@ from wengert.core.tensor import Tensor
 _CHANNELS_FIRST, _CHANNELS_LAST = "NCHW", "HWC"
 
 
-def array_of(value: Any) -> np.ndarray:
+def logged_array(value: Any) -> np.ndarray:
     """The values of a tensor, an array or a number; bfloat16 as float16.
 
     Raises NotImplementedError for anything else.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.utils.tensorboard._arrays import array_of, in_a_grid
+from wengert.utils.tensorboard._arrays import in_a_grid, logged_array
 from wengert.utils.tensorboard._packages import pillow, tensorboard
 
 _TENSORS, _METADATA, _SPRITE = "tensors.tsv", "metadata.tsv", "sprite.png"
@@ -41,7 +41,7 @@ def save_labels(folder: Path, labels: Sequence[Any], header: Sequence[str] | Non
 
 def save_pictures(folder: Path, pictures: Any) -> None:
     """The pictures of all points, in a square."""
-    images = array_of(pictures)
+    images = logged_array(pictures)
     grid = in_a_grid(images, math.ceil(math.sqrt(len(images)))).transpose(1, 2, 0)
     square = np.zeros((grid.shape[1], grid.shape[1], 3))
     square[: grid.shape[0]] = grid

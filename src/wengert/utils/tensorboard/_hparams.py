@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from wengert.core.tensor import Tensor
-from wengert.utils.tensorboard._arrays import array_of
+from wengert.utils.tensorboard._arrays import logged_array
 from wengert.utils.tensorboard._messages import metadata_of, summary_of
 from wengert.utils.tensorboard._packages import tensorboard
 
@@ -67,7 +67,7 @@ def _entries(values: Mapping[str, Any]) -> Iterator[tuple[str, Any, str, str]]:
         if isinstance(value, str):
             yield name, value, "DATA_TYPE_STRING", "string_value"
         elif isinstance(value, int | float | Tensor):
-            number = array_of(value).reshape(-1)[0] if isinstance(value, Tensor) else value
+            number = logged_array(value).reshape(-1)[0] if isinstance(value, Tensor) else value
             yield name, number, "DATA_TYPE_FLOAT64", "number_value"
         elif value is not None:
             raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.utils.tensorboard._arrays import array_of, channels_last, side_by_side
+from wengert.utils.tensorboard._arrays import channels_last, logged_array, side_by_side
 from wengert.utils.tensorboard._packages import pillow, proto
 
 
@@ -20,7 +20,7 @@ def _bytes_of(values: np.ndarray) -> np.ndarray:
 
 def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") -> Any:
     """A summary of an image, or of several in a grid; floats go from 0 to 1."""
-    pixels = _bytes_of(channels_last(array_of(tensor), dataformats))
+    pixels = _bytes_of(channels_last(logged_array(tensor), dataformats))
     return _summary(tag, make_image(pixels, rescale))
 
 
@@ -33,8 +33,8 @@ def image_boxes(
     labels: Sequence[str] | None = None,
 ) -> Any:
     """A summary of an image with boxes (left, top, right, bottom) drawn on it."""
-    pixels = _bytes_of(channels_last(array_of(tensor_image), dataformats))
-    return _summary(tag, make_image(pixels, rescale, array_of(tensor_boxes), labels))
+    pixels = _bytes_of(channels_last(logged_array(tensor_image), dataformats))
+    return _summary(tag, make_image(pixels, rescale, logged_array(tensor_boxes), labels))
 
 
 def make_image(
@@ -76,7 +76,7 @@ def draw_boxes(disp_image: Any, boxes: np.ndarray, labels: Sequence[str] | None 
 
 def video(tag: str, tensor: Any, fps: float = 4) -> Any:
     """A summary of videos of shape (N, T, C, H, W), side by side, as an animated GIF."""
-    frames = array_of(tensor)
+    frames = logged_array(tensor)
     if frames.ndim != 5:
         raise ValueError(f"vid_tensor: expected shape (N, T, C, H, W), got {frames.shape}")
     return _summary(tag, make_video(_bytes_of(side_by_side(frames)), fps))

@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.core.tensor import Tensor
 from wengert.tensor import as_tensor
-from wengert.utils.tensorboard._arrays import array_of
+from wengert.utils.tensorboard._arrays import logged_array
 from wengert.utils.tensorboard._hparams import hparams as hparams
 from wengert.utils.tensorboard._messages import metadata_of, summary_of, tensor_message
 from wengert.utils.tensorboard._packages import proto, tensorboard
@@ -58,7 +58,7 @@ def scalar(
     double_precision: bool = False,
 ) -> Any:
     """A summary of a number. Raises AssertionError for more than one element."""
-    values = array_of(tensor).squeeze()
+    values = logged_array(tensor).squeeze()
     if values.ndim != 0:
         raise AssertionError(
             f"scalar_value: expected one element, got {values.size} of shape {values.shape}"
@@ -91,7 +91,9 @@ def tensor_proto(tag: str, tensor: Tensor) -> Any:
 
 def histogram(name: str, values: Any, bins: Any, max_bins: int | None = None) -> Any:
     """A summary of the distribution of some values."""
-    return summary_of(name, histo=make_histogram(array_of(values).astype(float), bins, max_bins))
+    return summary_of(
+        name, histo=make_histogram(logged_array(values).astype(float), bins, max_bins)
+    )
 
 
 def make_histogram(values: np.ndarray, bins: Any, max_bins: int | None = None) -> Any:
@@ -147,7 +149,7 @@ def histogram_raw(
 
 def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Any:
     """A summary of a sound: one channel, from -1 to 1; louder is clipped, with a warning."""
-    sound = array_of(tensor).squeeze()
+    sound = logged_array(tensor).squeeze()
     if sound.ndim != 1:
         raise AssertionError(f"snd_tensor: expected one dimension, got shape {sound.shape}")
     if abs(sound).max() > 1:
@@ -196,7 +198,7 @@ def pr_curve_raw(
     weights: Any = None,
 ) -> Any:
     """A summary of precision and recall that have been computed already."""
-    curve = np.stack(list(map(array_of, (tp, fp, tn, fn, precision, recall))))
+    curve = np.stack(list(map(logged_array, (tp, fp, tn, fn, precision, recall))))
     return _curve_summary(tag, curve, min(num_thresholds, _MOST_THRESHOLDS))
 
 
@@ -211,8 +213,8 @@ def compute_curve(
     labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None
 ) -> np.ndarray:
     """Six rows: true and false positives, true and false negatives, precision, recall."""
-    truth, scores = array_of(labels).astype(float), array_of(predictions)
-    weight = 1.0 if weights is None else array_of(weights)
+    truth, scores = logged_array(labels).astype(float), logged_array(predictions)
+    weight = 1.0 if weights is None else logged_array(weights)
     bins = np.floor(scores * (num_thresholds - 1)).astype(np.int32)
 
     def at_or_above(counted: np.ndarray) -> np.ndarray:
@@ -263,7 +265,7 @@ def mesh(
     metadata = tensorboard("plugins.mesh.metadata")
     kinds = tensorboard("plugins.mesh.plugin_data_pb2").MeshPluginData
     arrays = {kinds.VERTEX: vertices, kinds.FACE: faces, kinds.COLOR: colors}
-    arrays = {k: array_of(as_tensor(v)) for k, v in arrays.items() if v is not None}
+    arrays = {k: logged_array(as_tensor(v)) for k, v in arrays.items() if v is not None}
     components = metadata.get_components_bitmask(list(arrays))
     config = "{}" if config_dict is None else json.dumps(config_dict, sort_keys=True)
     messages = proto("summary").Summary

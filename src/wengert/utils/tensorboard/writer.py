@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.core.tensor import Tensor
 from wengert.utils.tensorboard import _embedding, summary
-from wengert.utils.tensorboard._arrays import array_of, figure_image
+from wengert.utils.tensorboard._arrays import figure_image, logged_array
 from wengert.utils.tensorboard._packages import proto, tensorboard
 
 __all__ = ["FileWriter", "SummaryWriter"]
@@ -37,6 +37,10 @@ class FileWriter:
     """Writes events into a file of its own in a folder, on a thread.
 
     Raises ModuleNotFoundError without the package tensorboard.
+
+    >>> from wengert.utils.tensorboard import FileWriter  # doctest: +SKIP
+    >>> FileWriter("runs/first").get_logdir()  # doctest: +SKIP
+    'runs/first'
     """
 
     def __init__(
@@ -102,6 +106,10 @@ class SummaryWriter:
     The folder is by default a new one in ``runs``. What a call logs has a tag, and a step if it
     is part of a course. Raises ModuleNotFoundError without the package tensorboard. As a context
     it is closed at the end.
+
+    >>> from wengert.utils.tensorboard import SummaryWriter  # doctest: +SKIP
+    >>> with SummaryWriter("runs/first") as writer:  # doctest: +SKIP
+    ...     writer.add_scalar("loss", 0.5, 0)
     """
 
     def __init__(
@@ -395,7 +403,7 @@ class SummaryWriter:
 
         Raises AssertionError unless there is one of each for every row.
         """
-        points, step = array_of(mat), global_step or 0
+        points, step = logged_array(mat), global_step or 0
         for argument, value in {"metadata": metadata, "label_img": label_img}.items():
             if value is not None and len(value) != len(points):
                 raise AssertionError(
