@@ -60,6 +60,7 @@ FOR_EACH_OTHER = {
     "testing": "comparison",
     "symbolic": "cloning differentiation dtypes expressions functions graph looping modes"
     " program_ops programs sampling scanning settings sharing updates",
+    "utils": "tensorboard.summary tensorboard.writer",
 }
 INNER += tuple(
     f"wengert.{p}.{name}" for p, names in FOR_EACH_OTHER.items() for name in names.split()

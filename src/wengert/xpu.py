@@ -34,6 +34,15 @@ def empty_cache() -> None:
     """Nothing to empty."""
 
 
+def get_rng_state_all() -> list[Any]:
+    """An empty list: one state for each device."""
+    return []
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Nothing to set."""
+
+
 def memory_allocated(device: Any = None) -> int:
     """0: no device memory is in use."""
     return 0
@@ -68,6 +77,7 @@ get_device_properties = _needs_device("get_device_properties")
 get_rng_state = _needs_device("get_rng_state")
 init = _needs_device("init")
 mem_get_info = _needs_device("mem_get_info")
+reset_peak_memory_stats = _needs_device("reset_peak_memory_stats")
 set_device = _needs_device("set_device")
 set_rng_state = _needs_device("set_rng_state")
 synchronize = _needs_device("synchronize")

@@ -38,6 +38,23 @@ ALIASED = """
             assert absent in str(error)
         else:
             raise AssertionError(absent)
+    from torch.optim.optimizer import _params_t
+    from torch.nn.functional import _Reduction
+    from torch.cuda.amp.grad_scaler import GradScaler
+    from torch.cuda.amp.autocast_mode import autocast
+    from torch.quantization import QuantStub
+    assert [_Reduction.get_enum(word) for word in ("none", "mean", "sum")] == [0, 1, 2]
+    assert _Reduction.legacy_get_string(None, None) == "mean"
+    assert torch.cuda.amp.common.amp_definitely_not_available() and not torch.mtia.is_available()
+    matrix = torch.arange(6).reshape(2, 3).to(torch.int8)
+    product = torch._int_mm(matrix, matrix.T * 20)
+    assert product.dtype is torch.int32 and product.tolist() == [[100, 280], [280, 1000]]
+    storage = torch.arange(6.0).storage()
+    rebuilt = torch._utils._rebuild_tensor_v2(storage, 1, (2, 2), (1, 2), True, None)
+    assert rebuilt.tolist() == [[1, 3], [2, 4]] and rebuilt.requires_grad
+    assert torch.serialization.location_tag(storage) == "cpu"
+    clipped = torch.distributions.transforms._clipped_sigmoid(torch.tensor([-1e4, 0.0, 1e4]))
+    assert 0 < clipped[0] and clipped[1] == 0.5 and clipped[2] < 1
     with torch.autograd.forward_ad.dual_level() as level:
         assert torch.autograd.forward_ad._current_level == level == 0
     assert torch.autograd.forward_ad._current_level == -1

@@ -49,5 +49,6 @@ def load_library(path: str) -> NoReturn:
     unloaded[os.path.basename(os.path.dirname(str(path)))] = str(path)
     raise OSError(
         f"torch.ops.load_library({path!r}): this is compiled code for PyTorch's C++ library, which"
-        " wengert does not have; use the package's Python implementation, if it has one"
+        " wengert does not have; use the package's Python implementation, if it has one (some take"
+        " it where the file is not there)"
     )

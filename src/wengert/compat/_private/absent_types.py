@@ -21,6 +21,18 @@ class StreamContext(Absent):
     """The type of no block that chooses a stream."""
 
 
+class TensorType(Absent):
+    """The type of no type: TorchScript would have it."""
+
+
+class ScriptObject(Absent):
+    """The type of no object: TorchScript would have it."""
+
+
+class DeviceObjType(Absent):
+    """The type of no type: TorchScript would have it."""
+
+
 class SymInt(Absent):
     """The type of no number: every size is an int."""
 

@@ -11,6 +11,7 @@ from wengert.core.generators import Generator
 from wengert.core.layout import layout
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
+from wengert.overrides import _get_current_function_mode_stack
 from wengert.tensor import get_default_device
 
 _TensorMeta = type(Tensor)
@@ -26,6 +27,16 @@ class Graph:
 
 def _get_tracing_state() -> None:
     """None: nothing is traced."""
+
+
+def _is_tracing() -> bool:
+    """False: nothing is traced."""
+    return False
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether a `TorchFunctionMode` is entered."""
+    return bool(_get_current_function_mode_stack())
 
 
 def _log_api_usage_once(event: str) -> None:
@@ -77,6 +88,8 @@ __all__ = [
     "_get_privateuse1_backend_name",
     "_get_tracing_state",
     "_is_alias_of",
+    "_is_torch_function_mode_enabled",
+    "_is_tracing",
     "_log_api_usage_once",
     "device",
     "dtype",

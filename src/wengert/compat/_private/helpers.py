@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from sys import modules
 from types import ModuleType
@@ -13,6 +13,8 @@ from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.tensor import Tensor
 from wengert.nn.parameter import Parameter
 from wengert.ops.joining import cat
+from wengert.tensor import empty
+from wengert.tensor.storages import TypedStorage
 
 
 def _element_size(dtype: dtype_type) -> int:
@@ -72,6 +74,21 @@ def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[T
     yield from groups.values()
 
 
+def _rebuild_tensor_v2(
+    storage: TypedStorage,
+    storage_offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Tensor:
+    """A tensor in a storage, as pickles of tensors make it."""
+    flat = empty(0, dtype=storage.dtype)
+    flat.set_(storage, storage_offset, tuple(size), tuple(stride))
+    return flat.requires_grad_(requires_grad)
+
+
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
     """A parameter of some values."""
     return Parameter(data, requires_grad)
@@ -84,6 +101,7 @@ __all__ = [
     "_get_device_index",
     "_get_device_module",
     "_rebuild_parameter",
+    "_rebuild_tensor_v2",
     "_take_tensors",
     "_unflatten_dense_tensors",
 ]

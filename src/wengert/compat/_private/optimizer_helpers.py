@@ -7,6 +7,9 @@ from functools import wraps
 from typing import Any
 
 from wengert.autograd.grad_mode import set_grad_enabled
+from wengert.optim.optimizer import ParamsT
+
+_params_t = ParamsT  # PyTorch's older name
 
 
 def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,5 +38,6 @@ def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
 __all__ = [
     "_default_to_fused_or_foreach",
     "_get_capturable_supported_devices",
+    "_params_t",
     "_use_grad_for_differentiable",
 ]

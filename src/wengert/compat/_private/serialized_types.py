@@ -12,4 +12,11 @@ FileLike = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
 DEFAULT_PROTOCOL = 2
 
-__all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "FileLike"]
+
+def location_tag(storage: Any) -> str:
+    """Where a storage is: "cpu", or "meta"."""
+    kind: str = storage.device.type
+    return kind
+
+
+__all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "FileLike", "location_tag"]

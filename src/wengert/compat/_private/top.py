@@ -8,15 +8,18 @@ from operator import not_
 from typing import Any
 
 from wengert.compat._private.absent_types import (
+    DeviceObjType,
     Event,
     PyTorchFileReader,
+    ScriptObject,
     Stream,
     SymBool,
     SymFloat,
     SymInt,
+    TensorType,
 )
 from wengert.core.conditions import _assert as _assert
-from wengert.core.dtypes import INT, NamedDtype, dtype
+from wengert.core.dtypes import INT, NamedDtype, dtype, int8, int32
 from wengert.core.layout import contiguous_format as legacy_contiguous_format
 from wengert.core.tensor import Tensor
 from wengert.ops.matmul import mm as dsmm
@@ -37,6 +40,17 @@ quint2x4 = NamedDtype("quint2x4", 1, INT, "QUInt2x4")
 uint1, uint2, uint3, uint4, uint5, uint6, uint7 = (
     NamedDtype(f"uint{bits}", 1, INT, f"UInt{bits}") for bits in range(1, 8)
 )
+int1, int2, int3, int4, int5, int6, int7 = (
+    NamedDtype(f"int{bits}", 1, INT, f"Int{bits}") for bits in range(1, 8)
+)
+
+
+def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices of int8, as int32."""
+    for argument, matrix in (("self", self), ("mat2", mat2)):
+        if matrix.dtype is not int8:
+            raise RuntimeError(f"_int_mm: expected {argument} of dtype int8, got {matrix.dtype}")
+    return dsmm(self.to(int32), mat2.to(int32))
 
 
 def _shape_as_tensor(self: Tensor) -> Tensor:
@@ -113,12 +127,15 @@ def _check_type(cond: Any, message: Callable[[], str] | None = None) -> None:
 
 
 __all__ = [
+    "DeviceObjType",
     "Event",
     "PyTorchFileReader",
+    "ScriptObject",
     "Stream",
     "SymBool",
     "SymFloat",
     "SymInt",
+    "TensorType",
     "_assert",
     "_assert_async",
     "_check",
@@ -126,9 +143,17 @@ __all__ = [
     "_check_type",
     "_check_value",
     "_check_with",
+    "_int_mm",
     "_shape_as_tensor",
     "_softmax_backward_data",
     "dsmm",
+    "int1",
+    "int2",
+    "int3",
+    "int4",
+    "int5",
+    "int6",
+    "int7",
     "legacy_contiguous_format",
     "qint8",
     "qint32",
