@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import wengert
 import wengert.special  # its operations belong to the registry
@@ -379,3 +380,21 @@ def test_new_numbers_need_no_new_kernel() -> None:
     for number in (1.7, 2.9):
         x * number
     assert jit.compiled.cache_info().misses <= known + 1
+
+
+def test_error_functions_of_float64() -> None:
+    rng = np.random.default_rng(4)
+    x = np.concatenate([rng.uniform(-7, 7, 4000), rng.uniform(-1, 1, 1000) * 1e-9,
+                        [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan]])  # fmt: skip
+    t = wengert.from_numpy(x).requires_grad_()
+    found = kernel_result(REGISTRY["erf"], [x], {})[0]
+    np.testing.assert_array_max_ulp(found[:-1], scipy.special.erf(x[:-1]), 3)
+    assert np.isnan(found[-1])
+    assert np.signbit(found[5001])
+    y = wengert.nn.functional.gelu(t)
+    cdf = scipy.special.ndtr(x[:5000])
+    np.testing.assert_allclose(y.detach().numpy()[:5000], x[:5000] * cdf, atol=1e-15)
+    y.sum().backward()
+    assert t.grad is not None
+    slope = cdf + x[:5000] * np.exp(-0.5 * x[:5000] ** 2) / np.sqrt(2 * np.pi)
+    np.testing.assert_allclose(t.grad.numpy()[:5000], slope, rtol=1e-13, atol=1e-15)

@@ -9,10 +9,14 @@ import numpy as np
 from wengert.kernels.jit import CHUNK, available
 from wengert.kernels.precision import HALF
 
-# Elements from which a kernel pays off where NumPy takes many passes.
-FEW = 1 << 10
+# Elements from which a kernel pays off where NumPy takes several passes: a call of NumPy costs as
+# much as some hundred elements.
+FEW = 1 << 8
 
-_REALS = dict.fromkeys(HALF, "f32") | {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
+_C_CONTIGUOUS, _ALIGNED = 0x1, 0x100
+_IN_PLACE = _C_CONTIGUOUS | _ALIGNED
+_OWN: dict[np.dtype[Any], str] = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
+_REALS = dict.fromkeys(HALF, "f32") | _OWN
 
 
 def rows_of(width: int) -> int:
@@ -26,6 +30,15 @@ def rows_of(width: int) -> int:
 def real_for(dtype: np.dtype[Any]) -> str | None:
     """The variant of kernels for a dtype, widened if it is a half type: "f32", "f64" or none."""
     return _REALS.get(dtype) if available() else None
+
+
+def real_of(*arrays: np.ndarray) -> str | None:
+    """The variant of kernels that can read these arrays in place: "f32", "f64" or none."""
+    dtype = arrays[0].dtype
+    for array in arrays:
+        if array.dtype != dtype or array.flags.num & _IN_PLACE != _IN_PLACE:
+            return None
+    return _OWN.get(dtype) if available() else None
 
 
 def plain(x: np.ndarray) -> np.ndarray:

@@ -29,10 +29,12 @@ _CHEAP = frozenset({
     np.equal, np.not_equal, np.isnan, np.isinf, np.isfinite, np.logical_not, np.logical_and,
     np.logical_or, np.logical_xor,
 })  # fmt: skip
-# Where SciPy takes tens of nanoseconds per element.
-_DEAR = frozenset(
-    {"_polygamma", "digamma", "erf", "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr"}
-)
+# Where SciPy takes tens of nanoseconds per element, or NumPy several passes for what networks
+# apply to small arrays, too.
+_DEAR = frozenset({
+    "_elu", "_hardswish", "_logsigmoid", "_mish", "_polygamma", "_silu", "digamma", "erf", "erfc",
+    "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr", "sigmoid", "softplus",
+})  # fmt: skip
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 _MOST_PLANS = 256
 _UNKNOWN: Any = object()

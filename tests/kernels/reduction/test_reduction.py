@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -177,3 +178,19 @@ def test_sums_of_what_is_known(dim: int | None) -> None:
     with np.errstate(invalid="ignore"):
         expected = np.nansum(x.astype(np.float64), axis=dim)
         np.testing.assert_allclose(reduction.total_of_known(x, dim), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [(np.float16, 11), (ml_dtypes.bfloat16, 8)])
+def test_sums_of_halves_are_rounded_once(dtype: Any, digits: int) -> None:
+    rng = np.random.default_rng(0)
+    for shape, axes in [((117, 257), None), ((117, 257), 1), ((117, 257), 0), ((3, 5, 700), (1, 2)),
+                        ((100_001,), None), ((3, 40_000), 1), ((257, 1), 1)]:  # fmt: skip
+        x = rng.uniform(-1, 1, shape).astype(dtype)
+        for keepdim in (False, True):
+            found = reduction.total(x, axes, keepdim)
+            exact = x.astype(np.float64).sum(axis=axes, keepdims=keepdim)
+            size = np.abs(x.astype(np.float64)).sum(axis=axes, keepdims=keepdim)
+            assert found.dtype == x.dtype
+            assert np.shape(found) == exact.shape
+            rounded = np.abs(exact) * 2.0**-digits
+            assert (np.abs(found.astype(np.float64) - exact) <= rounded + size * 1e-6).all()

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import rows_of
-from wengert.kernels.jit import usable
+from wengert.kernels.chunks import FEW, real_of, rows_of
 from wengert.kernels.precision import narrowed, widened
 
-# Elements from which compiled kernels are worth it: NumPy takes many steps. And of an axis with
-# others behind it: elements behind it.
-_FEW, _NARROW = 1 << 8, 8
+# Elements behind an axis, if it is not the last, from which kernels have vectors to work with.
+_NARROW = 8
 
 
 def _key(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
@@ -61,7 +59,7 @@ def cross_entropy(
     Of the weight of each index all classes have an equal part in `smoothing`.
     """
     wide = widened(x)
-    if x.size >= _FEW and _native(wide, index, share, axis):
+    if x.size >= FEW and _native(wide, index, share, axis):
         lse = np.empty((2, *x.shape[:axis], 1, *x.shape[axis + 1 :]), wide.dtype)
         loss = np.empty(index.shape, wide.dtype)
         _run("cross_entropy", axis, wide, index, share, smoothing, loss, *lse)
@@ -85,7 +83,7 @@ def cross_entropy_gradient(
     """(softmax(x) - one-hot(index)), weighed."""
     wide = widened(x)
     scale = np.asarray(g * share, wide.dtype)
-    if x.size >= _FEW and _native(wide, index, scale, axis):
+    if x.size >= FEW and _native(wide, index, scale, axis):
         out = np.empty_like(wide)
         _run("cross_entropy_gradient", axis, wide, index, scale, smoothing, *lse, out)
         return narrowed(out, x.dtype)
@@ -106,7 +104,7 @@ def _native(x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int) -> b
         and index.dtype == np.int64
         and index.flags.c_contiguous
         and (share.ndim == 0 or share.shape == index.shape)
-        and usable(x, share)
+        and real_of(x, share) is not None
     )
 
 
@@ -119,11 +117,12 @@ def _run(
 
     n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
     step, count = min(share.ndim, 1), x.size // (n * inner)
+    real = "f32" if x.itemsize == 4 else "f64"
     if inner == 1:
-        run = getattr(native, name)
-        run.f32(x, index, share, step, smoothing, *rest, n, count, rows_of(n))
+        call = getattr(getattr(native, name), real)
+        call(x, index, share, step, smoothing, *rest, n, count, rows_of(n))
         return
     blocks, lanes = -(-inner // LANES), min(inner, LANES)
-    run = getattr(native, f"{name}_columns")
+    call = getattr(getattr(native, f"{name}_columns"), real)
     args = (x, index, share, step, smoothing, *rest, n, inner, blocks)
-    run.f32(*args, count * blocks, rows_of(n * lanes))
+    call(*args, count * blocks, rows_of(n * lanes))

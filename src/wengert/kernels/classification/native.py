@@ -1,4 +1,4 @@
-"""Cross entropy against class indices as compiled kernels, of float32.
+"""Cross entropy against class indices as compiled kernels, of float32 and float64.
 
 The caller has checked the indices: they are classes. `share` and `scale` have an element for
 each index, or one for all (`step` is 1 or 0). `smoothing` is the part of each class's share
@@ -11,13 +11,23 @@ from __future__ import annotations
 import math
 
 from wengert.kernels.jit import kernel
-from wengert.kernels.jit.builtins import at, f32, f32s, f64, i64, i64s, inline, local, maximum
+from wengert.kernels.jit.builtins import (
+    at,
+    f64,
+    i64,
+    i64s,
+    inline,
+    local,
+    maximum,
+    real,
+    reals,
+)
 from wengert.kernels.jit.mathlib import exp_bounded, log
 from wengert.kernels.softmax.native import BLOCK, GROUP, LANES, group_of, log_denominators
 
 
 @inline
-def _mean(row: f32s, top: f32, width: i64) -> f32:
+def _mean(row: reals, top: real, width: i64) -> real:
     """The mean of what scores are less than the largest."""
     whole = f64(0.0)
     for first in range(0, width, BLOCK):
@@ -25,16 +35,16 @@ def _mean(row: f32s, top: f32, width: i64) -> f32:
         for j in range(first, min(first + BLOCK, width)):
             part += row[j] - top
         whole += f64(part)
-    return f32(whole / f64(width))
+    return real(whole / f64(width))
 
 
 @kernel
 def cross_entropy(
-    x: f32s, index: i64s, share: f32s, step: i64, smoothing: f32, loss: f32s, peak: f32s,
-    rest: f32s, width: i64, start: i64, stop: i64,
+    x: reals, index: i64s, share: reals, step: i64, smoothing: real, loss: reals, peak: reals,
+    rest: reals, width: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    tops = local(f32, GROUP)
-    logs = local(f32, GROUP)
+    tops = local(real, GROUP)
+    logs = local(real, GROUP)
     group = group_of(width)
     for first in range(start, stop, group):
         count = min(group, stop - first)
@@ -54,8 +64,8 @@ def cross_entropy(
 
 @kernel
 def cross_entropy_gradient(
-    x: f32s, index: i64s, scale: f32s, step: i64, smoothing: f32, peak: f32s, rest: f32s,
-    out: f32s, width: i64, start: i64, stop: i64,
+    x: reals, index: i64s, scale: reals, step: i64, smoothing: real, peak: reals, rest: reals,
+    out: reals, width: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     for r in range(start, stop):
         row = at(x, r * width)
@@ -63,7 +73,7 @@ def cross_entropy_gradient(
         top = peak[r]
         log_rest = rest[r]
         s = scale[r * step]
-        each = smoothing / f32(width) * s
+        each = smoothing / real(width) * s
         for j in range(width):
             y[j] = exp_bounded(row[j] - top - log_rest) * s - each
         k = index[r]
@@ -72,12 +82,12 @@ def cross_entropy_gradient(
 
 @kernel
 def cross_entropy_columns(
-    x: f32s, index: i64s, share: f32s, step: i64, smoothing: f32, loss: f32s, peak: f32s,
-    rest: f32s, n: i64, inner: i64, blocks: i64, start: i64, stop: i64,
+    x: reals, index: i64s, share: reals, step: i64, smoothing: real, loss: reals, peak: reals,
+    rest: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    top = local(f32, LANES)
-    whole = local(f32, LANES)
-    mean = local(f32, LANES)
+    top = local(real, LANES)
+    whole = local(real, LANES)
+    mean = local(real, LANES)
     for b in range(start, stop):
         first = (b % blocks) * LANES
         place = (b // blocks) * n * inner + first
@@ -102,7 +112,7 @@ def cross_entropy_columns(
         for j in range(lanes):
             part = x[place + index[base + j] * inner + j] - top[j]
             if smoothing > 0.0:
-                part = (1.0 - smoothing) * part + smoothing * (mean[j] / f32(n))
+                part = (1.0 - smoothing) * part + smoothing * (mean[j] / real(n))
             s = share[(base + j) * step]
             peak[base + j] = top[j]
             rest[base + j] = whole[j]
@@ -111,13 +121,13 @@ def cross_entropy_columns(
 
 @kernel
 def cross_entropy_gradient_columns(
-    x: f32s, index: i64s, scale: f32s, step: i64, smoothing: f32, peak: f32s, rest: f32s,
-    out: f32s, n: i64, inner: i64, blocks: i64, start: i64, stop: i64,
+    x: reals, index: i64s, scale: reals, step: i64, smoothing: real, peak: reals, rest: reals,
+    out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    top = local(f32, LANES)
-    whole = local(f32, LANES)
-    slope = local(f32, LANES)
-    each = local(f32, LANES)
+    top = local(real, LANES)
+    whole = local(real, LANES)
+    slope = local(real, LANES)
+    each = local(real, LANES)
     for b in range(start, stop):
         first = (b % blocks) * LANES
         place = (b // blocks) * n * inner + first
@@ -127,7 +137,7 @@ def cross_entropy_gradient_columns(
             top[j] = peak[base + j]
             whole[j] = rest[base + j]
             slope[j] = scale[(base + j) * step]
-            each[j] = smoothing / f32(n) * slope[j]
+            each[j] = smoothing / real(n) * slope[j]
         for k in range(n):
             row = at(x, place + k * inner)
             y = at(out, place + k * inner)

@@ -132,6 +132,16 @@ def inline(function: F) -> F:
     return function
 
 
+def of_doubles(double: Callable[..., Any]) -> Callable[[F], F]:
+    """As `inline`, of float32; kernels for float64 call another function."""
+
+    def mark(function: F) -> F:
+        function.inline = {"f32": function, "f64": double}  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
 def apart(function: F) -> F:
     """As `inline`, for a large function: it is compiled once, and called."""
     function.apart = True  # type: ignore[attr-defined]

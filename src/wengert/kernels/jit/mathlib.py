@@ -17,8 +17,11 @@ from wengert.kernels.jit.builtins import (
     from_bits,
     i32,
     inline,
+    of_doubles,
     rint,
 )
+from wengert.kernels.jit.mathlib64 import exp_bounded_double
+from wengert.kernels.jit.mathlib64 import log as log_of_doubles
 
 
 @inline
@@ -42,7 +45,7 @@ def exp(x: f32) -> f32:
     return y if x == x else x
 
 
-@inline
+@of_doubles(exp_bounded_double)
 def exp_bounded(x: f32) -> f32:
     """e to the power of x <= 0, with 0 below -87.6; 1.3 ulp. For softmax and its kin."""
     c = -88.0 if x < -88.0 else x
@@ -58,7 +61,7 @@ def exp_bounded(x: f32) -> f32:
     return y if x == x else x
 
 
-@inline
+@of_doubles(log_of_doubles)
 def log(x: f32) -> f32:
     """The natural logarithm; 0.9 ulp."""
     tiny = x < 1.17549435e-38

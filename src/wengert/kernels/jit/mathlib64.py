@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import math
 
-from wengert.kernels.jit.builtins import bits64, f64, from_bits64, i32, i64, inline, rint
+from wengert.kernels.jit.builtins import (
+    bits64,
+    copysign,
+    f64,
+    fabs,
+    from_bits64,
+    i32,
+    i64,
+    inline,
+    rint,
+)
 
 
 @inline
 def two_to(n: f64) -> f64:
-    """2**n for an integer, |n| < 1023."""
+    """2**n for an integer, |n| < 1023; 0 for -1023."""
     return from_bits64((i64(i32(n)) + 1023) << 52)
 
 
@@ -47,6 +57,17 @@ def exp_double(x: f64) -> f64:
     c = f64(709.0) if c > 709.0 else c
     n = rint(c * 1.4426950408889634)
     r = turned(c, n)
+    y = (1.0 + (r + r * r * series(r))) * two_to(n)
+    return y if x == x else x
+
+
+@inline
+def exp_bounded_double(x: f64) -> f64:
+    """e to the power of x <= 0, with 0 below -708.7; 1 ulp. For softmax and its kin."""
+    c = f64(-709.0) if x < -709.0 else x
+    n = rint(c * 1.4426950408889634)
+    r = turned(c, n)
+    # Of -709 the power of two is 0, by the bits of an exponent of -1023.
     y = (1.0 + (r + r * r * series(r))) * two_to(n)
     return y if x == x else x
 
@@ -125,3 +146,78 @@ def digamma_double(x: f64) -> f64:
     p = p * s + 0.08333333333333333
     value = log_double(y) - 0.5 / y - s * p - top / bottom
     return value if x > 0.0 else math.nan
+
+
+@inline
+def exp(x: f64) -> f64:
+    """e to the power of x, of any x; 1 ulp where that is normal."""
+    c = f64(-750.0) if x < -750.0 else x
+    c = f64(720.0) if c > 720.0 else c
+    n = rint(c * 1.4426950408889634)
+    half = rint(n * 0.5)  # two factors: one would be out of range before the result is
+    r = turned(c, n)
+    y = (1.0 + (r + r * r * series(r))) * two_to(half) * two_to(n - half)
+    return y if x == x else x
+
+
+@inline
+def log(x: f64) -> f64:
+    """The natural logarithm; 2 ulp."""
+    small = x < 2.2250738585072014e-308
+    y = log_double(x * 18014398509481984.0 if small else x)
+    y = y - 37.42994775023705 if small else y
+    y = -math.inf if x == 0.0 else y
+    y = math.nan if x < 0.0 else y
+    return y if (x < math.inf and x == x) else x + (math.nan if x < 0.0 else 0.0)
+
+
+@inline
+def tanh(x: f64) -> f64:
+    """The hyperbolic tangent; 3 ulp."""
+    a = -x if x < 0.0 else x
+    t = expm1_double(2.0 * (f64(22.0) if a > 22.0 else a))
+    y = t / (t + 2.0)
+    y = -y if x < 0.0 else y
+    return y if x == x and x != 0.0 else x
+
+
+@inline
+def sigmoid(x: f64) -> f64:
+    """1 / (1 + exp(-x)); 3 ulp."""
+    return 1.0 / (1.0 + exp(-x))
+
+
+@inline
+def erf(x: f64) -> f64:
+    """The error function; 3 ulp. Rational functions of Cephes: of x, and of 1 - erf(|x|)."""
+    s = x * x
+    p = f64(9.60497373987051638749) * s + 90.0260197203842689217
+    p = p * s + 2232.00534594684319226
+    p = p * s + 7003.32514112805075473
+    p = p * s + 55592.3013010394962768
+    q = s + 33.5617141647503099647
+    q = q * s + 521.357949780152679795
+    q = q * s + 4594.32382970980127987
+    q = q * s + 22629.0000613890934246
+    q = q * s + 49267.3942608635921086
+    near = x * p / q
+    a = fabs(x)
+    m = f64(6.0) if a > 6.0 else a
+    p = f64(2.46196981473530512524e-10) * m + 0.564189564831068821977
+    p = p * m + 7.46321056442269912687
+    p = p * m + 48.6371970985681366614
+    p = p * m + 196.520832956077098242
+    p = p * m + 526.445194995477358631
+    p = p * m + 934.528527171957607540
+    p = p * m + 1027.55188689515710272
+    p = p * m + 557.535335369399327526
+    q = m + 13.2281951154744992508
+    q = q * m + 86.7072140885989742329
+    q = q * m + 354.937778887819891062
+    q = q * m + 975.708501743205489753
+    q = q * m + 1823.90916687909736289
+    q = q * m + 2246.33760818710981792
+    q = q * m + 1656.66309194161350182
+    q = q * m + 557.535340817727675546
+    far = copysign(1.0 - exp_double(-m * m) * p / q, x)
+    return near if a < 1.0 else far

@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.kernels.axes import Dims, axes_of, count_of
+from wengert.kernels.chunks import FEW
 from wengert.kernels.columns import column_sums
 from wengert.kernels.jit import LARGE
 from wengert.kernels.precision import HALF, widened
@@ -41,8 +42,9 @@ def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
     """Sum over `dim`; integers and booleans to int64."""
     axes = axes_of(dim, array.ndim)
     dtype = array.dtype
-    if array.size >= LARGE and dtype in HALF:
-        return total(widened(array), dim, keepdim).astype(dtype)
+    if array.size >= FEW and dtype in HALF:
+        out = _compiled().total_of_halves(array, axes, keepdim)
+        return out if out is not None else total(widened(array), dim, keepdim).astype(dtype)
     if array.size >= _LONG and (out := _compiled().total(array, axes, keepdim)) is not None:
         return out
     if dtype is _F32 and axes is not None and array.size > _FEW:

@@ -14,6 +14,8 @@ import numpy as np
 
 from wengert.kernels.chunks import real_for, rows_of
 from wengert.kernels.columns import column_sums
+from wengert.kernels.halves import has_halves
+from wengert.kernels.jit import available
 from wengert.kernels.precision import HALF
 from wengert.kernels.reduction import native
 
@@ -101,6 +103,30 @@ def total(array: Array, axes: Axes, keepdim: bool) -> Any:
     else:
         return None
     return _restored(out, plan, keepdim)
+
+
+def total_of_halves(array: Array, axes: Axes, keepdim: bool) -> Any:
+    """The sum of float16 or bfloat16 over the last axis or all, rounded once."""
+    flags = array.flags
+    if not (flags.c_contiguous and flags.aligned and available()):
+        return None
+    dtype, plan = array.dtype, _plan(array.shape, axes, tuple(range(array.ndim)))
+    whole = plan.pattern == "R"
+    if not (whole or plan.pattern == "KR") or (dtype == np.float16 and not has_halves()):
+        return None
+    x = array if dtype == np.float16 else array.view(np.uint16)
+    if whole:
+        sums = native.half_chunk_sums if x is array else native.brain_chunk_sums
+        chunk = rows_of(1)
+        parts = np.empty(-(-x.size // chunk))
+        sums.f32(x, parts, chunk, x.size, chunk)
+        out = np.asarray(np.add.reduce(parts), np.float32)
+    else:
+        sums = native.half_sums if x is array else native.brain_sums
+        count, width = plan.sizes
+        out = np.empty(count, np.float32)
+        sums.f32(x, out, width, count, rows_of(width))
+    return _restored(out.astype(dtype), plan, keepdim)
 
 
 def _sum_all(run: str, x: Array) -> Any:

@@ -12,6 +12,9 @@ import math
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import (
     at,
+    f16s,
+    f32,
+    f32s,
     f64,
     f64s,
     i32,
@@ -24,7 +27,9 @@ from wengert.kernels.jit.builtins import (
     real,
     reals,
     sqrt,
+    u16s,
 )
+from wengert.kernels.jit.reals import from_brain
 
 # Terms of a sum in the float type, along a row and down a column; columns processed together.
 BLOCK, DEEP, LANES = 1024, 64, 1024
@@ -78,6 +83,52 @@ def chunk_squares(x: reals, mean: real, parts: f64s, chunk: i64, start: i64, sto
 def row_sums(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
     for r in range(start, stop):
         out[r] = real(row_sum(at(x, r * width), width))
+
+
+@inline
+def _half_sum(row: f16s, size: i64) -> f64:
+    whole = f64(0.0)
+    for first in range(0, size, BLOCK):
+        part = f32(0.0)
+        for j in range(first, min(first + BLOCK, size)):
+            part += f32(row[j])
+        whole += f64(part)
+    return whole
+
+
+@inline
+def _brain_sum(row: u16s, size: i64) -> f64:
+    whole = f64(0.0)
+    for first in range(0, size, BLOCK):
+        part = f32(0.0)
+        for j in range(first, min(first + BLOCK, size)):
+            part += from_brain(row[j])
+        whole += f64(part)
+    return whole
+
+
+@kernel
+def half_sums(x: f16s, out: f32s, width: i64, start: i64, stop: i64) -> None:
+    """The sums of rows of float16."""
+    for r in range(start, stop):
+        out[r] = f32(_half_sum(at(x, r * width), width))
+
+
+@kernel
+def brain_sums(x: u16s, out: f32s, width: i64, start: i64, stop: i64) -> None:
+    """The sums of rows of bfloat16, of which there are the bits."""
+    for r in range(start, stop):
+        out[r] = f32(_brain_sum(at(x, r * width), width))
+
+
+@kernel
+def half_chunk_sums(x: f16s, parts: f64s, chunk: i64, start: i64, stop: i64) -> None:
+    parts[start // chunk] = _half_sum(at(x, start), stop - start)
+
+
+@kernel
+def brain_chunk_sums(x: u16s, parts: f64s, chunk: i64, start: i64, stop: i64) -> None:
+    parts[start // chunk] = _brain_sum(at(x, start), stop - start)
 
 
 @kernel

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import rows_of
-from wengert.kernels.jit import LARGE, usable
+from wengert.kernels.chunks import FEW, real_of, rows_of
 from wengert.kernels.precision import HALF, narrowed, widened
 from wengert.kernels.reduction import add_reduce, total
 
@@ -75,7 +74,8 @@ def _native(name: str, axis: int, *arrays: np.ndarray) -> Any:
     if x.dtype in HALF:
         out = _native(name, axis, *[widened(a) for a in arrays])
         return None if out is None else narrowed(out, x.dtype)
-    if not usable(*arrays):
+    real = real_of(*arrays)
+    if real is None:
         return None
     from wengert.kernels.softmax import native
 
@@ -83,20 +83,20 @@ def _native(name: str, axis: int, *arrays: np.ndarray) -> Any:
     n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
     out = np.empty_like(x)
     if inner == 1:
-        getattr(native, name).f32(*arrays, out, n, x.size // n, rows_of(n))
+        getattr(getattr(native, name), real)(*arrays, out, n, x.size // n, rows_of(n))
         return out
     if inner < _NARROW:
         return None
     blocks = -(-inner // native.LANES)
-    columns = getattr(native, f"{name}_columns")
+    columns = getattr(getattr(native, f"{name}_columns"), real)
     count = x.size // (n * inner) * blocks
-    columns.f32(*arrays, out, n, inner, blocks, count, rows_of(n * min(inner, native.LANES)))
+    columns(*arrays, out, n, inner, blocks, count, rows_of(n * min(inner, native.LANES)))
     return out
 
 
 def softmax(array: np.ndarray, axis: int) -> Any:
     """exp(x) / sum(exp(x)); nan where all are -inf."""
-    if array.size >= LARGE and (out := _native("softmax", axis, array)) is not None:
+    if array.size >= FEW and (out := _native("softmax", axis, array)) is not None:
         return out
     if not array.size or not array.ndim:
         return np.exp(array - array)
@@ -105,11 +105,12 @@ def softmax(array: np.ndarray, axis: int) -> Any:
 
 def masked_softmax(array: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The softmax of array + mask along the last axis; zeros where all are -inf."""
-    if array.size >= LARGE and _repeats(mask, array) and usable(array, mask):
+    if array.size >= FEW and _repeats(mask, array) and (real := real_of(array, mask)):
         from wengert.kernels.softmax import native
 
         out, n = np.empty_like(array), array.shape[-1]
-        native.masked_softmax.f32(array, mask, out, n, mask.size // n, array.size // n, rows_of(n))
+        count, period = array.size // n, mask.size // n
+        getattr(native.masked_softmax, real)(array, mask, out, n, period, count, rows_of(n))
         return out
     out = array + mask
     if out.shape != array.shape:
@@ -135,7 +136,7 @@ def _repeats(mask: np.ndarray, array: np.ndarray) -> bool:
 
 def log_softmax(array: np.ndarray, axis: int) -> Any:
     """x - log(sum(exp(x)))."""
-    if array.size >= LARGE and (out := _native("log_softmax", axis, array)) is not None:
+    if array.size >= FEW and (out := _native("log_softmax", axis, array)) is not None:
         return out
     if not array.size or not array.ndim:
         return array - array
@@ -144,7 +145,7 @@ def log_softmax(array: np.ndarray, axis: int) -> Any:
 
 def softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
     """out * (g - sum(g * out))."""
-    if out.size >= LARGE and (grad := _native("softmax_pullback", axis, g, out)) is not None:
+    if out.size >= FEW and (grad := _native("softmax_pullback", axis, g, out)) is not None:
         return grad
     if not out.size or not out.ndim:
         return np.zeros_like(out)
@@ -153,7 +154,7 @@ def softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
 
 def log_softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
     """g - exp(out) * sum(g)."""
-    if out.size >= LARGE and (grad := _native("log_softmax_pullback", axis, g, out)) is not None:
+    if out.size >= FEW and (grad := _native("log_softmax_pullback", axis, g, out)) is not None:
         return grad
     if not out.size or not out.ndim:
         return np.zeros_like(out)
@@ -162,12 +163,12 @@ def log_softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
 
 def logsumexp(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
     """log(sum(exp(x))); -inf of nothing."""
-    if array.size >= LARGE and axes == (array.ndim - 1,) and usable(array):
+    if array.size >= FEW and axes == (array.ndim - 1,) and (real := real_of(array)):
         from wengert.kernels.softmax import native
 
         n = array.shape[-1]
         out = np.empty(array.shape[:-1] + (1,) * keepdim, array.dtype)
-        native.logsumexp.f32(array, out, n, out.size, rows_of(n))
+        getattr(native.logsumexp, real)(array, out, n, out.size, rows_of(n))
         return out
     wide = widened(array)
     top = _max_reduce(wide.real, axis=axes, keepdims=True, initial=-np.inf)

@@ -1,7 +1,7 @@
-"""Softmax and its kin as compiled kernels, of float32.
+"""Softmax and its kin as compiled kernels, of float32 and float64.
 
-Rows are read from memory once: the passes of a row find it in the cache. Sums are taken in
-float32 within blocks, and in float64 between them.
+Rows are read from memory once: the passes of a row find it in the cache. Sums of
+float32 are taken in it within blocks, and in float64 between them.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import math
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import (
     at,
-    f32,
-    f32s,
     f64,
     fabs,
     i64,
     inline,
     local,
     maximum,
+    real,
+    reals,
 )
 from wengert.kernels.jit.mathlib import exp_bounded, log
 
@@ -29,7 +29,7 @@ NARROW = 24
 
 
 @inline
-def largest(row: f32s, width: i64) -> f32:
+def largest(row: reals, width: i64) -> real:
     """The largest element; NaN if there is one."""
     top = -math.inf
     for j in range(width):
@@ -38,7 +38,7 @@ def largest(row: f32s, width: i64) -> f32:
 
 
 @inline
-def exponentials(row: f32s, top: f32, width: i64) -> f32:
+def exponentials(row: reals, top: real, width: i64) -> real:
     """The sum of exp(x - top) over a row."""
     whole = f64(0.0)
     for first in range(0, width, BLOCK):
@@ -46,11 +46,11 @@ def exponentials(row: f32s, top: f32, width: i64) -> f32:
         for j in range(first, min(first + BLOCK, width)):
             part += exp_bounded(row[j] - top)
         whole += f64(part)
-    return f32(whole)
+    return real(whole)
 
 
 @inline
-def _normalise(row: f32s, out: f32s, top: f32, width: i64) -> None:
+def _normalise(row: reals, out: reals, top: real, width: i64) -> None:
     """exp(row - top) over its sum."""
     whole = f64(0.0)
     for first in range(0, width, BLOCK):
@@ -60,13 +60,13 @@ def _normalise(row: f32s, out: f32s, top: f32, width: i64) -> None:
             out[j] = y
             part += y
         whole += f64(part)
-    scale = f32(1.0 / whole)
+    scale = real(1.0 / whole)
     for j in range(width):
         out[j] = out[j] * scale
 
 
 @kernel
-def softmax(x: f32s, out: f32s, width: i64, start: i64, stop: i64) -> None:
+def softmax(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
     for r in range(start, stop):
         row = at(x, r * width)
         _normalise(row, at(out, r * width), largest(row, width), width)
@@ -74,7 +74,7 @@ def softmax(x: f32s, out: f32s, width: i64, start: i64, stop: i64) -> None:
 
 @kernel
 def masked_softmax(
-    x: f32s, mask: f32s, out: f32s, width: i64, period: i64, start: i64, stop: i64
+    x: reals, mask: reals, out: reals, width: i64, period: i64, start: i64, stop: i64
 ) -> None:
     """Of x + mask, whose rows repeat; zeros where all is -inf."""
     for r in range(start, stop):
@@ -94,7 +94,7 @@ def masked_softmax(
 
 
 @inline
-def _turn(x: f32s, turned: f32s, count: i64, width: i64) -> None:
+def _turn(x: reals, turned: reals, count: i64, width: i64) -> None:
     """Transpose a group of rows into columns; zeros for missing rows."""
     if count < GROUP:
         for j in range(width * GROUP):
@@ -105,8 +105,8 @@ def _turn(x: f32s, turned: f32s, count: i64, width: i64) -> None:
 
 
 @inline
-def _narrow_denominators(x: f32s, tops: f32s, logs: f32s, count: i64, width: i64) -> None:
-    turned = local(f32, NARROW * GROUP)
+def _narrow_denominators(x: reals, tops: reals, logs: reals, count: i64, width: i64) -> None:
+    turned = local(real, NARROW * GROUP)
     _turn(x, turned, count, width)
     for r in range(GROUP):
         tops[r] = -math.inf
@@ -124,7 +124,7 @@ def _narrow_denominators(x: f32s, tops: f32s, logs: f32s, count: i64, width: i64
 
 
 @inline
-def log_denominators(x: f32s, tops: f32s, logs: f32s, count: i64, width: i64) -> None:
+def log_denominators(x: reals, tops: reals, logs: reals, count: i64, width: i64) -> None:
     """Of some rows the largest element and log(sum(exp(x - it))).
 
     Logarithms are vectorised: one alone costs as much as eight. So are narrow rows, in a
@@ -148,9 +148,9 @@ def group_of(width: i64) -> i64:
 
 
 @kernel
-def log_softmax(x: f32s, out: f32s, width: i64, start: i64, stop: i64) -> None:
-    tops = local(f32, GROUP)
-    logs = local(f32, GROUP)
+def log_softmax(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
+    tops = local(real, GROUP)
+    logs = local(real, GROUP)
     group = group_of(width)
     for first in range(start, stop, group):
         count = min(group, stop - first)
@@ -165,9 +165,9 @@ def log_softmax(x: f32s, out: f32s, width: i64, start: i64, stop: i64) -> None:
 
 
 @kernel
-def logsumexp(x: f32s, out: f32s, width: i64, start: i64, stop: i64) -> None:
-    tops = local(f32, GROUP)
-    logs = local(f32, GROUP)
+def logsumexp(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
+    tops = local(real, GROUP)
+    logs = local(real, GROUP)
     group = group_of(width)
     for first in range(start, stop, group):
         count = min(group, stop - first)
@@ -178,7 +178,7 @@ def logsumexp(x: f32s, out: f32s, width: i64, start: i64, stop: i64) -> None:
 
 
 @kernel
-def softmax_pullback(g: f32s, y: f32s, out: f32s, width: i64, start: i64, stop: i64) -> None:
+def softmax_pullback(g: reals, y: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
     for r in range(start, stop):
         p = at(g, r * width)
         q = at(y, r * width)
@@ -189,13 +189,13 @@ def softmax_pullback(g: f32s, y: f32s, out: f32s, width: i64, start: i64, stop: 
             for j in range(first, min(first + BLOCK, width)):
                 part += p[j] * q[j]
             whole += f64(part)
-        mean = f32(whole)
+        mean = real(whole)
         for j in range(width):
             o[j] = (p[j] - mean) * q[j]
 
 
 @kernel
-def log_softmax_pullback(g: f32s, y: f32s, out: f32s, width: i64, start: i64, stop: i64) -> None:
+def log_softmax_pullback(g: reals, y: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
     for r in range(start, stop):
         p = at(g, r * width)
         q = at(y, r * width)
@@ -206,7 +206,7 @@ def log_softmax_pullback(g: f32s, y: f32s, out: f32s, width: i64, start: i64, st
             for j in range(first, min(first + BLOCK, width)):
                 part += p[j]
             whole += f64(part)
-        total = f32(whole)
+        total = real(whole)
         for j in range(width):
             o[j] = p[j] - exp_bounded(q[j]) * total
 
@@ -215,7 +215,7 @@ def log_softmax_pullback(g: f32s, y: f32s, out: f32s, width: i64, start: i64, st
 
 
 @inline
-def _column_extremes(x: f32s, top: f32s, n: i64, inner: i64, lanes: i64) -> None:
+def _column_extremes(x: reals, top: reals, n: i64, inner: i64, lanes: i64) -> None:
     for j in range(lanes):
         top[j] = -math.inf
     for k in range(n):
@@ -226,10 +226,10 @@ def _column_extremes(x: f32s, top: f32s, n: i64, inner: i64, lanes: i64) -> None
 
 @kernel
 def softmax_columns(
-    x: f32s, out: f32s, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+    x: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
 ) -> None:
-    top = local(f32, LANES)
-    total = local(f32, LANES)
+    top = local(real, LANES)
+    total = local(real, LANES)
     for b in range(start, stop):
         first = (b % blocks) * LANES
         place = (b // blocks) * n * inner + first
@@ -254,10 +254,10 @@ def softmax_columns(
 
 @kernel
 def log_softmax_columns(
-    x: f32s, out: f32s, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+    x: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
 ) -> None:
-    top = local(f32, LANES)
-    total = local(f32, LANES)
+    top = local(real, LANES)
+    total = local(real, LANES)
     for b in range(start, stop):
         first = (b % blocks) * LANES
         place = (b // blocks) * n * inner + first
@@ -280,9 +280,9 @@ def log_softmax_columns(
 
 @kernel
 def softmax_pullback_columns(
-    g: f32s, y: f32s, out: f32s, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+    g: reals, y: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
 ) -> None:
-    total = local(f32, LANES)
+    total = local(real, LANES)
     for b in range(start, stop):
         first = (b % blocks) * LANES
         place = (b // blocks) * n * inner + first
@@ -304,9 +304,9 @@ def softmax_pullback_columns(
 
 @kernel
 def log_softmax_pullback_columns(
-    g: f32s, y: f32s, out: f32s, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+    g: reals, y: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
 ) -> None:
-    total = local(f32, LANES)
+    total = local(real, LANES)
     for b in range(start, stop):
         first = (b % blocks) * LANES
         place = (b // blocks) * n * inner + first
