@@ -195,6 +195,8 @@ def check_power_sgd(rank: int, size: int) -> None:
     gradient = expected.trunk[2].weight.grad._array
     for hook in (powerSGD_hook.powerSGD_hook, powerSGD_hook.batched_powerSGD_hook):
         for matrix_rank, epsilon in ((16, 0), (16, 1e-30), (2, 0)):
+            if epsilon and hook is powerSGD_hook.batched_powerSGD_hook:
+                continue  # its square has fewer independent columns, the others would be noise
             state = powerSGD_hook.PowerSGDState(
                 None, matrix_rank, 2, min_compression_rate=0, orthogonalization_epsilon=epsilon
             )
@@ -421,11 +423,11 @@ def test_machines_that_share_no_memory(two_machines: Ranks) -> None:
 
 
 def check_large(rank: int, size: int) -> None:
-    numbers = wengert.arange(6_000_001, dtype=wengert.float64)
+    numbers = wengert.arange(2_000_001, dtype=wengert.float64)
     total = numbers * (rank + 1)
     dist.all_reduce(total)
     assert (total == numbers * 3).all()
-    outputs = [wengert.empty(6_000_001, dtype=wengert.float64) for _ in range(size)]
+    outputs = [wengert.empty(2_000_001, dtype=wengert.float64) for _ in range(size)]
     dist.all_gather(outputs, numbers + rank)
     assert all((out == numbers + r).all() for r, out in enumerate(outputs))
 
