@@ -23,6 +23,14 @@ def three_ranks() -> Iterator[Ranks]:
     ranks.close()
 
 
+@pytest.fixture(scope="session")
+def two_machines() -> Iterator[Ranks]:
+    """Two ranks that have no machine in common."""
+    ranks = Ranks(2, apart=True)
+    yield ranks
+    ranks.close()
+
+
 @pytest.fixture(params=[2, 3])
 def ranks(request: pytest.FixtureRequest) -> Ranks:
     """Two ranks, then three."""

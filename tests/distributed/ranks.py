@@ -14,10 +14,13 @@ from typing import Any
 SECONDS = 60.0  # for a function, on a machine that does other things as well
 
 
-def _serve(rank: int, size: int, url: str, pipe: Any) -> None:
+def _serve(rank: int, size: int, url: str, apart: bool, pipe: Any) -> None:
     import wengert
     from wengert import distributed
+    from wengert.distributed import _endpoint
 
+    if apart:
+        _endpoint.machine = lambda: f"machine {rank}"
     wengert.set_num_threads(1)
     distributed.init_process_group("gloo", init_method=url, rank=rank, world_size=size)
     while (job := pipe.recv()) is not None:
@@ -30,16 +33,19 @@ def _serve(rank: int, size: int, url: str, pipe: Any) -> None:
 
 
 class Ranks:
-    """A group of processes; `run` calls a function on all of them."""
+    """A group of processes; `run` calls a function on all of them.
 
-    def __init__(self, size: int) -> None:
+    `apart`: each believes that it is alone on its machine, and reaches the others by TCP.
+    """
+
+    def __init__(self, size: int, apart: bool = False) -> None:
         context = multiprocessing.get_context("spawn")
         self.folder = tempfile.TemporaryDirectory()
         url = f"file://{os.path.join(self.folder.name, 'store')}"
         self.pipes, self.processes = [], []
         for rank in range(size):
             own, its = context.Pipe()
-            process = context.Process(target=_serve, args=(rank, size, url, its), daemon=True)
+            process = context.Process(target=_serve, args=(rank, size, url, apart, its))
             process.start()
             self.pipes.append(own)
             self.processes.append(process)

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import wengert
 from tests.distributed.ranks import Ranks
 from wengert import distributed as dist
 from wengert import nn
-from wengert.distributed.algorithms.ddp_comm_hooks import default_hooks
+from wengert.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from wengert.distributed.nn import functional as dist_functional
 from wengert.nn.parallel import DistributedDataParallel
 
@@ -186,6 +187,115 @@ def check_hooks(rank: int, size: int) -> None:
     assert len(seen) > 1
 
 
+def check_power_sgd(rank: int, size: int) -> None:
+    """Exact where the rank suffices; with less, what one step loses comes with the next."""
+    expected = net()
+    x, y = batches(size)
+    one_loss(expected, x, y)
+    gradient = expected.trunk[2].weight.grad._array
+    for hook in (powerSGD_hook.powerSGD_hook, powerSGD_hook.batched_powerSGD_hook):
+        for matrix_rank, epsilon in ((16, 0), (16, 1e-30), (2, 0)):
+            if epsilon and hook is powerSGD_hook.batched_powerSGD_hook:
+                continue  # its square has fewer independent columns, the others would be noise
+            state = powerSGD_hook.PowerSGDState(
+                None, matrix_rank, 2, min_compression_rate=0, orthogonalization_epsilon=epsilon
+            )
+            model = DistributedDataParallel(net())
+            model.register_comm_hook(state, hook)
+            steps, total = 42, np.zeros_like(gradient)
+            for step in range(steps):
+                model.zero_grad()
+                one_loss(model, *part(rank, x, y))
+                if matrix_rank == 16 and step in (1, 2, 3):
+                    assert_same_gradients(model.module, expected, (hook.__name__, epsilon, step))
+                if step >= 2:
+                    total += model.module.trunk[2].weight.grad._array
+                elif step == 1:
+                    assert state.compression_stats() == (0, 0, 0)
+                if matrix_rank == 16 and step == 3:
+                    break
+            if matrix_rank == 2:
+                error = np.abs(total / (steps - 2) - gradient).max() / np.abs(gradient).max()
+                assert error < 0.1, (hook.__name__, error)
+                rate, before, after = state.compression_stats()
+                assert rate > 1, (before, after)
+
+
+def check_static_graph(rank: int, size: int) -> None:
+    x, y = batches(size)
+    expected = net()
+    one_loss(expected, x, y)
+    model = DistributedDataParallel(net(), static_graph=True)
+    for _ in range(3):
+        model.zero_grad()
+        one_loss(model, *part(rank, x, y))
+        assert_same_gradients(model.module, expected, "static graph")
+
+
+def adversaries(wrap: Callable[[Any], Any]) -> tuple[Any, Any]:
+    wengert.manual_seed(0)
+    generator = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3)).double()
+    critic = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1)).double()
+    return wrap(generator), wrap(critic)
+
+
+def train_adversaries(generator: Any, critic: Any, z: Any, real: Any) -> None:
+    """Two losses with a graph in common, a penalty on gradients, and steps between them."""
+    optimizers = [wengert.optim.SGD(m.parameters(), lr=0.1) for m in (generator, critic)]
+    for _ in range(3):
+        fake = generator(z)
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        between = (real + fake.detach()).requires_grad_()
+        (slope,) = wengert.autograd.grad(critic(between).sum(), between, create_graph=True)
+        (critic(fake.detach()).mean() - critic(real).mean()).backward()
+        ((slope.norm(dim=1) - 1) ** 2).mean().backward()
+        optimizers[1].step()
+        optimizers[0].zero_grad()
+        (-critic(fake).mean()).backward()
+        optimizers[0].step()
+
+
+def check_adversaries(rank: int, size: int) -> None:
+    z, real = batches(size)
+    expected = adversaries(lambda module: module)
+    train_adversaries(*expected, z, real)
+    models = adversaries(DistributedDataParallel)
+    train_adversaries(*models, *part(rank, z, real))
+    for model, other in zip(models, expected, strict=True):
+        for p, q in zip(model.module.parameters(), other.parameters(), strict=True):
+            np.testing.assert_allclose(p.detach()._array, q.detach()._array, rtol=1e-9, atol=1e-13)
+
+
+class Squares(wengert.utils.data.Dataset):
+    """A number, and its square."""
+
+    def __len__(self) -> int:
+        return 12
+
+    def __getitem__(self, i: int) -> Any:
+        return wengert.tensor([float(i), float(i * i)])
+
+
+def check_loader_workers(rank: int, size: int) -> list[int]:
+    """Workers start while the group is there, and collectives go on around them."""
+    sampler = wengert.utils.data.distributed.DistributedSampler(Squares(), shuffle=True, seed=3)
+    orders = []
+    for context in ("fork", "spawn"):
+        loader = wengert.utils.data.DataLoader(
+            Squares(), 2, sampler=sampler, num_workers=1, multiprocessing_context=context
+        )
+        seen = []
+        for batch in loader:
+            total = batch.clone()
+            dist.all_reduce(total)
+            assert (batch[:, 1] == batch[:, 0] ** 2).all()
+            seen += [int(i) for i in batch[:, 0].tolist()]
+        orders.append(seen)
+    assert orders[0] == orders[1]
+    return orders[0]
+
+
 def check_join(rank: int, size: int) -> None:
     """Rank r has r + 1 batches."""
     x, y = batches(size)
@@ -291,6 +401,35 @@ def test_gradients_are_those_of_the_joined_batch(ranks: Ranks) -> None:
 def test_hooks_uneven_inputs_and_batch_norm(ranks: Ranks) -> None:
     for check in (check_hooks, check_join, check_batch_norm, check_collected):
         ranks.run(check)
+
+
+def test_compressed_static_and_adversarial_training(ranks: Ranks) -> None:
+    for check in (check_power_sgd, check_static_graph, check_adversaries):
+        ranks.run(check)
+    with pytest.raises(ValueError, match=r"start_powerSGD_iter must be > 1 .* got 1"):
+        powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=1)
+
+
+def test_ranks_share_a_dataset_and_their_loaders_have_workers(two_ranks: Ranks) -> None:
+    first, second = two_ranks.run(check_loader_workers)
+    assert sorted(first + second) == list(range(12))
+
+
+def test_machines_that_share_no_memory(two_machines: Ranks) -> None:
+    """More than a round's bytes, both ways at once."""
+    two_machines.run(check_large)
+    two_machines.run(check_batch_norm)
+    two_machines.run(check_adversaries)
+
+
+def check_large(rank: int, size: int) -> None:
+    numbers = wengert.arange(2_000_001, dtype=wengert.float64)
+    total = numbers * (rank + 1)
+    dist.all_reduce(total)
+    assert (total == numbers * 3).all()
+    outputs = [wengert.empty(2_000_001, dtype=wengert.float64) for _ in range(size)]
+    dist.all_gather(outputs, numbers + rank)
+    assert all((out == numbers + r).all() for r, out in enumerate(outputs))
 
 
 def test_collectives_with_gradients(ranks: Ranks) -> None:

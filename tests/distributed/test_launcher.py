@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -58,6 +61,56 @@ def test_ranks_have_torchruns_variables_and_a_prefix(tmp_path: Path) -> None:
     logs = sorted((tmp_path / "logs").rglob("stdout.log"))
     assert len(logs) == 2
     assert logs[0].read_text().startswith("[1.0")
+
+
+@pytest.mark.slow
+def test_launchers_of_several_machines_count_their_ranks_together(tmp_path: Path) -> None:
+    file = script(tmp_path, 'print(rank, os.environ["GROUP_RANK"], x[0].item(), flush=True)\n')
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = str(probe.getsockname()[1])
+    command = [sys.executable, "-m", "wengert", "run", "--quiet", "-m", "torch.distributed.run",
+               "--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={port}"]  # fmt: skip
+    launchers = [
+        subprocess.Popen(
+            [*command, f"--node-rank={node}", f"--nproc-per-node={2 - node}", file],
+            stdout=subprocess.PIPE, text=True, env=ENVIRONMENT,
+        )
+        for node in range(2)
+    ]  # fmt: skip
+    outputs = [launcher.communicate(timeout=60)[0] for launcher in launchers]
+    assert [launcher.returncode for launcher in launchers] == [0, 0]
+    assert sorted(outputs[0].splitlines()) == ["0 0 3.0", "1 0 3.0"]
+    assert outputs[1].splitlines() == ["2 1 3.0"]
+
+
+@pytest.mark.skipif(
+    shutil.which("mpiexec") is None or importlib.util.find_spec("mpi4py") is None,
+    reason="needs mpi4py and mpiexec: pip install 'wengert[mpi]'",
+)
+def test_ranks_that_mpiexec_starts(tmp_path: Path) -> None:
+    file = script(tmp_path, "print(rank, x.tolist(), flush=True)\n")
+    command = ["mpiexec", "-n", "2", sys.executable, "-m", "wengert", "run", "--quiet", file]
+    result = subprocess.run(
+        command, capture_output=True, text=True, env=ENVIRONMENT, timeout=60, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert sorted(result.stdout.splitlines()) == ["0 [1.0, 1.0, 1.0]", "1 [1.0, 1.0, 1.0]"]
+
+
+def test_without_mpi4py_a_rank_of_mpiexec_says_what_to_install(tmp_path: Path) -> None:
+    code = """
+import os, sys
+sys.modules["mpi4py"] = None
+os.environ.update(PMI_RANK="0", PMI_SIZE="2")
+import wengert.distributed as dist
+try:
+    dist.init_process_group()
+except RuntimeError as error:
+    print(error)
+"""
+    text = python("-c", code).stdout
+    assert "pip install 'wengert[mpi]'" in text
+    assert len(text.splitlines()) == 1
 
 
 def test_a_killed_rank_ends_the_others_which_name_it(tmp_path: Path) -> None:
