@@ -34,6 +34,7 @@ INNER = (
     "wengert.core",
     "wengert.data",
     "wengert.dispatch",
+    "wengert.horovod",
     "wengert.kernels",
     "wengert.meta",
     "wengert.ops",

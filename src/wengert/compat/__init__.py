@@ -12,31 +12,46 @@ module of wengert stands for which of torch, and `names.txt` which names PyTorch
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from wengert.autograd.engine import compatibility
 from wengert.compat import _extensions, _homes, _spawn
 from wengert.compat._alias import AliasModule
 from wengert.compat._finder import Finder
+from wengert.compat._renamed import RenamingFinder
 
 _finder = Finder()
+# Other packages that wengert stands for: their modules are wengert's own, under other names.
+_renamed = {"horovod": RenamingFinder("horovod", "wengert.horovod")}
 
 
-def installed() -> bool:
-    """Whether ``import torch`` gives wengert.
+def installed(package: str = "torch") -> bool:
+    """Whether ``import torch`` (or another package) gives wengert.
 
     >>> import wengert.compat
-    >>> wengert.compat.installed()
-    False
+    >>> wengert.compat.installed(), wengert.compat.installed("horovod")
+    (False, False)
     """
-    return _finder in sys.meta_path
+    return _finder_of(package) in sys.meta_path
 
 
-def install() -> None:
+def _finder_of(package: str) -> Any:
+    if package == "torch":
+        return _finder
+    if package not in _renamed:
+        names = ", ".join(map(repr, ["torch", *_renamed]))
+        raise ValueError(f"wengert stands for {names}, not for {package!r}")
+    return _renamed[package]
+
+
+def install(package: str = "torch") -> None:
     """Make ``import torch``, and its submodules, resolve to wengert in this process.
 
     A second backward through released nodes that saved nothing then passes with a warning,
     as it does in PyTorch. Processes that `multiprocessing` starts get the alias too. Raises
     RuntimeError if PyTorch itself has already been imported.
+
+    With ``"horovod"``, ``import horovod.torch`` resolves to `wengert.horovod.torch`.
 
     >>> import wengert.compat
     >>> wengert.compat.install()
@@ -45,24 +60,26 @@ def install() -> None:
     tensor([2., 2.])
     >>> wengert.compat.uninstall()
     """
-    if installed():
+    if installed(package):
         return
-    real = sys.modules.get("torch")
+    real = sys.modules.get(package)
     if real is not None:
+        name = "PyTorch" if package == "torch" else package.capitalize()
         raise RuntimeError(
-            "wengert.compat.install(): PyTorch is already imported, from"
+            f"wengert.compat.install(): {name} is already imported, from"
             f" {getattr(real, '__file__', None)}, and objects of it may be in use. Call"
-            " install() before anything imports torch, or start the script with"
+            f" install() before anything imports {package}, or start the script with"
             " `wengert run SCRIPT`."
         )
-    sys.modules.pop("torch", None)  # None there would block the import
-    sys.meta_path.insert(0, _finder)
-    compatibility.lenient = True
-    _spawn.follow_into_children()
-    _extensions.explain()
+    sys.modules.pop(package, None)  # None there would block the import
+    sys.meta_path.insert(0, _finder_of(package))
+    _spawn.follow_into_children(package)
+    if package == "torch":
+        compatibility.lenient = True
+        _extensions.explain()
 
 
-def uninstall() -> None:
+def uninstall(package: str = "torch") -> None:
     """Undo `install()`: the next ``import torch`` looks for a PyTorch again.
 
     Modules that already hold the alias keep it.
@@ -70,13 +87,17 @@ def uninstall() -> None:
     >>> import wengert.compat
     >>> wengert.compat.uninstall()
     """
-    if not installed():
+    if not installed(package):
         return
-    sys.meta_path.remove(_finder)
+    sys.meta_path.remove(_finder_of(package))
+    _spawn.stay_out_of_children(package)
+    if package != "torch":
+        for name in [n for n in sys.modules if n.partition(".")[0] == package]:
+            del sys.modules[name]
+        return
     for name, module in list(sys.modules.items()):
         if isinstance(module, AliasModule):
             del sys.modules[name]
     compatibility.lenient = False
-    _spawn.stay_out_of_children()
     _extensions.stop_explaining()
     _homes.move_back()
