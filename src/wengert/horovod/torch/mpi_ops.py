@@ -8,3 +8,4 @@ from wengert.horovod.torch.negotiation import join as join
 from wengert.horovod.torch.negotiation import poll as poll
 from wengert.horovod.torch.negotiation import synchronize as synchronize
 from wengert.horovod.torch.reductions import *
+from wengert.horovod.torch.sparse_reductions import *

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from wengert.distributed.reduce_op import RedOpType
 from wengert.horovod.common.process_sets import ProcessSet, global_process_set
 from wengert.horovod.torch.compression import Compression
 from wengert.horovod.torch.negotiation import Handle, enlist, follows, request, start
-from wengert.sparse.construction import sparse_coo_tensor
 
 
 class Reduction(IntEnum):
@@ -302,31 +300,6 @@ def allreduce_(
     )[0]
 
 
-def sparse_allreduce_async(
-    tensor: Any, name: str, op: Any, process_set: ProcessSet = global_process_set
-) -> Callable[[], Any]:
-    """The sum or average of sparse tensors: a function that waits, and returns it."""
-    from wengert.horovod.torch.exchanges import allgather_async
-    from wengert.horovod.torch.negotiation import synchronize
-
-    reduction = chosen_op(op, None)
-    if reduction not in (Sum, Average):
-        raise ValueError(f"sparse_allreduce_async(): op={reduction.name}, expected Sum or Average")
-    entries = tensor.coalesce()
-    indices = allgather_async(entries.indices().t(), f"{name}.indices", process_set)
-    values = allgather_async(entries.values(), f"{name}.values", process_set)
-    return partial(_joined, indices, values, tensor.shape, reduction, process_set, synchronize)
-
-
-def _joined(
-    indices: int, values: int, shape: Any, op: Reduction, process_set: ProcessSet, wait: Any
-) -> Any:
-    places, entries = wait(indices), wait(values)
-    if op is Average:
-        entries = entries / process_set.group().size()
-    return sparse_coo_tensor(places.t(), entries, shape)
-
-
 __all__ = [
     "Adasum",
     "Average",
@@ -342,5 +315,4 @@ __all__ = [
     "grouped_allreduce_",
     "grouped_allreduce_async",
     "grouped_allreduce_async_",
-    "sparse_allreduce_async",
 ]
