@@ -170,7 +170,7 @@ def check_gradients(rank: int, size: int) -> None:
     (hvd.reducescatter(x) * (rank + 1)).sum().backward()
     assert x.grad.tolist() == [r + 1 for r in range(size)]
     y = hvd.allreduce(wengert.ones(2, requires_grad=True), op=hvd.Max)
-    with pytest.raises(RuntimeError, match="op=Max.*has no derivative"):
+    with pytest.raises(RuntimeError, match=r"op=Max\) has no derivative"):
         y.sum().backward()
 
 
@@ -188,7 +188,7 @@ def check_errors(rank: int, size: int) -> None:
         with pytest.raises(hvd.HorovodInternalError, match="ranks disagree: rank 0 called"):
             wrong()
     handle = hvd.allreduce_async(wengert.ones(2 + rank))
-    with pytest.raises(hvd.HorovodInternalError, match="rank 1 called allreduce.float32.3"):
+    with pytest.raises(hvd.HorovodInternalError, match=r"rank 1 called allreduce\(float32\[3\]"):
         hvd.synchronize(handle)
     with pytest.raises(ValueError, match="root_rank 9"):
         hvd.broadcast(wengert.ones(2), root_rank=9)
@@ -248,7 +248,8 @@ def check_optimizer(rank: int, size: int) -> None:
             wengert.optim.SGD(model.parameters(), lr=0.1 * (rank + 1), momentum=0.9),
             named_parameters=model.named_parameters(), **option,
         )  # fmt: skip
-        assert type(optimizer).__name__ == "SGD" and isinstance(optimizer, wengert.optim.SGD)
+        assert type(optimizer).__name__ == "SGD"
+        assert isinstance(optimizer, wengert.optim.SGD)
         hvd.broadcast_parameters(model.state_dict(), root_rank=0)
         hvd.broadcast_optimizer_state(optimizer, root_rank=0)
         own_x, own_y = part(rank, x, y)
@@ -277,7 +278,7 @@ def check_optimizer(rank: int, size: int) -> None:
 
 def check_misuse(rank: int, model: Any, optimizer: Any, x: Any) -> None:
     (model(x) + model(x, "other")).sum().backward()
-    with pytest.raises(AssertionError, match="zero_grad.. was called after"):
+    with pytest.raises(AssertionError, match=r"zero_grad\(\) was called after"):
         optimizer.zero_grad()
     with pytest.raises(AssertionError, match="Increase backward_passes_per_step"):
         model(x).sum().backward()
@@ -318,7 +319,8 @@ def check_elastic(rank: int, size: int) -> None:
             model.weight.add_(1.0)
         state.batch = 5
         state.restore()
-        assert state.batch == 0 and (model.weight == weight).all()
+        assert state.batch == 0
+        assert (model.weight == weight).all()
         assert len(sampler) == 4
         seen = hvd.allgather(wengert.tensor(list(sampler)))
         assert sorted(seen.tolist()) == list(range(4 * size))
@@ -361,7 +363,8 @@ def test_alias() -> None:
         import horovod.torch
         import horovod.torch.mpi_ops
 
-        assert horovod.torch is hvd and horovod.torch.mpi_ops.allreduce is hvd.allreduce
+        assert horovod.torch is hvd
+        assert horovod.torch.mpi_ops.allreduce is hvd.allreduce
         with pytest.raises(ModuleNotFoundError, match="no such part of horovod"):
             import horovod.tensorflow
     finally:

@@ -19,4 +19,5 @@ def test_two_ranks_learn() -> None:
     result = python("-m", "wengert", "run", "--quiet", *launcher, "--fp16-allreduce")
     assert result.returncode == 0, result.stderr
     losses = [float(text) for text in re.findall(r"epoch \d: loss (\S+),", result.stdout)]
-    assert len(losses) == 2 and losses[1] < 0.7 * losses[0]
+    assert len(losses) == 2
+    assert losses[1] < 0.7 * losses[0]

@@ -10,6 +10,7 @@ import numpy as np
 from wengert.core.tensor import Tensor, wrap
 from wengert.distributed.data_parallel import DistributedDataParallel
 from wengert.distributed.fsdp.dtensor import DTensor, sharded_rows, whole_of
+from wengert.distributed.fsdp.fully_shard import rows_for
 from wengert.distributed.objects import broadcast_object_list
 from wengert.distributed.world import get_rank, is_initialized
 from wengert.nn import Module
@@ -191,10 +192,7 @@ def set_optimizer_state_dict(
 def _rows(value: Any, p: Tensor) -> Any:
     if isinstance(value, DTensor):
         return value.to_local()
-    if isinstance(p, DTensor) and isinstance(value, Tensor):
-        if value.ndim and tuple(value._array.shape) == p._layout.shape:
-            return wrap(value._array[p._layout.rows()])
-    return value
+    return rows_for(value, p) if isinstance(p, DTensor) else value
 
 
 def get_state_dict(

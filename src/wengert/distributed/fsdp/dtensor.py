@@ -77,12 +77,17 @@ class DTensor(Tensor):
         """The whole tensor; all ranks of the group call this."""
         return wrap(gathered([self._array], [self._layout])[0])
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    @staticmethod
+    def refuse_saving() -> None:
+        """RuntimeError: a file of some rows would be taken for the tensor."""
         raise RuntimeError(
             "this rank holds some rows of the tensor alone: save"
             " get_model_state_dict(model, options=StateDictOptions(full_state_dict=True)), or all"
             " ranks' rows by torch.distributed.checkpoint.save()"
         )
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self.refuse_saving()
 
 
 class ShardedParameter(DTensor, Parameter):  # type: ignore[misc]
@@ -110,7 +115,9 @@ def _power_sum(parameters: Sequence[Tensor], order: float) -> np.ndarray:
         if p.grad is None or not p.grad.numel():
             continue
         values = np.abs(p.grad._array.astype(np.float64))
-        total = np.maximum(total, values.max()) if np.isinf(order) else total + (values**order).sum()
+        total = (
+            np.maximum(total, values.max()) if np.isinf(order) else total + (values**order).sum()
+        )
     return total
 
 

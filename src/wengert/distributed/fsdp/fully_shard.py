@@ -125,7 +125,9 @@ class FSDPModule:
     >>> FSDPModule().set_requires_gradient_sync(False)
     """
 
-    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: Any = True) -> None:
+    def set_requires_gradient_sync(
+        self, requires_gradient_sync: bool, *, recurse: Any = True
+    ) -> None:
         """Nothing: a sum of averages is the average of sums, and each backward averages."""
 
     def set_is_last_backward(self, is_last_backward: bool) -> None:

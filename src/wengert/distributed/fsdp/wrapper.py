@@ -8,7 +8,7 @@ from typing import Any
 
 from wengert.core.tensor import Tensor
 from wengert.distributed.device_mesh import DeviceMesh
-from wengert.distributed.fsdp.dtensor import whole_of
+from wengert.distributed.fsdp.dtensor import DTensor, whole_of
 from wengert.distributed.fsdp.fully_shard import FSDPModule, fully_shard
 from wengert.distributed.process_group import ProcessGroup
 from wengert.distributed.world import default_group
@@ -74,7 +74,8 @@ class FullyShardedDataParallel(Module):
         ignored = set(ignored_states or ())
         if auto_wrap_policy is not None:
             for inner in [*module.modules()][:0:-1]:
-                size = sum(p.numel() for p in inner.parameters())
+                whole = [p for p in inner.parameters() if not isinstance(p, DTensor)]
+                size = sum(p.numel() for p in whole)
                 wraps = auto_wrap_policy(module=inner, recurse=False, nonwrapped_numel=size)
                 if wraps and not isinstance(inner, FSDPModule):
                     fully_shard(inner, mesh=mesh, ignored_params=ignored)

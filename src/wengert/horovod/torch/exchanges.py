@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def _gather(comm: Any, requests: Any, rows: Sequence[np.ndarray]) -> list[np.nda
         counts = [a["shapes"][i][0] if a["kind"] != "join" else 0 for a in requests]
         output = np.empty(sum(counts) * width, row.dtype)
         ends = np.cumsum([0, *counts]) * width
-        pieces = [output[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        pieces = [output[a:b] for a, b in pairwise(ends)]
         # As one rank's call may expect other sizes than its own, every pair has its own.
         schedules.all_to_all(comm, pieces, [row] * comm.size)
         gathered.append(output.reshape(sum(counts), *tail))
@@ -218,14 +219,14 @@ def _start_alltoall(
     tail = tensor._array.shape[1:]
     width, row = int(np.prod(tail)), flat_in(tensor)
     ends = np.cumsum([0, *numbers]) * width
-    inputs = [row[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    inputs = [row[a:b] for a, b in pairwise(ends)]
     answer: list[Tensor] = []
 
     def algorithm(comm: Any, requests: Any) -> None:
         counts = [asked["splits"][comm.rank] for asked in requests]
         output = np.empty(sum(counts) * width, row.dtype)
         places = np.cumsum([0, *counts]) * width
-        pieces = [output[a:b] for a, b in zip(places[:-1], places[1:], strict=True)]
+        pieces = [output[a:b] for a, b in pairwise(places)]
         schedules.all_to_all(comm, pieces, inputs)
         answer.append(wrap(output.reshape(sum(counts), *tail)))
         answer.append(wrap(np.array(counts, np.int32)))
@@ -291,7 +292,7 @@ def _reduce_scatter(comm: Any, row: np.ndarray, shape: Sequence[int], op: Reduct
     counts = _shares(shape[0], comm.size)
     ends = np.cumsum([0, *counts]) * width
     step = RedOpType.AVG if op is Average else RedOpType.SUM
-    pieces = [row[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    pieces = [row[a:b] for a, b in pairwise(ends)]
     if len(set(counts)) == 1:
         output = np.empty(counts[0] * width, row.dtype)
         schedules.reduce_scatter(comm, output, pieces, step)

@@ -26,9 +26,7 @@ def sparse_allreduce_async(
     return partial(_joined, indices, values, tensor.shape, reduction, process_set)
 
 
-def _joined(
-    indices: int, values: int, shape: Any, op: Reduction, process_set: ProcessSet
-) -> Any:
+def _joined(indices: int, values: int, shape: Any, op: Reduction, process_set: ProcessSet) -> Any:
     places, entries = synchronize(indices), synchronize(values)
     if op is Average:
         entries = entries / process_set.group().size()
