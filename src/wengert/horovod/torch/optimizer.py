@@ -124,7 +124,8 @@ class _Averaging:
         for bucket, (handle, contexts) in zip(self._buckets, handles, strict=True):
             for p, reduced, ctx in zip(bucket, synchronize(handle), contexts, strict=True):
                 average = self._compression.decompress(reduced, ctx)
-                p.grad = average.to_sparse() if p.grad.is_sparse else average
+                sparse = p.grad is not None and p.grad.is_sparse
+                p.grad = average.to_sparse() if sparse else average
         self._synchronized = True
 
     @contextmanager
@@ -250,7 +251,7 @@ def DistributedOptimizer(  # noqa: N802 (Horovod's name)
     adding = reduction is Adasum and process_set.group().size() > 1
     front = _AddingSteps if adding else _Averaging
     cls = type(type(optimizer).__name__, (front, type(optimizer)), {})
-    distributed = object.__new__(cls)
+    distributed: Any = object.__new__(cls)
     distributed.__dict__.update(optimizer.__dict__)
     if adding:
         distributed._follow(compression, process_set)
