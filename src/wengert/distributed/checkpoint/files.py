@@ -84,6 +84,15 @@ def save(
         planner: without effect.
         process_group: the ranks; None means all.
         no_dist: this process alone writes.
+
+    >>> import tempfile, wengert
+    >>> from wengert.distributed import checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint.save({"a": wengert.ones(2)}, checkpoint_id=folder)
+    ...     state = {"a": wengert.zeros(2)}
+    ...     checkpoint.load(state, checkpoint_id=folder)
+    >>> state["a"]
+    tensor([1., 1.])
     """
     folder = _folder("save", checkpoint_id, storage_writer)
     group = _group(process_group, no_dist)
@@ -145,6 +154,15 @@ def load(
         no_dist: this process alone reads.
 
     RuntimeError if the checkpoint lacks something, or has it in another shape.
+
+    >>> import tempfile, wengert
+    >>> from wengert.distributed import checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint.save({"a": wengert.ones(2)}, checkpoint_id=folder)
+    ...     state = {"a": wengert.zeros(2)}
+    ...     checkpoint.load(state, checkpoint_id=folder)
+    >>> state["a"]
+    tensor([1., 1.])
     """
     folder = _folder("load", checkpoint_id, storage_reader)
     metadata = json.loads((folder / _METADATA).read_text())
