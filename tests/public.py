@@ -34,6 +34,7 @@ INNER = (
     "wengert.core",
     "wengert.data",
     "wengert.dispatch",
+    "wengert.horovod",
     "wengert.kernels",
     "wengert.replay",
     "wengert.meta",
@@ -48,7 +49,7 @@ FOR_EACH_OTHER = {
     " profiling refusals relay saved transforms",
     "compat": "differences missing_names package resolution torch_names",
     "distributed": "arguments backend batch_statistics objects process_group reduce_op run"
-    " schedules store tcp_store workers world",
+    " schedules store tcp_store workers world fsdp.dtensor fsdp.fully_shard",
     "export": "dims exported_program files graph_signature tracing",
     "fx": "experimental.constants experimental.recorder experimental.sizes",
     "graph": "captures description drawing formatting hotness html_page layers memory nodes"

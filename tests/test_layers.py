@@ -32,6 +32,7 @@ LAYERS = {
     "serialization": "serialization",
     "utils": "hub jit multiprocessing profiler testing utils",
     "distributed": "distributed",
+    "horovod": "horovod",
     # Programs as graphs: functions have the names that the package gives them.
     "fx": "fx",
     "export": "export",

@@ -58,6 +58,7 @@ from wengert import fft as fft
 from wengert import func as func
 from wengert import fx as fx
 from wengert import graph as graph
+from wengert import horovod as horovod
 from wengert import hub as hub
 from wengert import jit as jit
 from wengert import kernels as kernels

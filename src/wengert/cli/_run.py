@@ -46,6 +46,8 @@ def run_program(
 ) -> int:
     """Run a script or module with its arguments; returns 0, or leaves as the script left."""
     compat.install(package)
+    if package == "torch":
+        compat.install("horovod")
     if PIPE_VARIABLE in os.environ:  # a rank
         from wengert.distributed.workers import end_with_launcher
 

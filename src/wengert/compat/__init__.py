@@ -12,29 +12,40 @@ module of wengert stands for which of torch, and `names.txt` which names PyTorch
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from wengert.autograd.engine import compatibility
-from wengert.compat import _extensions, _homes, _spawn, _theano
+from wengert.compat import _extensions, _homes, _spawn
 from wengert.compat._alias import AliasModule
 from wengert.compat._finder import Finder
+from wengert.compat._renamed import RenamingFinder
+from wengert.compat._theano import HOMES
 
 _finder = Finder()
+# Other packages that wengert stands for: their modules are wengert's own, under other names.
+_renamed = {
+    "horovod": RenamingFinder("horovod", "wengert.horovod"),
+    "theano": RenamingFinder("theano", "wengert.symbolic", HOMES),
+}
 
 
 def installed(package: str = "torch") -> bool:
-    """Whether ``import torch`` (or ``import theano``) gives wengert.
+    """Whether ``import torch`` (or another package) gives wengert.
 
     >>> import wengert.compat
-    >>> wengert.compat.installed(), wengert.compat.installed("theano")
+    >>> wengert.compat.installed(), wengert.compat.installed("horovod")
     (False, False)
     """
-    return (_theano.finder if _is_theano(package) else _finder) in sys.meta_path
+    return _finder_of(package) in sys.meta_path
 
 
-def _is_theano(package: str) -> bool:
-    if package not in ("torch", "theano"):
-        raise ValueError(f"wengert stands for 'torch' and for 'theano', not for {package!r}")
-    return package == "theano"
+def _finder_of(package: str) -> Any:
+    if package == "torch":
+        return _finder
+    if package not in _renamed:
+        names = ", ".join(map(repr, ["torch", *_renamed]))
+        raise ValueError(f"wengert stands for {names}, not for {package!r}")
+    return _renamed[package]
 
 
 def install(package: str = "torch") -> None:
@@ -44,7 +55,8 @@ def install(package: str = "torch") -> None:
     as it does in PyTorch. Processes that `multiprocessing` starts get the alias too. Raises
     RuntimeError if PyTorch itself has already been imported.
 
-    With ``"theano"``, ``import theano`` resolves to `wengert.symbolic`.
+    With ``"horovod"``, ``import horovod.torch`` resolves to `wengert.horovod.torch`; with
+    ``"theano"``, ``import theano`` to `wengert.symbolic`.
 
     >>> import wengert.compat
     >>> wengert.compat.install()
@@ -57,22 +69,20 @@ def install(package: str = "torch") -> None:
         return
     real = sys.modules.get(package)
     if real is not None:
-        name = "Theano" if package == "theano" else "PyTorch"
-        start = "wengert run --as theano SCRIPT" if package == "theano" else "wengert run SCRIPT"
+        name = "PyTorch" if package == "torch" else package.capitalize()
+        flag = "--as theano " if package == "theano" else ""
         raise RuntimeError(
             f"wengert.compat.install(): {name} is already imported, from"
             f" {getattr(real, '__file__', None)}, and objects of it may be in use. Call"
             f" install() before anything imports {package}, or start the script with"
-            f" `{start}`."
+            f" `wengert run {flag}SCRIPT`."
         )
     sys.modules.pop(package, None)  # None there would block the import
-    if package == "theano":
-        sys.meta_path.insert(0, _theano.finder)
-        return
-    sys.meta_path.insert(0, _finder)
-    compatibility.lenient = True
-    _spawn.follow_into_children()
-    _extensions.explain()
+    sys.meta_path.insert(0, _finder_of(package))
+    _spawn.follow_into_children(package)
+    if package == "torch":
+        compatibility.lenient = True
+        _extensions.explain()
 
 
 def uninstall(package: str = "torch") -> None:
@@ -85,16 +95,15 @@ def uninstall(package: str = "torch") -> None:
     """
     if not installed(package):
         return
-    if package == "theano":
-        sys.meta_path.remove(_theano.finder)
-        for name in [n for n in sys.modules if n.partition(".")[0] == "theano"]:
+    sys.meta_path.remove(_finder_of(package))
+    _spawn.stay_out_of_children(package)
+    if package != "torch":
+        for name in [n for n in sys.modules if n.partition(".")[0] == package]:
             del sys.modules[name]
         return
-    sys.meta_path.remove(_finder)
     for name, module in list(sys.modules.items()):
         if isinstance(module, AliasModule):
             del sys.modules[name]
     compatibility.lenient = False
-    _spawn.stay_out_of_children()
     _extensions.stop_explaining()
     _homes.move_back()

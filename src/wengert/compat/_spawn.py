@@ -13,19 +13,22 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any
 
+_packages: list[str] = []  # what children are to install
 
-def _install_in_child() -> bool:
+
+def _install_in_child(packages: Sequence[str]) -> bool:
     from wengert import compat
 
-    compat.install()
+    for package in packages:
+        compat.install(package)
     return True
 
 
 class _Installer:
-    """Installs the alias where it is unpickled."""
+    """Installs the aliases where it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _install_in_child, ()
+        return _install_in_child, (tuple(_packages),)
 
 
 def _patch_spawn(module: Any) -> None:
@@ -49,16 +52,22 @@ PATCHES: dict[str, Callable[[Any], None]] = {
 }
 
 
-def follow_into_children() -> None:
+def follow_into_children(package: str) -> None:
     """Patch those modules of `multiprocessing` that are loaded; `find_spec` does the others."""
+    _packages.append(package)
+    if len(_packages) > 1:
+        return
     for name, patch in PATCHES.items():
         module = sys.modules.get(name)
         if module is not None:
             patch(module)
 
 
-def stay_out_of_children() -> None:
+def stay_out_of_children(package: str) -> None:
     """Undo `follow_into_children`."""
+    _packages.remove(package)
+    if _packages:
+        return
     module: Any = sys.modules.get("multiprocessing.spawn")
     original = getattr(getattr(module, "get_preparation_data", None), "__wrapped__", None)
     if original is not None:

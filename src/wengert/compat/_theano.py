@@ -1,22 +1,6 @@
-"""``import theano`` that gives `wengert.symbolic`: the same modules, by both names."""
+"""Which module of `wengert.symbolic` stands for which of theano, where the names differ."""
 
-from __future__ import annotations
-
-import sys
-from collections.abc import Sequence
-from importlib import import_module
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from importlib.abc import Loader, MetaPathFinder
-else:
-    Loader = MetaPathFinder = object
-
-_ROOT = "wengert.symbolic"
-# What stands for a module of theano, where it is not the one of the same name.
-_HOMES = {
+HOMES = {
     "theano.configdefaults": "settings",
     "theano.configparser": "settings",
     "theano.scalar": "dtypes",
@@ -60,46 +44,3 @@ _HOMES = {
     "theano.tensor.randomstreams": "tensor.shared_randomstreams",
     "theano.sandbox.softsign": "expressions.activations",
 }
-
-
-def target_of(name: str) -> str:
-    """The module of wengert that stands for a module of theano."""
-    home = _HOMES.get(name)
-    return f"{_ROOT}.{home}" if home else name.replace("theano", _ROOT, 1)
-
-
-class TheanoFinder(MetaPathFinder):
-    """Answers for ``theano`` and everything below it."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """A spec whose loader gives the module of wengert; an ImportError for one it lacks."""
-        if fullname.partition(".")[0] != "theano":
-            return None
-        name = target_of(fullname)
-        try:
-            module = import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is None or not (name + ".").startswith(error.name + "."):
-                raise
-            raise ModuleNotFoundError(
-                f"No module named {fullname!r}: wengert.symbolic has no such part of Theano",
-                name=name,
-            ) from None
-        return ModuleSpec(fullname, _Loader(module), origin=name, is_package=True)
-
-
-class _Loader(Loader):
-    def __init__(self, module: ModuleType) -> None:
-        self.module = module
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Put wengert's own module under the name of theano's."""
-        sys.modules[module.__name__] = self.module
-
-
-finder = TheanoFinder()

@@ -198,8 +198,6 @@ PRIVATE: dict[str, str] = {
         "torch.distributed._tensor": "sharding",
         "torch.distributed._tensor.experimental": "sharding",
         "torch.distributed.autograd": "remote_gradients",
-        "torch.distributed.fsdp": "sharding",
-        "torch.distributed.optim": "sharding",
         "torch.distributed.rpc": "remote_calls",
         "torch.distributed.tensor": "sharding",
         "torch.distributed.tensor.experimental": "sharding",

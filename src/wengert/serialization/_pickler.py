@@ -117,6 +117,8 @@ class Pickler(_Base):  # type: ignore[misc]
         if isinstance(tensor, SparseTensor):
             return _SPARSE, _sparse_components(tensor)
         kind, state = type(tensor), dict(tensor.__dict__)
+        if hasattr(kind, "refuse_saving"):  # it is a part of something
+            kind.refuse_saving()
         grad = tensor.requires_grad
         if isinstance(tensor, Parameter):
             data = tensor.detach()

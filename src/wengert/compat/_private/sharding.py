@@ -1,25 +1,28 @@
 """Types and functions of ``torch.distributed`` that cut tensors and modules over processes.
 
-Packages import them beside what works here, and ask with `isinstance`. Making one raises
-RuntimeError.
+What works here is in `distributed.fsdp`. Packages import the rest beside it, and ask with
+`isinstance`; making one raises RuntimeError.
 """
 
 from __future__ import annotations
 
 from wengert.compat._private.process_groups import Unshared, of_several
 from wengert.distributed.device_mesh import DeviceMesh, init_device_mesh
-
-
-class DTensor(Unshared):
-    """The type of no tensor: none is cut."""
+from wengert.distributed.fsdp import (
+    CPUOffloadPolicy,
+    DTensor,
+    FSDPModule,
+    FullyShardedDataParallel,
+    MixedPrecisionPolicy,
+    OffloadPolicy,
+    ShardingStrategy,
+    fully_shard,
+)
+from wengert.distributed.fsdp.dtensor import Shard
 
 
 class Placement(Unshared):
     """How a tensor is cut."""
-
-
-class Shard(Placement):
-    """Cut along a dimension."""
 
 
 class Replicate(Placement):
@@ -30,38 +33,23 @@ class Partial(Placement):
     """To be added up."""
 
 
-class FSDPModule(Unshared):
-    """The type of no module: none is cut."""
-
-
-class FullyShardedDataParallel(Unshared):
-    """The type of no module: none is cut."""
-
-
-class MixedPrecisionPolicy(Unshared):
-    """Which precision pieces of a module have."""
-
-
-class ZeroRedundancyOptimizer(Unshared):
-    """The type of no optimizer: none has its state cut."""
-
-
 distribute_tensor = of_several("tensor.distribute_tensor")
 distribute_module = of_several("tensor.distribute_module")
-fully_shard = of_several("fsdp.fully_shard")
 implicit_replication = of_several("tensor.experimental.implicit_replication")
 
 __all__ = [
+    "CPUOffloadPolicy",
     "DTensor",
     "DeviceMesh",
     "FSDPModule",
     "FullyShardedDataParallel",
     "MixedPrecisionPolicy",
+    "OffloadPolicy",
     "Partial",
     "Placement",
     "Replicate",
     "Shard",
-    "ZeroRedundancyOptimizer",
+    "ShardingStrategy",
     "distribute_module",
     "distribute_tensor",
     "fully_shard",

@@ -92,8 +92,14 @@ def clip_grad_norm_(
     >>> w.grad
     tensor([0.6000, 0.8000])
     """
-    grads = _gradients(parameters)
-    total = get_total_norm(grads, norm_type, error_if_nonfinite)
+    values = _as_list(parameters)
+    grads = _gradients(values)
+    # Of parameters that are cut over ranks, each rank has some gradients only.
+    cut = next((kind for kind in set(map(type, values)) if hasattr(kind, "joint_norm")), None)
+    if cut is None:
+        total = get_total_norm(grads, norm_type, error_if_nonfinite)
+    else:
+        total = get_total_norm([cut.joint_norm(values, norm_type)], norm_type, error_if_nonfinite)
     _scale(grads, max_norm, total)
     return total
 

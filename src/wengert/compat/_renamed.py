@@ -1,0 +1,67 @@
+"""``import horovod`` that gives `wengert.horovod`, and theano: the same modules, by both names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING
+
+from wengert.compat import _spawn
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader, MetaPathFinder
+else:  # the import system looks at methods alone, and importlib.abc brings tempfile and pathlib
+    Loader = MetaPathFinder = object
+
+
+class RenamingFinder(MetaPathFinder):
+    """Answers for a package and everything below it, with the modules of another.
+
+    `homes` says which, below `home`, where they do not have the same name there.
+    """
+
+    def __init__(self, package: str, home: str, homes: Mapping[str, str] = {}) -> None:
+        self.package, self.home, self.homes = package, home, homes
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname in _spawn.PATCHES:
+            return _spawn.find_spec(fullname, path)
+        if fullname.partition(".")[0] != self.package:
+            return None
+        name = fullname.replace(self.package, self.home, 1)
+        if fullname in self.homes:
+            name = f"{self.home}.{self.homes[fullname]}"
+        try:
+            module = import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not (name + ".").startswith(error.name + "."):
+                raise
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r}: {self.home} has no such part of {self.package}",
+                name=fullname,
+            ) from None
+        package = hasattr(module, "__path__")
+        return ModuleSpec(fullname, _Loader(module), origin=name, is_package=package)
+
+
+class _Loader(Loader):
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return None
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """For ``python -m``: the code of the module that stands for this one."""
+        spec = self.module.__spec__
+        code: CodeType | None = spec.loader.get_code(spec.name)  # type: ignore[union-attr]
+        return code
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put wengert's own module under the other name."""
+        sys.modules[module.__name__] = self.module

@@ -1,0 +1,249 @@
+"""States of models and optimizers, in rows or whole, by the names of parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert.core.tensor import Tensor, wrap
+from wengert.distributed.data_parallel import DistributedDataParallel
+from wengert.distributed.fsdp.dtensor import DTensor, sharded_rows, whole_of
+from wengert.distributed.fsdp.fully_shard import rows_for
+from wengert.distributed.objects import broadcast_object_list
+from wengert.distributed.world import get_rank, is_initialized
+from wengert.nn import Module
+from wengert.optim import Optimizer
+
+_WRAPPERS = ("_fsdp_wrapped_module.", "module.")
+
+
+@dataclass
+class StateDictOptions:
+    """How states are given.
+
+    >>> from wengert.distributed.checkpoint.state_dict import StateDictOptions
+    >>> StateDictOptions(full_state_dict=True).cpu_offload
+    False
+    """
+
+    full_state_dict: bool = False
+    cpu_offload: bool = False
+    ignore_frozen_params: bool = False
+    strict: bool = True
+    broadcast_from_rank0: bool = False
+
+
+def _offered(state: Any, options: StateDictOptions | None) -> Any:
+    """A state as the options have it; with ``cpu_offload=True``, whole ones are rank 0's alone."""
+    if options is None or not options.full_state_dict:
+        return state
+    whole = _mapped(state)
+    here = not options.cpu_offload or not is_initialized() or get_rank() == 0
+    return whole if here else {}
+
+
+def _mapped(state: Any) -> Any:
+    if isinstance(state, dict):
+        return {key: _mapped(value) for key, value in state.items()}
+    return whole_of(state)
+
+
+def _plain_name(model: Module, name: str) -> str:
+    """A parameter's name, without those of modules around the model."""
+    if isinstance(model, DistributedDataParallel):
+        return name.removeprefix(_WRAPPERS[1])
+    return name.replace(_WRAPPERS[0], "")
+
+
+def get_model_state_dict(
+    model: Module, *, submodules: Any = None, options: StateDictOptions | None = None
+) -> dict[str, Any]:
+    """The state of a model: rows as `DTensor`, or (``full_state_dict=True``) whole tensors.
+
+    >>> import wengert
+    >>> from wengert.distributed.checkpoint.state_dict import get_model_state_dict
+    >>> list(get_model_state_dict(wengert.nn.Linear(2, 1)))
+    ['weight', 'bias']
+    """
+    inner = getattr(model, "_fsdp_wrapped_module", model)
+    state = {_plain_name(model, name): value for name, value in inner.state_dict().items()}
+    return _offered(state, options)
+
+
+def set_model_state_dict(
+    model: Module, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
+) -> Any:
+    """Load such a state, in rows or whole; with ``broadcast_from_rank0`` only rank 0 has one.
+
+    >>> import wengert
+    >>> from wengert.distributed.checkpoint.state_dict import set_model_state_dict
+    >>> model = wengert.nn.Linear(2, 1)
+    >>> set_model_state_dict(model, model.state_dict())
+    <All keys matched successfully>
+    """
+    inner = getattr(model, "_fsdp_wrapped_module", getattr(model, "module", model))
+    state = _received(model_state_dict, options)
+    return inner.load_state_dict(state, strict=options is None or options.strict)
+
+
+def _received(state: Any, options: StateDictOptions | None) -> Any:
+    if options is None or not options.broadcast_from_rank0:
+        return state
+    holder = [state]
+    broadcast_object_list(holder, 0)
+    return holder[0]
+
+
+def _names(model: Module) -> dict[Tensor, str]:
+    return {p: _plain_name(model, name) for name, p in model.named_parameters()}
+
+
+def get_optimizer_state_dict(
+    model: Module,
+    optimizers: Optimizer,
+    *,
+    submodules: Any = None,
+    options: StateDictOptions | None = None,
+) -> dict[str, Any]:
+    """The state of an optimizer, by the names of the model's parameters.
+
+    An optimizer that has none gets it by a step with gradients and a learning rate of zero.
+
+    >>> import wengert
+    >>> from wengert.distributed.checkpoint.state_dict import get_optimizer_state_dict
+    >>> model = wengert.nn.Linear(2, 1)
+    >>> state = get_optimizer_state_dict(model, wengert.optim.Adam(model.parameters()))
+    >>> sorted(state["state"]["weight"])
+    ['exp_avg', 'exp_avg_sq', 'step']
+    """
+    _initialize(optimizers)
+    names = _names(model)
+    state = {
+        names[p]: {key: _like(value, p) for key, value in entry.items()}
+        for p, entry in optimizers.state.items()
+    }
+    groups = [
+        {**group, "params": [names[p] for p in group["params"]]}
+        for group in optimizers.param_groups
+    ]
+    return {"state": _offered(state, options), "param_groups": groups}
+
+
+def _initialize(optimizer: Optimizer) -> None:
+    if optimizer.state:
+        return
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    if any(p.grad is not None for p in parameters):
+        return  # between a backward and the first step, which are not to be disturbed
+    rates = [group["lr"] for group in optimizer.param_groups]
+    for p in parameters:
+        if p.requires_grad:
+            p.grad = wrap(np.zeros_like(p._array))
+    for group in optimizer.param_groups:
+        group["lr"] = 0.0
+    optimizer.step()
+    for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        group["lr"] = rate
+    optimizer.zero_grad()
+
+
+def _like(value: Any, p: Tensor) -> Any:
+    """A value of a parameter's state: in rows, if the parameter is."""
+    same = isinstance(value, Tensor) and value._array.shape == p._array.shape
+    if same and isinstance(p, DTensor):
+        return sharded_rows(value._array, p._layout)
+    return value
+
+
+def set_optimizer_state_dict(
+    model: Module,
+    optimizers: Optimizer,
+    optim_state_dict: dict[str, Any],
+    *,
+    options: StateDictOptions | None = None,
+) -> None:
+    """Load such a state, in rows or whole.
+
+    >>> import wengert
+    >>> from wengert.distributed.checkpoint import state_dict
+    >>> model = wengert.nn.Linear(2, 1)
+    >>> optimizer = wengert.optim.Adam(model.parameters())
+    >>> saved = state_dict.get_optimizer_state_dict(model, optimizer)
+    >>> state_dict.set_optimizer_state_dict(model, optimizer, saved)
+    """
+    saved = _received(optim_state_dict, options)
+    names = _names(model)
+    everyone = [p for group in optimizers.param_groups for p in group["params"]]
+    numbers = {names[p]: i for i, p in enumerate(everyone)}
+    state = {
+        i: {key: _rows(value, p) for key, value in saved["state"][names[p]].items()}
+        for i, p in enumerate(everyone)
+        if names[p] in saved["state"]
+    }
+    groups = [
+        {**group, "params": [numbers[name] for name in group["params"]]}
+        for group in saved["param_groups"]
+    ]
+    optimizers.load_state_dict({"state": state, "param_groups": groups})
+
+
+def _rows(value: Any, p: Tensor) -> Any:
+    if isinstance(value, DTensor):
+        return value.to_local()
+    return rows_for(value, p) if isinstance(p, DTensor) else value
+
+
+def get_state_dict(
+    model: Module,
+    optimizers: Optimizer,
+    *,
+    submodules: Any = None,
+    options: StateDictOptions | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The states of a model and of its optimizer.
+
+    >>> import wengert
+    >>> from wengert.distributed.checkpoint.state_dict import get_state_dict
+    >>> model = wengert.nn.Linear(2, 1)
+    >>> len(get_state_dict(model, wengert.optim.SGD(model.parameters())))
+    2
+    """
+    state = get_model_state_dict(model, options=options)
+    return state, get_optimizer_state_dict(model, optimizers, options=options)
+
+
+def set_state_dict(
+    model: Module,
+    optimizers: Optimizer,
+    *,
+    model_state_dict: dict[str, Any],
+    optim_state_dict: dict[str, Any],
+    options: StateDictOptions | None = None,
+) -> Any:
+    """Load the states of a model and of its optimizer.
+
+    >>> import wengert
+    >>> from wengert.distributed.checkpoint import state_dict
+    >>> model = wengert.nn.Linear(2, 1)
+    >>> optimizer = wengert.optim.SGD(model.parameters())
+    >>> weights, moments = state_dict.get_state_dict(model, optimizer)
+    >>> state_dict.set_state_dict(
+    ...     model, optimizer, model_state_dict=weights, optim_state_dict=moments
+    ... )
+    <All keys matched successfully>
+    """
+    set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
+    return set_model_state_dict(model, model_state_dict, options=options)
+
+
+__all__ = [
+    "StateDictOptions",
+    "get_model_state_dict",
+    "get_optimizer_state_dict",
+    "get_state_dict",
+    "set_model_state_dict",
+    "set_optimizer_state_dict",
+    "set_state_dict",
+]

@@ -1,0 +1,1 @@
+"""``horovod.common``: exceptions and process sets."""
