@@ -391,7 +391,9 @@ def nan_to_num(
         out.real = nan_to_num(out.real, nan, posinf, neginf)
         out.imag = nan_to_num(out.imag, nan, posinf, neginf)
         return out
-    top = float(ml_dtypes.finfo(input.dtype).max)  # type: ignore[no-untyped-call]
+    # In a kernel, halves are computed in float32.
+    stored = getattr(input, "stored_dtype", input.dtype)
+    top = float(ml_dtypes.finfo(stored).max)  # type: ignore[no-untyped-call]
     cast = input.dtype.type
     out = np.where(np.isnan(input), cast(0.0 if nan is None else nan), input)
     out = np.where(input == np.inf, cast(top if posinf is None else posinf), out)

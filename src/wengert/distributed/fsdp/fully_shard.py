@@ -192,7 +192,8 @@ def fully_shard(
         raise ValueError("fully_shard(): the module has been sharded already")
     group = default_group() if mesh is None else mesh.get_group()
     places = _shard_parameters(module, group, ignored_params or set())
-    module.__class__ = _sharded_class(type(module))
+    cls: type = type(module)
+    module.__class__ = _sharded_class(cls)
     module._sharded_places = places
     module.register_forward_pre_hook(_gather_parameters)
     module.register_forward_hook(_release_parameters, always_call=True)

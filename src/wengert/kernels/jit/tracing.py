@@ -32,8 +32,14 @@ class UntraceableError(TypeError):
 class Trace:
     """The lines emitted by expressions, without duplicates."""
 
-    def __init__(self, hoist: bool, float_dtype: np.dtype[Any] = F32) -> None:
+    def __init__(
+        self,
+        hoist: bool,
+        float_dtype: np.dtype[Any] = F32,
+        stored_dtype: np.dtype[Any] | None = None,
+    ) -> None:
         self.float_dtype = float_dtype  # in which kernels compute
+        self.stored_dtype = stored_dtype or float_dtype  # of the arrays
         self.lines: dict[str, str] = {}
         self.hoist = hoist
         self.numbers: dict[str, float] = {}  # hoisted: arguments of the kernel
@@ -78,6 +84,11 @@ class Expression(TracedArray):
 
     def __init__(self, trace: Trace, text: str, dtype: np.dtype[Any]) -> None:
         self.trace, self.text, self.dtype = trace, text, dtype
+
+    @property
+    def stored_dtype(self) -> np.dtype[Any]:
+        """The dtype of the array, which halves are not computed in."""
+        return self.trace.stored_dtype
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Expression:
         write = UFUNCS.get(ufunc)
@@ -324,7 +335,7 @@ class Traced:
         self, functions: Sequence[Callable[..., Any]], operands: str, hoist: bool, real: Real
     ) -> None:
         self.operands, self.real = operands, real
-        self.trace = trace = Trace(hoist, real.computed)
+        self.trace = trace = Trace(hoist, real.computed, real.dtype)
         self.rows = not set(operands).isdisjoint("rcRC")
         inputs = [
             None
