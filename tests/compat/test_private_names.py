@@ -82,7 +82,7 @@ ALIASED = """
         torch.classes.extension.Fast
     except RuntimeError as error:
         assert "Tried to instantiate class 'extension.Fast', but it does not exist!" in str(error)
-    for refusing in (torch.distributed.tensor.Shard, torch.distributed.rpc.remote):
+    for refusing in (torch.distributed.rpc.rpc_sync, torch.distributed.rpc.remote):
         try:
             refusing()
         except RuntimeError as error:
