@@ -29,8 +29,8 @@ PROGRAM = """
     y = torch.add(x, x, beta=2) + torch.mul(x, x, out=x) + torch.cat([x], out=x)
     torch.sum(x, axis=0, keepdims=True)
     z = x.dequantize()
-    if hasattr(torch, "nested"):
-        torch.nested.nested_tensor([x])
+    if hasattr(torch, "quantize_per_tensor"):
+        torch.quantize_per_tensor(x, 1.0, 0, torch.qint8)
     nn.Liner(2, 3)
     nn.Linear(2, 3, bias=True)
     torch.sort(x)
@@ -47,11 +47,11 @@ FOUND = {
     (12, "torch.zeroz", "unknown"),
     (13, "torch.add(beta)", "keyword"),
     (15, "torch.Tensor.dequantize", "missing"),
-    (17, "torch.nested", "missing"),
+    (17, "torch.quantize_per_tensor", "missing"),
     (18, "torch.nn.Liner", "unknown"),
-    (25, "torch.quantization", "missing"),
+    (25, "torch.quantization.prepare", "missing"),
 }
-OPTIONAL = {"torch.package", "torch.nested"}
+OPTIONAL = {"torch.package", "torch.quantize_per_tensor"}
 
 
 def test_findings_as_data(tmp_path: Path) -> None:

@@ -65,7 +65,9 @@ def test_ranks_have_torchruns_variables_and_a_prefix(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_launchers_of_several_machines_count_their_ranks_together(tmp_path: Path) -> None:
-    file = script(tmp_path, 'print(rank, os.environ["GROUP_RANK"], x[0].item(), flush=True)\n')
+    # In one write: lines of two processes must not mix.
+    line = """f'{rank} {os.environ["GROUP_RANK"]} {x[0].item()}\\n'"""
+    file = script(tmp_path, f"print({line}, end='', flush=True)\n")
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = str(probe.getsockname()[1])
     command = [sys.executable, "-m", "wengert", "run", "--quiet", "-m", "torch.distributed.run",

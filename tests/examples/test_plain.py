@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_is_plain_pytorch(path: Path) -> None:
-    text = path.read_text()
-    assert "import torch\n" in text
-    assert "wengert" not in text
+    program = ast.parse(path.read_text())
+    assert isinstance(program.body[0], ast.Expr)  # what it says about itself names commands
+    code = ast.unparse(program.body[1:])
+    assert "import torch\n" in code or "import theano\n" in code
+    assert "wengert" not in code

@@ -78,4 +78,6 @@ def test_examples_are_sound(name: str, tmp_path: Path) -> None:
 
 
 def test_all_examples_are_looked_at() -> None:
-    assert {path.name for path in (ROOT / "examples").glob("*.py")} == EXAMPLES.keys()
+    # Without ranks, and without a graph of its own.
+    others = {"ddp.py", "ddp_restart.py", "horovod_digits.py", "theano_gradients.py"}
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == EXAMPLES.keys() | others

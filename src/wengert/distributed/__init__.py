@@ -9,6 +9,9 @@ numbers collectives, sees that all ranks called the same, and says which rank is
 `_mailbox.py`) have connections of their own. `world.py` holds the groups.
 """
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from wengert.distributed import algorithms as algorithms
 from wengert.distributed import batch_statistics as batch_statistics
 from wengert.distributed import data_parallel as data_parallel
@@ -38,3 +41,9 @@ from wengert.distributed.store import PrefixStore as PrefixStore
 from wengert.distributed.store import Store as Store
 from wengert.distributed.tcp_store import TCPStore as TCPStore
 from wengert.distributed.world import *
+
+
+def __getattr__(name: str) -> _Any:
+    if name in ("checkpoint", "fsdp", "optim"):  # loaded on first access
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -324,6 +324,14 @@ _ELSEWHERE = {
     "optim._scheduler.LRScheduler": "optim.lr_scheduler",
 }
 _ELSEWHERE |= {
+    f"nn.modules._margin_losses.{name}Loss": "nn.modules.loss"
+    for name in (
+        "CosineEmbedding", "HingeEmbedding", "MarginRanking", "MultiLabelMargin",
+        "MultiLabelSoftMargin", "MultiMargin", "SoftMargin", "TripletMargin",
+        "TripletMarginWithDistance",
+    )
+}  # fmt: skip
+_ELSEWHERE |= {
     f"nn.modules.lazy.Lazy{kind}{n}d": f"nn.modules.{module}"
     for n in (1, 2, 3)
     for kind, module in (

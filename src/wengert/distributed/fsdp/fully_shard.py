@@ -154,6 +154,7 @@ def fully_shard(
     mp_policy: MixedPrecisionPolicy = MixedPrecisionPolicy(),
     offload_policy: OffloadPolicy = OffloadPolicy(),
     ignored_params: set[Tensor] | None = None,
+    dp_mesh_dims: Any = None,
 ) -> Any:
     """Let each rank hold some rows of a module's parameters; returns the module.
 
@@ -183,10 +184,11 @@ def fully_shard(
         for one in module:
             fully_shard(one, mesh=mesh, mp_policy=mp_policy, ignored_params=ignored_params)
         return module
-    if mp_policy != MixedPrecisionPolicy() or shard_placement_fn is not None:
+    refused = (mp_policy != MixedPrecisionPolicy(), shard_placement_fn, dp_mesh_dims)
+    if any(x not in (None, False) for x in refused):
         raise NotImplementedError(
-            "fully_shard(): mp_policy and shard_placement_fn are not there; use torch.autocast in"
-            " the forward, and rows"
+            "fully_shard(): mp_policy, shard_placement_fn and dp_mesh_dims are not there; use"
+            " torch.autocast in the forward, rows, and a mesh of one dimension"
         )
     if isinstance(module, FSDPModule):
         raise ValueError("fully_shard(): the module has been sharded already")

@@ -38,9 +38,13 @@ class FileWriter:
 
     Raises ModuleNotFoundError without the package tensorboard.
 
-    >>> from wengert.utils.tensorboard import FileWriter  # doctest: +SKIP
-    >>> FileWriter("runs/first").get_logdir()  # doctest: +SKIP
-    'runs/first'
+    >>> import os, tempfile
+    >>> from wengert.utils.tensorboard import FileWriter
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     writer = FileWriter(os.path.join(folder, "first"))
+    ...     writer.close()
+    ...     os.listdir(folder)
+    ['first']
     """
 
     def __init__(
@@ -107,9 +111,13 @@ class SummaryWriter:
     is part of a course. Raises ModuleNotFoundError without the package tensorboard. As a context
     it is closed at the end.
 
-    >>> from wengert.utils.tensorboard import SummaryWriter  # doctest: +SKIP
-    >>> with SummaryWriter("runs/first") as writer:  # doctest: +SKIP
-    ...     writer.add_scalar("loss", 0.5, 0)
+    >>> import os, tempfile
+    >>> from wengert.utils.tensorboard import SummaryWriter
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with SummaryWriter(folder) as writer:
+    ...         writer.add_scalar("loss", 0.5, 0)
+    ...     len(os.listdir(folder))
+    1
     """
 
     def __init__(

@@ -14,6 +14,7 @@ _Options = Any
 def noncontiguous_like(t: Tensor) -> Tensor:
     """A copy whose elements have others between them, of more than one element.
 
+    >>> import wengert
     >>> from wengert.compat._private.harness.matrices import noncontiguous_like
     >>> x = noncontiguous_like(wengert.ones(2, 3))
     >>> x.is_contiguous(), x.sum().item()
