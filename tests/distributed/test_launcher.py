@@ -143,7 +143,7 @@ def test_a_rank_that_raises_is_quoted_and_restarts_resume(tmp_path: Path) -> Non
             if rank == 1 and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
                 raise ValueError("out of luck")
             dist.all_reduce(x)
-            print("done", flush=True)
+            print("done\\n", end="", flush=True)  # one write: lines must not mix
         main()
         """,
     )
