@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import wengert
+import wengert.sparse  # whose operations are registered with it
 from tests.ops import calls
 from tests.ops.rows import Row, all_rows
 from wengert.ops import arithmetic
@@ -120,8 +121,19 @@ def halved() -> None:
     arithmetic._quotient_of_halves(x, 0.3)
 
 
+def stored() -> None:
+    """Matrices that store some of their elements: made, merged, masked, multiplied."""
+    indices = wengert.tensor([[0, 1, 1, 0], [2, 0, 0, 1]])
+    values = wengert.arange(1.0, 5.0, dtype=wengert.float64).requires_grad_()
+    dense = wengert.arange(12.0, dtype=wengert.float64).reshape(3, 4).requires_grad_()
+    matrix = wengert.sparse_coo_tensor(indices, values, (2, 3)).coalesce()
+    total = wengert.sparse.mm(matrix, dense).sum() + (matrix @ matrix.t()).to_dense().sum()
+    total = total + (dense[:2, :3].sparse_mask(matrix).to_dense() ** 2).sum()
+    total.backward()
+
+
 # What no row reaches.
-PROGRAMS = [overwritten, normalised, sampled, halved]
+PROGRAMS = [overwritten, normalised, sampled, halved, stored]
 
 
 def replace_forward(op: Op, forward: Callable[..., Any]) -> None:
