@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -55,10 +56,10 @@ def turns(
     """
     samples: dict[str, list[tuple[float, ...]]] = {name: [] for name in contenders}
     names = list(contenders)
-    for turn in range(rounds + warming):
-        for name in names if turn % 2 else reversed(names):
+    for number in range(rounds + warming):
+        for name in names if number % 2 else reversed(names):
             sample = tuple(contenders[name]())
-            if turn >= warming:  # the first turns warm up: first calls, caches, thread pools
+            if number >= warming:  # the first turns warm up: first calls, caches, thread pools
                 samples[name].append(sample)
     return samples
 
@@ -69,6 +70,31 @@ def interleaved(contenders: dict[str, Callable[[], Iterable[float]]], rounds: in
         name: [statistics.median(column) for column in zip(*found, strict=True)]
         for name, found in turns(contenders, rounds).items()
     }
+
+
+def turn(call: Callable[[], Any], count: int) -> tuple[float]:
+    """Microseconds of one of `count` calls."""
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    return ((time.perf_counter() - start) / count * 1e6,)
+
+
+def calls_compared(
+    name: str,
+    ours: Callable[[], Any],
+    theirs: Callable[[], Any],
+    seconds: float,
+    rounds: int,
+    at_once: int = 1,
+) -> Row:
+    """A call in both libraries, for so many seconds a turn; `at_once` calls find out how many."""
+    contenders = {}
+    for library, call in (("wengert", ours), ("torch", theirs)):
+        once = min(turn(call, at_once)[0] for _ in range(4))
+        contenders[library] = partial(turn, call, max(1, int(seconds * 1e6 / once)))
+    medians = interleaved(contenders, rounds)
+    return Row(name, "us", medians["wengert"][0], medians["torch"][0])
 
 
 def peak_of(work: Callable[[], Any]) -> int:

@@ -19,6 +19,16 @@ Log = list[Any]
 Program = Callable[[Callable[[Any], Any], Log], Any]
 
 
+def adding_to(programs: list[Program]) -> Callable[[Program], Program]:
+    """A decorator that adds programs to a list."""
+
+    def program(function: Program) -> Program:
+        programs.append(function)
+        return function
+
+    return program
+
+
 def mlp(*widths: int) -> nn.Sequential:
     """Linear layers with tanh between them, at least 4096 hidden values for a batch of 64."""
     layers: list[nn.Module] = []

@@ -6,7 +6,7 @@ What works here is in `distributed.fsdp`. Packages import the rest beside it, an
 
 from __future__ import annotations
 
-from wengert.compat._private.process_groups import Unshared, of_several
+from wengert.compat._private.process_groups import MissingType, missing_function
 from wengert.distributed.device_mesh import DeviceMesh, init_device_mesh
 from wengert.distributed.fsdp import (
     CPUOffloadPolicy,
@@ -21,7 +21,7 @@ from wengert.distributed.fsdp import (
 from wengert.distributed.fsdp.dtensor import Shard
 
 
-class Placement(Unshared):
+class Placement(MissingType):
     """How a tensor is cut."""
 
 
@@ -33,9 +33,9 @@ class Partial(Placement):
     """To be added up."""
 
 
-distribute_tensor = of_several("tensor.distribute_tensor")
-distribute_module = of_several("tensor.distribute_module")
-implicit_replication = of_several("tensor.experimental.implicit_replication")
+distribute_tensor = missing_function("tensor.distribute_tensor")
+distribute_module = missing_function("tensor.distribute_module")
+implicit_replication = missing_function("tensor.experimental.implicit_replication")
 
 __all__ = [
     "CPUOffloadPolicy",
