@@ -99,6 +99,9 @@ class Stepping(Optimizer):
         if not sparse:
             return params
         for p in sparse:
+            if isinstance(p, SparseTensor):  # an ordinary in-place operation updates it
+                self._update_sparse(group, p, p._grad)  # type: ignore[arg-type]
+                continue
             before_write(p._array)
             self._update_sparse(group, p, gradient_of(p))
             stamp(p._array, by, code, lasti)
