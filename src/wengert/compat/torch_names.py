@@ -198,6 +198,7 @@ PRIVATE: dict[str, str] = {
         "torch.distributed._tensor": "sharding",
         "torch.distributed._tensor.experimental": "sharding",
         "torch.distributed.autograd": "remote_gradients",
+        "torch.distributed.fsdp.fully_sharded_data_parallel": "sharding",
         "torch.distributed.rpc": "remote_calls",
         "torch.distributed.tensor": "sharding",
         "torch.distributed.tensor.experimental": "sharding",
