@@ -82,3 +82,7 @@ def new_tensors(rank: int, size: int) -> None:
 
 def test_collectives_that_return_new_tensors(ranks: Ranks) -> None:
     ranks.run(new_tensors)
+
+
+def test_the_type_of_reductions_has_its_name() -> None:
+    assert dist.ReduceOp.RedOpType.SUM is dist.ReduceOp.SUM  # type: ignore[attr-defined]

@@ -176,6 +176,8 @@ PRIVATE: dict[str, str] = {
         "torch._dynamo.eval_frame": "compiled_modules",
         "torch._dynamo.utils": "compiled_modules",
         "torch._dynamo.testing": "compile_counters",
+        "torch._higher_order_ops": "scans",
+        "torch._higher_order_ops.associative_scan": "scans",
         "torch._jit_internal": "jit_internal",
         "torch._tensor": "tensor_module",
         "torch._tensor_str": "tensor_texts",
