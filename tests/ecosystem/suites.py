@@ -46,17 +46,17 @@ class Suite:
         stem = f"{self.package.replace('-', '_')}-{self.version}"
         if not (SDISTS / stem).is_dir():
             SDISTS.mkdir(parents=True, exist_ok=True)
-            command = [PYTHON, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary"]
-            wanted = f"{self.package}=={self.version}"
-            subprocess.run([*command, ":all:", "--dest", SDISTS, wanted], check=True)
+            if download(f"{self.package}=={self.version}"):
+                # Who builds with PyTorch finds that of this interpreter.
+                download(f"{self.package}=={self.version}", "--no-build-isolation", check=True)
             with tarfile.open(SDISTS / f"{stem}.tar.gz") as archive:
                 archive.extractall(SDISTS, filter="data")
         return SDISTS / stem
 
     def outcomes(self, command: list[str], packages: Path, seconds: int) -> dict[str, str]:
-        """The error of each test by its name; empty for those that pass.
+        """The error of each test by its name, or why it was skipped; empty for those that pass.
 
-        Skipped tests, and those that time did not suffice for, are left out.
+        Those that time did not suffice for are left out.
         """
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "tests.xml")
@@ -77,14 +77,24 @@ class Suite:
             return outcomes
 
 
+def download(wanted: str, *options: str, check: bool = False) -> int:
+    """Fetch a source distribution; the status of pip, which looks into its metadata, too."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *options]
+    target = ["--no-binary", ":all:", "--dest", str(SDISTS), wanted]
+    return subprocess.run([*command, *target], check=check, capture_output=not check).returncode
+
+
 def read(file: Path) -> dict[str, str]:
     """The outcomes in a report in JUnit's format."""
-    outcomes = {}
+    outcomes: dict[str, str] = {}
+    numbers = Counter[str]()
     for case in ET.parse(file).iter("testcase"):
-        name = f"{case.get('classname')}.{case.get('name')}"
-        if case.find("skipped") is None:
-            errors = [*case.iter("failure"), *case.iter("error")]
-            outcomes[name] = cause_of(errors[0]) if errors else ""
+        # Parameters without a name of their own have their address, which differs from run to run.
+        name = re.sub(r" at 0x\w+", "", f"{case.get('classname')}.{case.get('name')}")
+        numbers[name] += 1
+        name += f" ({numbers[name]})" if numbers[name] > 1 else ""
+        errors = [*case.iter("failure"), *case.iter("error"), *case.iter("skipped")]
+        outcomes[name] = cause_of(errors[0]) if errors else ""
     return outcomes
 
 
@@ -95,6 +105,7 @@ def cause_of(error: ET.Element) -> str:
     if lines and text == "collection failure":
         text = lines[-1]
     text = re.sub(r" \(this process runs wengert in place of PyTorch\).*", "", text.split("\n")[0])
+    text = f"skipped: {text}" if error.tag == "skipped" else text
     return text[:120].replace("|", "\\|").replace("<", "&lt;") or "an error without a text"
 
 
@@ -129,7 +140,7 @@ def missing(name: str, broken_files: dict[str, str]) -> str:
     for file, error in broken_files.items():
         if name.startswith(f"{file}."):
             return error
-    return "not run, or skipped"
+    return "not run"
 
 
 def processor() -> str:

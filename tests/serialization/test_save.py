@@ -51,6 +51,20 @@ def test_tensors_go_both_ways(name: str, legacy: bool, torch: Any) -> None:
     assert plain(wengert.load(saved(torch, theirs, **options))) == plain(theirs)
 
 
+@PROTOCOLS
+def test_a_file_is_flushed_once_it_is_whole(options: dict[str, Any]) -> None:
+    flushed = []
+
+    class Upload(io.BytesIO):
+        def flush(self) -> None:
+            flushed.append(self.getvalue())
+
+    target = Upload()
+    wengert.save({"a": wengert.ones(2)}, target, **options)
+    assert flushed == [target.getvalue()]
+    assert wengert.load(io.BytesIO(flushed[0]))["a"].tolist() == [1, 1]
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_values_go_both_ways(name: str, torch: Any) -> None:

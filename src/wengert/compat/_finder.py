@@ -7,7 +7,7 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
-from wengert.compat import _spawn, torch_names
+from wengert.compat import _patches, torch_names
 from wengert.compat._alias import AliasModule, natives_of, why_missing
 from wengert.compat._answers import look_for_answers
 
@@ -28,8 +28,8 @@ class Finder(DistributionFinder):
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
         look_for_answers()
-        if fullname in _spawn.PATCHES:
-            return _spawn.find_spec(fullname, path)
+        if fullname in _patches.PATCHES:
+            return _patches.find_spec(fullname, path)
         if fullname.partition(".")[0] not in torch_names.ROOTS:
             return None
         natives = natives_of(fullname)

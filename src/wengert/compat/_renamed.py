@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
-from wengert.compat import _spawn
+from wengert.compat import _patches
 
 if TYPE_CHECKING:
     from importlib.abc import Loader, MetaPathFinder
@@ -29,8 +29,8 @@ class RenamingFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname in _spawn.PATCHES:
-            return _spawn.find_spec(fullname, path)
+        if fullname in _patches.PATCHES:
+            return _patches.find_spec(fullname, path)
         if fullname.partition(".")[0] != self.package:
             return None
         name = fullname.replace(self.package, self.home, 1)

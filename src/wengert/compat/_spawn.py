@@ -9,8 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import ModuleType
 from typing import Any
 
 _packages: list[str] = []  # what children are to install
@@ -53,7 +51,7 @@ PATCHES: dict[str, Callable[[Any], None]] = {
 
 
 def follow_into_children(package: str) -> None:
-    """Patch those modules of `multiprocessing` that are loaded; `find_spec` does the others."""
+    """Patch those modules of `multiprocessing` that are loaded; `_patches` does the others."""
     _packages.append(package)
     if len(_packages) > 1:
         return
@@ -75,17 +73,3 @@ def stay_out_of_children(package: str) -> None:
     server: Any = sys.modules.get("multiprocessing.forkserver")
     if server is not None:
         server.set_forkserver_preload(["__main__"])
-
-
-def find_spec(fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
-    """The spec of a module in `PATCHES`, with a loader that patches it."""
-    spec = PathFinder.find_spec(fullname, path)
-    if spec is not None and isinstance(spec.loader, SourceFileLoader):
-        spec.loader = _Loader(spec.loader.name, spec.loader.path)
-    return spec
-
-
-class _Loader(SourceFileLoader):
-    def exec_module(self, module: ModuleType) -> None:
-        super().exec_module(module)
-        PATCHES[module.__name__](module)

@@ -46,7 +46,8 @@ def load_library(path: str) -> NoReturn:
         ...
     OSError: torch.ops.load_library('/site-packages/vision/_C.so'): this is compiled code for ...
     """
-    unloaded[os.path.basename(os.path.dirname(str(path)))] = str(path)
+    package = os.path.dirname(str(path)).removesuffix(f"{os.sep}lib")
+    unloaded[os.path.basename(package)] = str(path)
     raise OSError(
         f"torch.ops.load_library({path!r}): this is compiled code for PyTorch's C++ library, which"
         " wengert does not have; use the package's Python implementation, if it has one (some take"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 
 class Backend(str):
@@ -21,6 +21,10 @@ class Backend(str):
     MPI = "mpi"
     UCC = "ucc"
     XCCL = "xccl"
+
+    default_device_backend_map: ClassVar[dict[str, str]] = {"cpu": "gloo"}
+    backend_list: ClassVar[list[str]] = ["undefined", "gloo", "mpi"]
+    backend_capability: ClassVar[dict[str, list[str]]] = {"gloo": ["cpu"], "mpi": ["cpu"]}
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):

@@ -32,6 +32,7 @@ class RedOpType(Enum):
 
 
 ReduceOp = RedOpType
+ReduceOp.RedOpType = RedOpType  # type: ignore[attr-defined]
 
 _STEPS: dict[RedOpType, Callable[..., Any]] = {
     RedOpType.SUM: np.add,

@@ -71,10 +71,12 @@ def save(
             "expected 'f' to be string, path, or a file-like object with a 'write' attribute, got"
             f" {type(f).__name__}"
         )
-    elif _use_new_zipfile_serialization:
-        _write(obj, f, "archive", pickle_protocol, _disable_byteorder_record)
     else:
-        _write_legacy(obj, f, pickle_protocol)
+        if _use_new_zipfile_serialization:
+            _write(obj, f, "archive", pickle_protocol, _disable_byteorder_record)
+        else:
+            _write_legacy(obj, f, pickle_protocol)
+        f.flush()
 
 
 def _pickled(obj: object, protocol: int, legacy: bool) -> tuple[Any, list[Any]]:

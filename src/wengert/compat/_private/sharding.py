@@ -6,6 +6,8 @@ What works here is in `distributed.fsdp`. Packages import the rest beside it, an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from wengert.compat._private.process_groups import MissingType, missing_function
 from wengert.distributed.device_mesh import DeviceMesh, init_device_mesh
 from wengert.distributed.fsdp import (
@@ -18,19 +20,33 @@ from wengert.distributed.fsdp import (
     ShardingStrategy,
     fully_shard,
 )
-from wengert.distributed.fsdp.dtensor import Shard
+from wengert.distributed.fsdp.placements import Partial, Placement, Replicate, Shard
 
 
-class Placement(MissingType):
-    """How a tensor is cut."""
+class _StridedShard(MissingType):
+    """Cut into groups, and each group into pieces."""
 
 
-class Replicate(Placement):
-    """Whole in each process."""
+def compute_local_shape_and_global_offset(
+    global_shape: Sequence[int],
+    mesh: DeviceMesh,
+    placements: Sequence[Placement],
+    skip_offset: bool = False,
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape of what this rank has of a tensor that is cut so, and where that begins.
 
-
-class Partial(Placement):
-    """To be added up."""
+    Both are empty on a rank outside the mesh; where there is nothing it begins at the end.
+    """
+    coordinate = mesh.get_coordinate()
+    if coordinate is None:
+        return (), ()
+    shape, offset = list(global_shape), [0] * len(global_shape)
+    for placement, size, rank in zip(placements, mesh.shape, coordinate, strict=True):
+        if isinstance(placement, Shard):
+            dim = placement.dim
+            shape[dim], begin = placement.local_shard_size_and_offset(shape[dim], size, rank)
+            offset[dim] = begin if shape[dim] else global_shape[dim]
+    return tuple(shape), () if skip_offset else tuple(offset)
 
 
 distribute_tensor = missing_function("tensor.distribute_tensor")
@@ -50,6 +66,8 @@ __all__ = [
     "Replicate",
     "Shard",
     "ShardingStrategy",
+    "_StridedShard",
+    "compute_local_shape_and_global_offset",
     "distribute_module",
     "distribute_tensor",
     "fully_shard",

@@ -10,15 +10,10 @@ import numpy as np
 from wengert.core.tensor import Tensor, wrap
 from wengert.distributed.collectives import all_gather_into_tensor, all_reduce
 from wengert.distributed.device_mesh import DeviceMesh
+from wengert.distributed.fsdp.placements import Shard
 from wengert.distributed.process_group import ProcessGroup
 from wengert.distributed.reduce_op import ReduceOp
 from wengert.nn import Parameter
-
-
-class Shard(NamedTuple):
-    """Cut along a dimension, which is 0."""
-
-    dim: int = 0
 
 
 class Layout(NamedTuple):
@@ -163,4 +158,4 @@ def by_dtype(arrays: Sequence[np.ndarray]) -> list[list[int]]:
     return list(indices.values())
 
 
-__all__ = ["DTensor", "Shard"]
+__all__ = ["DTensor"]
