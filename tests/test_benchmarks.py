@@ -20,7 +20,8 @@ from wengert import nn
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 OWN = (
-    "_chart", "_contender", "_measure", "_peer", "compare", "report", "sweep", "sweeps", "workloads",
+    "_chart", "_contender", "_measure", "_peer", "compare", "report", "sweep", "sweeps",
+    "workloads",
 )  # fmt: skip
 
 
