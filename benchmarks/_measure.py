@@ -34,15 +34,23 @@ class Row:
     unit: str
     wengert: float
     torch: float | None = None
+    onnxruntime: float | None = None
 
     @property
     def ratio(self) -> float | None:
         """wengert's value as a multiple of torch's: below 1 is less."""
         return None if self.torch is None else self.wengert / self.torch
 
+    @property
+    def onnxruntime_ratio(self) -> float | None:
+        """wengert's value as a multiple of ONNX Runtime's."""
+        return None if self.onnxruntime is None else self.wengert / self.onnxruntime
+
     def text(self) -> str:
         """The row as a line of a plain table."""
         peer = "" if self.torch is None else f"{self.torch:12.2f}{self.ratio:9.2f}"
+        if self.onnxruntime is not None:
+            peer += f"   ONNX Runtime{self.onnxruntime:10.2f}{self.onnxruntime_ratio:9.2f}"
         return f"{self.name:<58}{self.unit:>8}{self.wengert:12.2f}{peer}"
 
 
@@ -127,7 +135,9 @@ def in_clean_process(script: str, measure: Callable[[], list[Row]]) -> None:
     print(f"# {machine()}")
     print(f"{'':<58}{'unit':>8}{'wengert':>12}{'torch':>12}{'ratio':>9}")
     rows = measure()
-    save(script, {"rows": [asdict(row) | {"ratio": row.ratio} for row in rows]})
+    ratios = [{"ratio": row.ratio, "onnxruntime_ratio": row.onnxruntime_ratio} for row in rows]
+    found = [asdict(row) | ratio for row, ratio in zip(rows, ratios, strict=True)]
+    save(script, {"rows": found})
 
 
 def save(script: str, found: dict[str, Any]) -> None:
