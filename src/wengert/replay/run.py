@@ -15,10 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.engine import observers
+from wengert.autograd.engine import anomaly, observers
 from wengert.core import storage
+from wengert.core.dispatching import dispatching
 from wengert.core.storage import owner, quoted_location
-from wengert.core.tensor import Leaf, Site, Tensor, caller, getframe, mode, new, tensors, tick
+from wengert.core.tensor import (
+    Leaf,
+    Site,
+    Tensor,
+    caller,
+    getframe,
+    inferences,
+    internal,
+    mode,
+    new,
+    tensors,
+    tick,
+)
 from wengert.replay.deferred import Deferred, Outline, Pending, settle
 from wengert.replay.rules import Step, eligible
 from wengert.replay.settling import compute
@@ -35,6 +48,7 @@ from wengert.replay.trace import (
     LEAF,
     MOST_BRANCHES,
     MOST_ENTRIES,
+    Again,
     BackwardEntry,
     Entry,
     Input,
@@ -49,6 +63,7 @@ from wengert.replay.trace import (
 )
 
 make: Any = tuple.__new__
+reference = weakref.ref
 
 
 class UnseenError(Exception):
@@ -161,9 +176,9 @@ class Run:
             self.tensors.append(weakref.ref(x))
             if self.recording:
                 continue
-            self.originals.append(array)
             self.owners.add(id(array if array.base is None else owner(array)))
             self.arrays.append(array.copy(order="K") if exposed(x, array) else array)
+            self.originals.append(array)  # a reference that `exposed` would count
             self.edges.append(x._edge if isinstance(x, Tensor) else None)
         self.numbers += numbers
 
@@ -178,25 +193,37 @@ class Run:
     def call(
         self, op: Any, names: tuple[str, ...], impl: Callable[..., Any], args: Any, kwargs: Any
     ) -> Any:
-        """A call of a declared operation."""
+        """A call of a declared operation: deferred if it is as the last time, else looked up."""
         site = mode.site
-        if (site is not None and type(site) is not Site) or unusual():
+        if (
+            inferences or dispatching.modes or anomaly.enabled
+            or type(mode.where if site is None else site) is not Site
+        ):  # fmt: skip
             return impl(*args, **kwargs)
-        line = caller(getframe(2))
-        child = self.entry.hot
+        frame: Any = getframe(3)  # behind that of the front
+        code = frame.f_code
+        while code.co_filename in internal:
+            frame = frame.f_back
+            if frame is None:
+                frame = getframe(3)
+                code = frame.f_code
+                break
+            code = frame.f_code
+        lasti: int = frame.f_lasti
+        child: Any = self.entry.hot
         fresh: list[Any] = []
         numbers: list[float] = []
         if (
             self.recording
             or type(child) is not OpEntry
             or child.op is not op
-            or child.code is not line[0]
-            or child.lasti != line[1]
-            or child.grad is not (site is not None)
+            or child.code is not code
+            or child.lasti != lasti
+            or child.grad is (site is None)
             or not self._is_as(child, args, kwargs, fresh, numbers)
         ):
-            return self._search(op, names, impl, args, kwargs, line)
-        if not active.inside and not child.continues:
+            return self._search(op, names, impl, args, kwargs, (code, lasti))
+        if not child.continues and not active.inside:
             return impl(*args, **kwargs)
         return self._follow(child, fresh, numbers, impl, args, kwargs)
 
@@ -205,29 +232,52 @@ class Run:
     ) -> bool:
         """Whether arguments are those of an entry; its new inputs and numbers are collected."""
         pattern = child.pattern
-        if len(args) + len(kwargs) != len(pattern) or (kwargs and (*kwargs,) != child.keywords):
+        if kwargs:
+            if (*kwargs,) != child.keywords:
+                return False
+            args = (*args, *kwargs.values())
+        elif child.keywords:
             return False
-        for x, expected in zip((*args, *kwargs.values()) if kwargs else args, pattern, strict=True):
+        if len(args) != len(pattern):
+            return False
+        for x, expected in zip(args, pattern):  # noqa: B905 (of one length)
             kind = type(expected)
             if kind is int:
-                if type(x) is not Deferred or not self._is_at(x, expected):
+                if type(x) is not Deferred:
+                    return False
+                pending = x._pending
+                if pending[1] != expected or pending[0] is not self:
                     return False
             elif kind is Memo:
-                if id(x) in self.slots or _among(x, fresh) or not expected.fits(x):
+                if id(x) in self.slots or (fresh and _among(x, fresh)) or not expected.fits(x):
                     return False
                 fresh.append(x)
             elif expected is float:
                 if type(x) is not float:
                     return False
                 numbers.append(x)
+            elif kind is Again:
+                if not self._is_again(x, expected.slot, fresh):
+                    return False
             elif not self._has_key(x, expected):
                 return False
         return True
 
-    def _is_at(self, x: Deferred, place: int) -> bool:
-        """Whether a deferred tensor is the value at a place of this run."""
-        pending = x.__dict__.get("_pending")
-        return pending is not None and pending[0] is self and pending[1] == place
+    def _is_again(self, x: Any, slot: int, fresh: list[Any]) -> bool:
+        """Whether an argument is the input of a slot, which the run has met and nobody changed."""
+        known = len(self.tensors)
+        if slot >= known:
+            return slot - known < len(fresh) and fresh[slot - known] is x
+        if self.tensors[slot]() is not x or self.recording:
+            return False
+        original = self.originals[slot]
+        if type(x) is np.ndarray:
+            return x is original and self._is_current(slot)
+        return (
+            x._array is original
+            and self.edges[slot] is x._edge
+            and (self.arrays[slot] is original or self._is_current(slot))
+        )
 
     def _has_key(self, x: Any, expected: Any) -> bool:
         """Whether an argument that is no new input has a key."""
@@ -277,30 +327,32 @@ class Run:
         with self.lock:
             if self.settled:  # by another thread
                 return impl(*args, **kwargs)
-            self._bind(fresh, numbers)
+            if fresh or numbers:
+                self._bind(fresh, numbers)
             self.entry = child
             step = make(Step, (mode.site, mode.off, tick()))
             if not child.single:
                 tick()  # for the nodes of its results
-            return self._defer(child, step, args[0] if view else None)
+            if not self.steps:
+                self._watch()
+            self.steps.append(step)
+            source = args[0] if view else None
+            if child.single:
+                return self._deferred(child.outlines[0], source)
+            return tuple([self._deferred(outline, source) for outline in child.outlines])
 
-    def _defer(self, entry: OpEntry, step: Step, source: Any) -> Any:
-        """The results of a step that is not computed."""
-        if not self.steps:
-            pending_runs.add(self)
-            if before_write not in storage.guards:
-                storage.guards.append(before_write)
-        self.steps.append(step)
-        outlines = entry.outlines
-        if entry.single:
-            return self._deferred(outlines[0], source)
-        return tuple([self._deferred(outline, source) for outline in outlines])
+    def _watch(self) -> None:
+        """See the writes to memory that what is deferred is going to read."""
+        pending_runs.add(self)
+        if before_write not in storage.guards:
+            storage.guards.append(before_write)
 
     def _deferred(self, outline: Outline, source: Any) -> Deferred:
         """The tensor of the next place."""
         result = new(Deferred)
-        result._pending = make(Pending, (self, len(self.outputs), outline, source))
-        self.outputs.append(weakref.ref(result))
+        outputs = self.outputs
+        result._pending = make(Pending, (self, len(outputs), outline, source))
+        outputs.append(reference(result))
         return result
 
     def _record(
@@ -336,7 +388,7 @@ class Run:
         entry.single = type(result) is not tuple
         entry.grad, entry.keywords = mode.site is not None, tuple(kwargs)
         entry.pattern = tuple(
-            [Memo(k) if type(k) is Input else k for k in _positional(key[4:], len(args))]
+            [_expected(k) for k in _positional(key[4:], len(args))]
         )
         entry.continues = _has_value(key[4:])
         entry.inputs = tuple(inputs)
@@ -511,6 +563,13 @@ class Run:
         if self.entry.after is None:
             self.entry.after = Entry(None, None)
         return Run(self.record, self.entry.after)
+
+
+def _expected(key: Any) -> Any:
+    """A key in the form in which the next argument is compared with it."""
+    if type(key) is Input:
+        return Memo(key)
+    return Again(key[1]) if type(key) is tuple and key[0] == "i" else key
 
 
 def _has_value(key: list[Any]) -> bool:

@@ -69,6 +69,15 @@ class Memo:
         return True
 
 
+class Again:
+    """An input as an argument of an entry that was one of an earlier entry, or of this one."""
+
+    __slots__ = ("slot",)
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+
+
 def _gone() -> None:
     """The reference to nothing."""
     return
