@@ -161,10 +161,15 @@ def compiled_of(function: Any) -> Compiled | None:
     return None
 
 
+def alive() -> list[Compiled]:
+    """All compiled functions of the process."""
+    return list(_compiled)
+
+
 def forget() -> None:
     """Let all compiled functions begin anew."""
     active.run, active.behind = None, None
-    for one in list(_compiled):
+    for one in alive():
         one.forget()
 
 

@@ -387,9 +387,7 @@ class Run:
         entry = OpEntry(self.entry, line, op, refs, params, records)
         entry.single = type(result) is not tuple
         entry.grad, entry.keywords = mode.site is not None, tuple(kwargs)
-        entry.pattern = tuple(
-            [_expected(k) for k in _positional(key[4:], len(args))]
-        )
+        entry.pattern = tuple([_expected(k) for k in _positional(key[4:], len(args))])
         entry.continues = _has_value(key[4:])
         entry.inputs = tuple(inputs)
         entry.outlines = tuple([outline_of(r._array, records) for r in results])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,13 +11,16 @@ import numpy as np
 from wengert.autograd.engine import compatibility
 from wengert.core.storage import owner
 from wengert.core.tensor import Call, NodeState, Tensor, new
+from wengert.kernels import jit
 from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
+from wengert.replay.background import background
 from wengert.replay.deferred import Pending, filled
 from wengert.replay.fusion import eliminate, fuse, schedule
 from wengert.replay.ir import Program
 from wengert.replay.lowering import Lowering, laid_out
+from wengert.replay.natively import natively, views_of_inputs
 from wengert.replay.products import join_products, plan_products
 from wengert.replay.rules import DetachForm, SeveralForm, Step
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry
@@ -25,11 +29,17 @@ if TYPE_CHECKING:
     from wengert.replay.run import Run
 
 
+# A program that has run so often is worth compiling.
+_USES = 3
+
+
 class Plan:
     """How a run is settled at an entry of the record, for the tensors that are alive.
 
     Attributes:
         program: computes their values, and what the nodes of their graph save.
+        native: the same, with what kernels compute in segments; None until it is compiled.
+        problem: why it could not be compiled, which is a mistake of ours.
         nodes: the places whose nodes are made, oldest first.
         saved: for each of them, what its slots hold: an index into the results, or a constant.
     """
@@ -55,9 +65,25 @@ class Plan:
         schedule(program)
         eliminate(program)
         plan_products(program)
+        self._unfused = replace(program, types=[*program.types])
         fuse(program)
         program.check()
-        self.run = written(program)
+        self.run, self.uses = written(program), 0
+        self.native: Program | None = None
+        self.problem: Exception | None = None
+
+    def compile(self) -> None:
+        """Let one native call do what the program does, as far as there are kernels."""
+        try:
+            program = self._unfused
+            if jit.available():
+                fuse(program, 0)
+                found = natively(program, views_of_inputs(self.lowering))
+                if found is not None:
+                    self.run, self.program, self.native = written(found), program, found
+        except Exception as error:  # the program runs as it is
+            self.problem = error
+        del self._unfused
 
     def _nodes(self) -> list[int]:
         """The places whose nodes the living tensors reach."""
@@ -104,6 +130,9 @@ def compute(run: Run) -> None:
     plan = run.record.plans.get(key)
     if plan is None:
         plan = run.record.plans[key] = Plan(*key)
+    plan.uses += 1
+    if plan.uses == (1 if background.at_once else _USES):
+        background.submit(plan.compile)
     results = plan.run(run.arrays, run.numbers)
     edges = _made_nodes(plan, run, results) if plan.nodes else {}
     arrays = _own_arrays(plan, run, results)
