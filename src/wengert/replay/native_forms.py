@@ -85,9 +85,9 @@ def _view(emitter: Emitter, instruction: Instruction) -> bool:
         inside = 0 <= where < memory.nbytes and np.may_share_memory(result, memory)
         if not inside or result.dtype != source.dtype or any(s % each for s in result.strides):
             return False
-        strides = tuple([s // each for s in result.strides])
+        steps = tuple([s // each for s in result.strides])
         offset = source.offset + where // each
-        views.append(View(source.root, offset, result.shape, strides, source.dtype))
+        views.append(View(source.root, offset, result.shape, steps, source.dtype))
     for v, one in zip(instruction.outputs, views, strict=True):
         if emitter.type_of(v).shape != one.shape:
             return False
@@ -209,12 +209,12 @@ def _product(
     return True
 
 
-def _matrices(emitter: Emitter, values: tuple[int, ...]) -> list[View] | None:
+def _matrices(emitter: Emitter, values: tuple[int, ...]) -> tuple[View, View] | None:
     views = emitter.seen(values)
-    if views is None:
+    if views is None or len(views) != 2:
         return None
-    found = [v.as_matrix() for v in views]
-    return None if any(v is None for v in found) else [v for v in found if v is not None]
+    a, b = (v.as_matrix() for v in views)
+    return None if a is None or b is None else (a, b)
 
 
 def _linear(emitter: Emitter, instruction: Instruction) -> bool:
@@ -241,10 +241,10 @@ def _linear_weight(emitter: Emitter, instruction: Instruction) -> bool:
 
 
 def _matmul(emitter: Emitter, instruction: Instruction) -> bool:
-    views = emitter.seen(instruction.inputs)
-    if views is None or any(len(v.shape) != 2 for v in views):
+    pair = _matrices(emitter, instruction.inputs)
+    if pair is None or any(len(emitter.type_of(v).shape) != 2 for v in instruction.inputs):
         return False
-    return _product(emitter, *views, instruction.outputs[0])
+    return _product(emitter, *pair, instruction.outputs[0])
 
 
 # Sums
@@ -407,7 +407,7 @@ def _cross_entropy_back(emitter: Emitter, instruction: Instruction) -> bool:
     out = emitter.view(instruction.outputs[0])
     if found is None or logs is None or g is None or out is None:
         return False
-    x, index, share, step, smoothing = found
+    x, index, share, _, smoothing = found
     shape = np.broadcast_shapes(g.shape, share.shape)
     if shape not in ((), index.shape):
         return False

@@ -111,9 +111,9 @@ def _needed(
         defined = {v for i in members for v in lowered[i].defined}
         needed.update({v for i in members for v in lowered[i].read} - defined)
     for instruction in reversed(program.instructions):
-        if instruction in lowered and not lowered[instruction].calls:
-            if _is_seen(instruction, needed):
-                needed.update(instruction.inputs)
+        is_look = instruction in lowered and not lowered[instruction].calls
+        if is_look and _is_seen(instruction, needed):
+            needed.update(instruction.inputs)
     return needed
 
 
