@@ -74,7 +74,7 @@ class Scalar(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of a kernel for the chunks of `range(count)`.
+    """A call of a kernel for the chunks of `range(total)`.
 
     Arguments are views (whose addresses are passed), `Scalar`, numbers, arrays of constants, and
     None.
@@ -82,7 +82,7 @@ class Call(NamedTuple):
 
     kernel: Any
     arguments: tuple[Any, ...]
-    count: int
+    total: int
     chunk: int
 
 

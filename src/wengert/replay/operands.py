@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.storage import owner
-from wengert.core.tensor import Leaf, Tensor, tensors
+from wengert.core.tensor import Leaf, tensors
 from wengert.replay.deferred import Deferred, settle
 from wengert.replay.state import exposed
 from wengert.replay.trace import INNER, LEAF, Again, Input, Memo, OpEntry
@@ -34,9 +34,9 @@ class Operands:
         self.arrays: list[np.ndarray] = []
         self.originals: list[np.ndarray] = []
         self.edges: list[Any] = []
+        self.owners, self.owned = set[int](), 0  # of the memory of so many of them
         self.numbers: list[float] = []
         self.slots: dict[int, int] = {}
-        self.owners: set[int] = set()
         self.recorded: dict[int, tuple[Any, int]] = {}
 
     def place_of(self, x: Any) -> int | None:
@@ -44,8 +44,8 @@ class Operands:
         if type(x) is Deferred:
             pending = x.__dict__.get("_pending")
             if pending is not None:
-                if pending.run is self:
-                    place: int = pending.place
+                if pending[0] is self:
+                    place: int = pending[1]
                     return place
                 settle(x)
         if self.recorded:
@@ -110,16 +110,24 @@ class Operands:
         Of the tensors weakly: a parameter's gradient may belong to the run.
         """
         for x in fresh:
-            array = x._array if type(x) is not np.ndarray else x
+            is_array = type(x) is np.ndarray
+            array = x if is_array else x._array
             self.slots[id(x)] = len(self.tensors)
             self.tensors.append(weakref.ref(x))
             if self.recording:
                 continue
-            self.owners.add(id(array if array.base is None else owner(array)))
             self.arrays.append(array.copy(order="K") if exposed(x, array) else array)
             self.originals.append(array)  # a reference that `exposed` would count
-            self.edges.append(x._edge if isinstance(x, Tensor) else None)
+            self.edges.append(None if is_array else x._edge)
         self.numbers += numbers
+
+    def reads(self, memory: int) -> bool:
+        """Whether what is deferred reads the memory of an array, by its identity."""
+        seen, count = self.owners, len(self.originals)
+        if self.owned < count:
+            seen.update([id(owner(a)) for a in self.originals[self.owned : count]])
+            self.owned = count
+        return memory in seen
 
     def _is_as(  # noqa: C901 (a function for each argument would cost more)
         self, child: OpEntry, args: Any, kwargs: Any, fresh: list[Any], numbers: list[float]
@@ -151,17 +159,18 @@ class Operands:
                     return False
                 numbers.append(x)
             elif kind is Again:
-                if not self._is_again(x, expected.slot, fresh):
+                known = len(self.tensors)
+                if expected.slot >= known:  # as an argument before it
+                    if fresh[expected.slot - known] is not x:
+                        return False
+                elif not self._is_again(x, expected.slot):
                     return False
             elif not self._has_key(x, expected):
                 return False
         return True
 
-    def _is_again(self, x: Any, slot: int, fresh: list[Any]) -> bool:
+    def _is_again(self, x: Any, slot: int) -> bool:
         """Whether an argument is the input of a slot, which the run has met and nobody changed."""
-        known = len(self.tensors)
-        if slot >= known:
-            return slot - known < len(fresh) and fresh[slot - known] is x
         if self.tensors[slot]() is not x or self.recording:
             return False
         original = self.originals[slot]

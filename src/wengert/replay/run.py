@@ -29,7 +29,7 @@ from wengert.core.tensor import (
     new,
     tick,
 )
-from wengert.replay.deferred import Deferred, Outline, Pending
+from wengert.replay.deferred import Deferred, Outline
 from wengert.replay.operands import Operands, UnseenError
 from wengert.replay.rules import Step, eligible
 from wengert.replay.settling import compute
@@ -59,7 +59,6 @@ from wengert.replay.trace import (
     reached,
 )
 
-make: Any = tuple.__new__
 reference = weakref.ref
 
 
@@ -78,18 +77,19 @@ class Run(Operands):
         self.entry = self.start = record.root if start is None else start
         self.settled = False
         self.lock = threading.RLock()
+        self.locking = self.lock.acquire, self.lock.release
         self.steps: list[Step] = []
         self.outputs: list[Any] = []
 
     def _forget(self) -> None:
         """Let go of the inputs: nothing is deferred any more."""
         self.originals, self.arrays, self.edges = [], [], []
-        self.owners, self.steps = set(), []
+        self.steps, self.owners, self.owned = [], set(), 0
         pending_runs.discard(self)
 
     # Calls
 
-    def call(
+    def call(  # noqa: C901 (an operation's overhead: each function would add to it)
         self, op: Any, names: tuple[str, ...], impl: Callable[..., Any], args: Any, kwargs: Any
     ) -> Any:
         """A call of a declared operation: deferred if it is as the last time, else looked up."""
@@ -110,17 +110,31 @@ class Run(Operands):
             code = frame.f_code
         lasti: int = frame.f_lasti
         child: Any = self.entry.hot
-        fresh: list[Any] = []
-        numbers: list[float] = []
         if (
-            self.recording
-            or type(child) is not OpEntry
+            type(child) is not OpEntry
             or child.op is not op
             or child.code is not code
             or child.lasti != lasti
             or child.grad is (site is None)
-            or not self._is_as(child, args, kwargs, fresh, numbers)
+            or self.recording
         ):
+            return self._search(op, names, impl, args, kwargs, (code, lasti))
+        places = child.places
+        if places is not None and len(places) == len(args) and not kwargs:
+            for x, place in zip(args, places):  # noqa: B905 (of one length)
+                if place >= 0:
+                    if type(x) is not Deferred:
+                        break
+                    pending = x._pending
+                    if pending[1] != place or pending[0] is not self:
+                        break
+                elif self.tensors[~place]() is not x or not self._is_again(x, ~place):
+                    break
+            else:
+                return self._follow(child, None, None, impl, args, kwargs)
+        fresh: list[Any] = []
+        numbers: list[float] = []
+        if not self._is_as(child, args, kwargs, fresh, numbers):
             return self._search(op, names, impl, args, kwargs, (code, lasti))
         if not child.continues and not active.inside:
             return impl(*args, **kwargs)
@@ -156,28 +170,35 @@ class Run(Operands):
         return self._follow(child, fresh, numbers, impl, args, kwargs)
 
     def _follow(
-        self, child: Any, fresh: list[Any], numbers: list[float], impl: Any, args: Any, kwargs: Any
+        self, child: Any, fresh: Any, numbers: Any, impl: Any, args: Any, kwargs: Any
     ) -> Any:
         """Go on to an entry that a call is as."""
         view = child.op.view
         if view and fresh and any(exposed(x, x._array) for x in fresh):
             return impl(*args, **kwargs)
-        with self.lock:
+        acquire, release = self.locking
+        acquire()
+        try:
             if self.settled:  # by another thread
                 return impl(*args, **kwargs)
             if fresh or numbers:
                 self._bind(fresh, numbers)
             self.entry = child
-            step = make(Step, (mode.site, mode.off, tick()))
-            if not child.single:
-                tick()  # for the nodes of its results
-            if not self.steps:
+            steps = self.steps
+            if not steps:
                 self._watch()
-            self.steps.append(step)
+            steps.append((mode.site, mode.off, tick()))
+            outputs = self.outputs
             source = args[0] if view else None
             if child.single:
-                return self._deferred(child.outlines[0], source)
+                result = new(Deferred)
+                result._pending = self, len(outputs), child.outlines[0], source
+                outputs.append(reference(result))
+                return result
+            tick()  # for the nodes of its results
             return tuple([self._deferred(outline, source) for outline in child.outlines])
+        finally:
+            release()
 
     def _watch(self) -> None:
         """See the writes to memory that what is deferred is going to read."""
@@ -189,7 +210,7 @@ class Run(Operands):
         """The tensor of the next place."""
         result = new(Deferred)
         outputs = self.outputs
-        result._pending = make(Pending, (self, len(outputs), outline, source))
+        result._pending = self, len(outputs), outline, source
         outputs.append(reference(result))
         return result
 
@@ -227,6 +248,8 @@ class Run(Operands):
         entry.grad, entry.keywords = mode.site is not None, tuple(kwargs)
         entry.pattern = tuple([_expected(k) for k in _positional(key[4:], len(args))])
         entry.continues = _has_value(key[4:])
+        if not kwargs and entry.continues:
+            entry.places = _places(entry.pattern)
         entry.inputs = tuple(inputs)
         entry.outlines = tuple([outline_of(r._array, records) for r in results])
         self._grow(entry, tuple(key))
@@ -302,7 +325,7 @@ class Run(Operands):
             if self.settled:
                 return impl()
             self.entry = child
-            self._defer_gradients(child, Step(mode.site, line, tick()))
+            self._defer_gradients(child, (mode.site, line, tick()))
         return None
 
     def _leaves(self, place: int) -> tuple[int, ...]:
@@ -362,7 +385,7 @@ class Run(Operands):
             else:
                 gradient = self._tensor(slot)._grad
                 self.outputs[before] = _nobody
-            gradient._pending = Pending(self, place, outline, None)
+            gradient._pending = (self, place, outline, None)
             self.outputs.append(weakref.ref(gradient))
 
     # Values
@@ -411,6 +434,13 @@ def _expected(key: Any) -> Any:
 def _has_value(key: list[Any]) -> bool:
     """Whether some operand is a value of the run."""
     return any(type(k) is int for k in key)
+
+
+def _places(pattern: tuple[Any, ...]) -> tuple[int, ...] | None:
+    """A pattern of nothing but values of the run and inputs that it has met: these as `~slot`."""
+    if not all(type(k) in (int, Again) for k in pattern):
+        return None
+    return tuple([k if type(k) is int else ~k.slot for k in pattern])
 
 
 def _positional(keys: list[Any], count: int) -> list[Any]:

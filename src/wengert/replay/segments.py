@@ -78,7 +78,7 @@ class Segment:
         table: list[tuple[int, int, int, int]] = []
         for call, start in zip(calls, starts, strict=True):
             task, kinds = compiler.task(call.kernel)
-            table.append((task, start, call.count, call.chunk))
+            table.append((task, start, call.total, call.chunk))
             for k, (argument, kind) in enumerate(zip(call.arguments, kinds, strict=True)):
                 if isinstance(argument, View):
                     bytes = argument.offset * argument.dtype.itemsize

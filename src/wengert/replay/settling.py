@@ -16,7 +16,7 @@ from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
 from wengert.replay.background import background
-from wengert.replay.deferred import Pending, filled
+from wengert.replay.deferred import filled
 from wengert.replay.fusion import eliminate, fuse, schedule
 from wengert.replay.ir import Program
 from wengert.replay.lowering import Lowering, laid_out
@@ -141,12 +141,12 @@ def compute(run: Run) -> None:
 
 
 def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) -> None:
-    pending: Pending = tensor.__dict__["_pending"]
+    source = tensor.__dict__["_pending"][3]
     known = edge is not None or place not in plan.lowering.entries
     cut = None if known else _cut(plan, run, place)
     filled(tensor, array, edge, cut)
-    if pending.source is not None:
-        mark_view(tensor, pending.source)
+    if source is not None:
+        mark_view(tensor, source)
 
 
 def _own_arrays(plan: Plan, run: Run, results: Sequence[Any]) -> list[np.ndarray]:
@@ -197,7 +197,7 @@ def _cut(plan: Plan, run: Run, place: int) -> Any:
         if isinstance(entry.op, DetachForm) and lowering.wants(refs[0]):
             return "detach()", entry.code, entry.lasti, None
         if any(lowering.wants(ref) for ref in refs):
-            return run.steps[plan.step_of[entry.first]].off
+            return run.steps[plan.step_of[entry.first]][1]
         for ref in refs:
             if ref.kind == "input":
                 tensor = run.tensors[ref.index]()
@@ -219,9 +219,9 @@ def _made_nodes(plan: Plan, run: Run, results: Sequence[Any]) -> dict[int, Any]:
         if not isinstance(entry.op, Op):
             _make_nodes_of_form(plan, run, entry, steps[plan.step_of[entry.first]], marks, nodes)
             continue
-        op, step = entry.op, steps[plan.step_of[place]]
+        op, (site, _, seq) = entry.op, steps[plan.step_of[place]]
         node: Any = new(op.node)
-        node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, step.seq, step.site
+        node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, seq, site
         node.shape = entry.outlines[0].shape
         releasing = lowering.released.get(place)
         node.state = None if releasing is None else marks[releasing]
@@ -252,7 +252,8 @@ def _make_nodes_of_form(
     releasing = next((r for k in places if (r := lowering.released.get(k)) is not None), None)
     several = isinstance(op, SeveralForm)
     node: Any = new(op.op.whole if several else op.op.kind)
-    node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, step.seq, step.site
+    site, _, seq = step
+    node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, seq, site
     node.state = None if releasing is None else marks[releasing]
     edges: list[Any] = []
     for name in op.inputs:
@@ -272,7 +273,7 @@ def _make_nodes_of_form(
     node.shape, node.shapes = lowering.operand_type(ref).shape, [o.shape for o in entry.outlines]
     for k, place in enumerate(places):
         nodes[place] = part = output_of(op.op.part, node, k, entry.outlines[k].shape)
-        part.state, part.seq = node.state, step.seq + 1
+        part.state, part.seq = node.state, seq + 1
         if releasing is not None and not plan.lenient:
             part.edges = ()
 
@@ -285,7 +286,7 @@ def _marks(plan: Plan, run: Run) -> dict[BackwardEntry, NodeState]:
     """The state of the nodes that each backward has released."""
     marks = {}
     for k, entry in plan.backwards:
-        state = NodeState(Call("backward()", *run.steps[k].off), shared=True)
+        state = NodeState(Call("backward()", *run.steps[k][1]), shared=True)
         state.below.update([run.edges[k] for k in entry.leaves])
         marks[entry] = state
     return marks

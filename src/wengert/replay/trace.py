@@ -192,6 +192,7 @@ class OpEntry(Entry):
         refs: its operands, by name; `params` are the other arguments.
         records: whether its result has a place in a graph.
         pattern: the keys of its arguments in order, `keywords` the names of the last.
+        places: the same, if all are values of the run, or inputs that it has met (`~slot`).
         grad: whether operations were recorded.
         continues: whether a value of the run is among the operands.
         single: whether it has one result, and not a tuple of them.
@@ -204,6 +205,7 @@ class OpEntry(Entry):
         "op",
         "params",
         "pattern",
+        "places",
         "records",
         "refs",
         "single",
@@ -221,6 +223,7 @@ class OpEntry(Entry):
     ) -> None:  # fmt: skip
         super().__init__(parent, line)
         self.op, self.refs, self.params, self.records = op, refs, params, records
+        self.places: tuple[int, ...] | None = None
 
 
 class BackwardEntry(Entry):
