@@ -63,7 +63,8 @@ class Compiled:
             return self.function(*args, **kwargs)
         else:
             arm()
-            self.calls += 1
+            if self.calls != _AS_IT_IS.start - 1 or not self.record.compiling:
+                self.calls += 1  # the trial waits for the programs
             run = Run(self.record)
         active.run = run
         active.inside, active.whole = 1, self.fullgraph

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from wengert.kernels import jit
+from wengert.replay.background import background
 from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View
 from wengert.replay.ir import Instruction, Program
 from wengert.replay.lowering import Lowering
@@ -33,6 +34,8 @@ def natively(program: Program, views: dict[int, View]) -> Program | None:
     emitter = Emitter(program, views, jit.get_threads())
     lowered: dict[Instruction, Lowered] = {}
     for instruction in program.instructions:
+        if background.stopped:
+            return None
         before = len(emitter.calls)
         if lower(emitter, instruction):
             lowered[instruction] = Lowered(instruction, emitter.calls[before:], emitter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from wengert.replay.lowering import Lowering, laid_out
 from wengert.replay.natively import natively, views_of_inputs
 from wengert.replay.products import join_products, plan_products
 from wengert.replay.rules import DetachForm, SeveralForm, Step
-from wengert.replay.trace import BackwardEntry, Entry, OpEntry
+from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Record
 
 if TYPE_CHECKING:
     from wengert.replay.run import Run
@@ -132,12 +133,18 @@ def compute(run: Run) -> None:
         plan = run.record.plans[key] = Plan(*key)
     plan.uses += 1
     if plan.uses == (1 if background.at_once else _USES):
-        background.submit(plan.compile)
+        run.record.compiling += 1
+        background.submit(partial(_compile, plan, run.record))
     results = plan.run(run.arrays, run.numbers)
     edges = _made_nodes(plan, run, results) if plan.nodes else {}
     arrays = _own_arrays(plan, run, results)
     for (place, tensor), array in zip(tensors, arrays, strict=True):
         _fill(plan, run, place, tensor, array, edges.get(place))
+
+
+def _compile(plan: Plan, record: Record) -> None:
+    plan.compile()
+    record.compiling -= 1
 
 
 def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) -> None:

@@ -168,12 +168,13 @@ class Record:
         settled: how often a run was settled, and `deferred` the steps that were deferred by then.
         plans: the programs, by the entry where values were read and what was alive.
         reads: how often a value was read, by line.
+        compiling: how many of the programs are being compiled.
         retired: whether runs have turned out not to pay.
     """
 
     def __init__(self) -> None:
         self.root = Entry(None, None)
-        self.size = self.settled = self.deferred = 0
+        self.size = self.settled = self.deferred = self.compiling = 0
         self.plans: dict[Any, Any] = {}
         self.reads: Counter[tuple[CodeType, int]] = Counter()
         self.retired = False
