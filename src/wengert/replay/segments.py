@@ -18,7 +18,8 @@ from wengert.replay.ir import Instruction, Program
 
 # Bytes between the beginnings of blocks: a line of the caches.
 _LINE = 64
-_GOOD = 0x1 | 0x100  # C-contiguous, aligned
+# Bytes of a value that has a block for itself.
+_LARGE = 1 << 16
 
 
 def views_of(call: Call) -> list[View]:
@@ -33,7 +34,7 @@ class Segment:
     Attributes:
         inputs: the values that it reads, `outputs` those that it gives.
         members: the instructions, which run one by one where arrays lie in other ways than planned.
-        nbytes: the block of its intermediate values.
+        blocks: the bytes of the blocks of memory that hold its intermediate values.
     """
 
     members: Sequence[Instruction] = ()
@@ -62,11 +63,9 @@ class Segment:
         from wengert.kernels.jit import compiler
 
         calls = _with_scalars(calls)
-        places, self.nbytes = planned(
-            calls, emitter, {*self.inputs, *self.outputs, *self.constants}
-        )
-        self.block = np.empty(self.nbytes + _LINE, np.uint8)
-        base = -(-_address(self.block) // _LINE) * _LINE
+        outside = {*self.inputs, *self.outputs, *self.constants}
+        places, self.blocks = planned(calls, emitter, outside)
+        first = len(self.inputs) + len(self.outputs)
         order = {v: k for k, v in enumerate((*self.inputs, *self.outputs))}
         starts: list[int] = []
         size = 0
@@ -85,7 +84,8 @@ class Segment:
                     if argument.root in order:
                         filled.append((order[argument.root], start + k, bytes))
                     elif argument.root in places:
-                        words[start + k] = base + places[argument.root] + bytes
+                        block, place = places[argument.root]
+                        filled.append((first + block, start + k, place + bytes))
                     else:
                         words[start + k] = _address(self._constant(argument.root)) + bytes
                 elif isinstance(argument, _Word):
@@ -123,7 +123,8 @@ class Segment:
                     return self.one_by_one(arrays)
                 given.append(array if array.strides == strides else _laid(array, strides))
             results = [np.empty(shape, dtype) for shape, dtype in self.made]
-            self.run(self.control, self.words, *given, *results)
+            blocks = [np.empty(size, np.uint8) for size in self.blocks]
+            self.run(self.control, self.words, *given, *results, *blocks)
         finally:
             self.lock.release()
         return results
@@ -166,10 +167,12 @@ def _with_scalars(calls: Sequence[Call]) -> list[Call]:
 
 def planned(
     calls: Sequence[Call], emitter: Emitter, outside: set[int]
-) -> tuple[dict[int, int], int]:
-    """The places of intermediate values in one block, and its bytes.
+) -> tuple[dict[int, tuple[int, int]], list[int]]:
+    """Of each intermediate value its block and its place there, and the bytes of the blocks.
 
-    Each gets the first gap that is free from the call that writes it to the last that reads it.
+    It has them from the call that writes it to the last that reads it. Small ones are in the first
+    block, each in the first gap that is free. Large ones have blocks that they hand on: memory of
+    their size is what eager mode has left behind.
     """
     first: dict[int, int] = {}
     last: dict[int, int] = {}
@@ -179,21 +182,36 @@ def planned(
                 first.setdefault(view.root, k)
                 last[view.root] = k
     sizes = {root: _bytes_of(root, emitter) for root in first}
-    places: dict[int, int] = {}
-    most = 0
-    for root in sorted(first, key=lambda r: (-sizes[r], first[r])):
-        taken = sorted(
-            (places[o], places[o] + sizes[o]) for o in places
-            if first[o] <= last[root] and first[root] <= last[o]
-        )  # fmt: skip
-        place = 0
-        for start, stop in taken:
-            if place + sizes[root] <= start:
-                break
-            place = max(place, stop)
-        places[root] = place
-        most = max(most, place + sizes[root])
-    return places, most
+    places: dict[int, tuple[int, int]] = {}
+    blocks, until = [0], [len(calls)]
+    for root in first:  # in the order of their calls
+        size = sizes[root]
+        if size < _LARGE:
+            place = _gap(size, [
+                (places[o][1], places[o][1] + sizes[o]) for o in places
+                if not places[o][0] and last[o] >= first[root]
+            ])  # fmt: skip
+            places[root] = 0, place
+            blocks[0] = max(blocks[0], place + size)
+            continue
+        free = [b for b in range(1, len(blocks)) if until[b] < first[root]]
+        near = [b for b in free if size <= blocks[b] <= 2 * size]
+        block = min(near, key=blocks.__getitem__, default=len(blocks))
+        if block == len(blocks):
+            blocks.append(size)
+            until.append(0)
+        until[block], places[root] = last[root], (block, 0)
+    return places, blocks
+
+
+def _gap(size: int, taken: list[tuple[int, int]]) -> int:
+    """The first place for so many bytes beside what is taken."""
+    place = 0
+    for start, stop in sorted(taken):
+        if place + size <= start:
+            break
+        place = max(place, stop)
+    return place
 
 
 def _bytes_of(root: int, emitter: Emitter) -> int:

@@ -83,7 +83,7 @@ class Plan:
                 if found is not None:
                     self.run, self.program, self.native = written(found), program, found
         except Exception as error:  # the program runs as it is
-            self.problem = error
+            self.problem = error.with_traceback(None)
         del self._unfused
 
     def _nodes(self) -> list[int]:
