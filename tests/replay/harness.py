@@ -15,14 +15,9 @@ from wengert import nn
 from wengert.compiler import compile as compiled
 from wengert.compiler import reset
 from wengert.replay import compiled as functions
-from wengert.replay.background import background
 
 Log = list[Any]
 Program = Callable[[Callable[[Any], Any], Log], Any]
-
-
-# Programs are compiled before they first run, and not beside the steps.
-background.at_once = True
 
 
 def mlp(*widths: int) -> nn.Sequential:

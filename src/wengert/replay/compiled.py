@@ -63,7 +63,8 @@ class Compiled:
             return self.function(*args, **kwargs)
         else:
             arm()
-            if self.calls != _AS_IT_IS.start - 1 or not self.record.compiling:
+            record = self.record
+            if self.calls != _AS_IT_IS.start - 1 or not (record.compiling and record.pays()):
                 self.calls += 1  # the trial waits for the programs
             run = Run(self.record)
         active.run = run
