@@ -14,6 +14,7 @@ import wengert
 from wengert import nn
 from wengert.compiler import compile as compiled
 from wengert.compiler import reset
+from wengert.replay import compiled as functions
 
 Log = list[Any]
 Program = Callable[[Callable[[Any], Any], Log], Any]
@@ -89,6 +90,8 @@ def compare(function: Program) -> None:
     reset()
     eager = run(function, lambda f: f)
     ours = run(function, compiled)
+    problems = [p.problem for f in functions.alive() for p in f.record.plans.values()]
+    assert not any(problems)
     assert len(ours) == len(eager)
     for a, b in zip(ours, eager, strict=True):
         check_same(a, b)

@@ -79,7 +79,7 @@ def print_in_the_loop(wrap, log):
 @program
 def branch_on_the_best_loss(wrap, log):
     model, best = mlp(8, 64, 1), [math.inf]
-    optimizer = wengert.optim.SGD(model.parameters(), lr=0.5)
+    optimizer = wengert.optim.SGD(model.parameters(), lr=0.05)  # 0.5 diverges: all digits are lost
 
     @wrap
     def step(x):
