@@ -19,6 +19,7 @@ def run_ranks(options: Any) -> int:
     launch_options = get_args_parser().parse_args([*arguments, "--standalone", options.target[0]])
     command = command_for(options.target[0], options.target[1:], options.module)
     flags = [f"--as={options.package}", *["--full-traceback"] * options.full_traceback]
+    flags += ["--compile"] * options.compiled
     at = command.index("--quiet")
     command[at:at] = flags
     try:
