@@ -161,7 +161,8 @@ def _add_run(commands: Any) -> None:
         description="Run a script with `import torch` giving wengert; then say on stderr what"
         " its backward calls did: operations, memory, which line released the graph.",
         usage="wengert run [--quiet] [--as PACKAGE] [--compile] [--report FILE]"
-        " [--report-json FILE] [--full-traceback] [--nproc N [--no-prefix] [--log-dir DIR] [--max-restarts K]]"
+        " [--report-json FILE] [--full-traceback]"
+        " [--nproc N [--no-prefix] [--log-dir DIR] [--max-restarts K]]"
         " (SCRIPT | -m MODULE) [ARGS ...]",
     )
     run.add_argument(

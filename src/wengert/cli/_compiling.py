@@ -29,7 +29,7 @@ class Compiling:
                 regions.called(caller(getframe(1)))
             return call(self, *args, **kwargs)
 
-        Module.__call__ = watched  # type: ignore[method-assign, assignment]
+        Module.__call__ = watched  # type: ignore[method-assign]
         register_optimizer_step_post_hook(lambda optimizer, args, kwargs: regions.stepped())
 
     def summary(self, script: str, seconds: float) -> str:
