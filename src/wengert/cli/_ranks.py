@@ -22,6 +22,8 @@ def run_ranks(options: Any) -> int:
     command.insert(at, f"--as={options.package}")
     if options.full_traceback:
         command.insert(at, "--full-traceback")
+    if options.compiled:
+        command.insert(at, "--compile")
     try:
         launch = Launch(launch_options, command, prefix=not options.no_prefix)
     except ValueError as error:
