@@ -61,6 +61,7 @@ bench: $(STAMPS)/torch $(STAMPS)/bench
 	$(BIN)/python benchmarks/transforms.py
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python benchmarks/graph.py
+	$(BIN)/python benchmarks/distributed.py
 	$(BIN)/python benchmarks/report.py
 
 release: $(STAMPS)/release
