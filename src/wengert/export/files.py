@@ -204,7 +204,7 @@ def _plain(example: Any) -> Any:
 def _encoded_node(node: Node, encoder: Encoder) -> dict[str, Any]:
     called = node.op == "call_function"
     target = encoder.target(node.target, node.name) if called else node.target
-    meta = {k: node.meta[k] for k in ("dims", "constant", "where") if k in node.meta}
+    meta = {k: node.meta[k] for k in ("dims", "constant", "where", "calls") if k in node.meta}
     entry = {
         "op": node.op, "name": node.name, "target": target,
         "args": encoder.value(tuple(node.args), node.name),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.autograd.transforms.tree import flatten_tree, unflatten_tree
 from wengert.core.tensor import Tensor
 from wengert.ops import stack
-from wengert.autograd.transforms.tree import flatten_tree, unflatten_tree
 
 
 def associative_scan(
