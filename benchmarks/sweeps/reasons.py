@@ -16,6 +16,7 @@ REASONS = (
     (r"\bmode\b|median|kthvalue|unique", "NumPy sorts, in passes"),
     (r"ctc_loss|CTCLoss|Pad2d|glu|GLU|renorm|cross",
      "made of several operations, each with the cost of a call"),
+    (r"Gamma|Beta|Dirichlet|Chi2|StudentT|Fisher", "derivatives of quantiles, in float64"),
     (r"normal|randn|random_", "PyTorch's stream of numbers, made in blocks"),
 )  # fmt: skip
 FIXED = "the cost of a call, in Python"
