@@ -96,7 +96,7 @@ class Plan:
     def _fresh(self, native: Program) -> set[int]:
         """The living tensors whose arrays are new, and lie in memory as those of eager mode."""
         made = {v for i in native.instructions if isinstance(i.compute, Segment) for v in i.outputs}
-        results, dense = native.results, set()
+        results, dense = native.results, set[int]()
         for k, place in enumerate(self.alive):
             type_, outline = native.types[results[k]], self.outlines[place]
             same = type_.shape == outline.shape and type_.dtype == outline.dtype
