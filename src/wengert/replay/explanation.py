@@ -97,7 +97,7 @@ def explanation_of(function: Compiled) -> Explanation:
         found.backwards += sum(isinstance(e, BackwardEntry) for e in path)
         found.calls += len((plan.native or plan.program).instructions)
         found.loops += [i.name for i in plan.program.instructions if i.members]
-        sizes.append((plan.program.peak(), plan.eager_bytes))
+        sizes.append((plan.bytes, plan.eager_bytes))
         found.programs.append(plan.program)
         if entry.children or (entry.after is not None and entry.after.children):
             found.splits += _read_at(entry)

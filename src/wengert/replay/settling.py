@@ -93,6 +93,14 @@ class Plan:
             self.problem = error.with_traceback(None)
         del self._unfused
 
+    @property
+    def bytes(self) -> int:
+        """The most bytes of intermediate values and results."""
+        if self.native is None:
+            return self.program.peak()
+        segments = [i.compute for i in self.native.instructions if isinstance(i.compute, Segment)]
+        return self.native.peak() + max(sum(segment.blocks) for segment in segments)
+
     def _fresh(self, native: Program) -> set[int]:
         """The living tensors whose arrays are new, and lie in memory as those of eager mode."""
         made = {v for i in native.instructions if isinstance(i.compute, Segment) for v in i.outputs}
