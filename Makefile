@@ -57,9 +57,11 @@ bench: $(STAMPS)/torch $(STAMPS)/bench
 	$(BIN)/python benchmarks/products.py
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/examples.py
+	$(BIN)/python benchmarks/inference.py
 	$(BIN)/python benchmarks/transforms.py
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python benchmarks/graph.py
+	$(BIN)/python benchmarks/distributed.py
 	$(BIN)/python benchmarks/report.py
 
 release: $(STAMPS)/release

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -33,15 +34,23 @@ class Row:
     unit: str
     wengert: float
     torch: float | None = None
+    onnxruntime: float | None = None
 
     @property
     def ratio(self) -> float | None:
         """wengert's value as a multiple of torch's: below 1 is less."""
         return None if self.torch is None else self.wengert / self.torch
 
+    @property
+    def onnxruntime_ratio(self) -> float | None:
+        """wengert's value as a multiple of ONNX Runtime's."""
+        return None if self.onnxruntime is None else self.wengert / self.onnxruntime
+
     def text(self) -> str:
         """The row as a line of a plain table."""
         peer = "" if self.torch is None else f"{self.torch:12.2f}{self.ratio:9.2f}"
+        if self.onnxruntime is not None:
+            peer += f"   ONNX Runtime{self.onnxruntime:10.2f}{self.onnxruntime_ratio:9.2f}"
         return f"{self.name:<58}{self.unit:>8}{self.wengert:12.2f}{peer}"
 
 
@@ -55,10 +64,10 @@ def turns(
     """
     samples: dict[str, list[tuple[float, ...]]] = {name: [] for name in contenders}
     names = list(contenders)
-    for turn in range(rounds + warming):
-        for name in names if turn % 2 else reversed(names):
+    for number in range(rounds + warming):
+        for name in names if number % 2 else reversed(names):
             sample = tuple(contenders[name]())
-            if turn >= warming:  # the first turns warm up: first calls, caches, thread pools
+            if number >= warming:  # the first turns warm up: first calls, caches, thread pools
                 samples[name].append(sample)
     return samples
 
@@ -69,6 +78,31 @@ def interleaved(contenders: dict[str, Callable[[], Iterable[float]]], rounds: in
         name: [statistics.median(column) for column in zip(*found, strict=True)]
         for name, found in turns(contenders, rounds).items()
     }
+
+
+def turn(call: Callable[[], Any], count: int) -> tuple[float]:
+    """Microseconds of one of `count` calls."""
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    return ((time.perf_counter() - start) / count * 1e6,)
+
+
+def calls_compared(
+    name: str,
+    ours: Callable[[], Any],
+    theirs: Callable[[], Any],
+    seconds: float,
+    rounds: int,
+    at_once: int = 1,
+) -> Row:
+    """A call in both libraries, for so many seconds a turn; `at_once` calls find out how many."""
+    contenders = {}
+    for library, call in (("wengert", ours), ("torch", theirs)):
+        once = min(turn(call, at_once)[0] for _ in range(4))
+        contenders[library] = partial(turn, call, max(1, int(seconds * 1e6 / once)))
+    medians = interleaved(contenders, rounds)
+    return Row(name, "us", medians["wengert"][0], medians["torch"][0])
 
 
 def peak_of(work: Callable[[], Any]) -> int:
@@ -101,7 +135,9 @@ def in_clean_process(script: str, measure: Callable[[], list[Row]]) -> None:
     print(f"# {machine()}")
     print(f"{'':<58}{'unit':>8}{'wengert':>12}{'torch':>12}{'ratio':>9}")
     rows = measure()
-    save(script, {"rows": [asdict(row) | {"ratio": row.ratio} for row in rows]})
+    ratios = [{"ratio": row.ratio, "onnxruntime_ratio": row.onnxruntime_ratio} for row in rows]
+    found = [asdict(row) | ratio for row, ratio in zip(rows, ratios, strict=True)]
+    save(script, {"rows": found})
 
 
 def save(script: str, found: dict[str, Any]) -> None:

@@ -8,12 +8,10 @@ Forwards alone, on all cores, in turns; microseconds of a call.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
-from time import perf_counter
 from typing import Any
 
 import torch
-from _measure import Row, in_clean_process, interleaved, shown
+from _measure import Row, calls_compared, in_clean_process, shown
 
 import wengert
 
@@ -53,28 +51,10 @@ def calls(lib: Any, dtype: str, size: int) -> Iterator[tuple[str, Call]]:
         yield "to float32", lambda: a.to(lib.float32)
 
 
-def turn(call: Call, count: int) -> tuple[float]:
-    """Microseconds of one of `count` calls."""
-    start = perf_counter()
-    for _ in range(count):
-        call()
-    return ((perf_counter() - start) / count * 1e6,)
-
-
-def compared(name: str, ours: Call, theirs: Call) -> Row:
-    """A call in both libraries."""
-    contenders = {}
-    for library, call in (("wengert", ours), ("torch", theirs)):
-        once = min(turn(call, 1)[0] for _ in range(4))
-        contenders[library] = partial(turn, call, max(1, int(SECONDS * 1e6 / once)))
-    medians = interleaved(contenders, rounds=5)
-    return Row(name, "us", medians["wengert"][0], medians["torch"][0])
-
-
 def measure() -> list[Row]:
     """All calls of all dtypes and sizes."""
     return [
-        shown(compared(f"{dtype}, {size:,}: {name}", ours, theirs))
+        shown(calls_compared(f"{dtype}, {size:,}: {name}", ours, theirs, SECONDS, rounds=5))
         for size in SIZES
         for dtype in DTYPES
         for (name, ours), (_, theirs) in zip(

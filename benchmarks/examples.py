@@ -9,25 +9,21 @@ same is checked first: their first losses have to agree.
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
+from _contender import Contender, Step, answer
 from _measure import Row, in_clean_process, interleaved, shown
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 LIBRARIES = ("wengert", "torch")
 LOSSES = 3  # first losses that are compared
 TOLERANCE = 1e-3
-SECONDS = 0.25  # of steps in a turn
 ROUNDS = 9
-Step = Callable[[], Any]
 
 
 def gan(example: Any, torch: Any) -> Step:
@@ -148,53 +144,13 @@ def serve(library: str, name: str) -> None:
     file, make = STEPS[name]
     torch.manual_seed(0)
     step = make(import_module(file), torch)
-    print(json.dumps([step().item() for _ in range(LOSSES)]), flush=True)
-    for _ in sys.stdin:
-        print(timed(step), flush=True)
-
-
-def timed(step: Step) -> float:
-    """Seconds of a step, on average."""
-    start = perf_counter()
-    count = 0
-    while (passed := perf_counter() - start) < SECONDS:
-        step()
-        count += 1
-    return passed / count
-
-
-class Contender:
-    """A process that takes steps of an example when it is told to."""
-
-    def __init__(self, library: str, name: str) -> None:
-        command = [sys.executable, __file__, "--serve", library, name]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.losses: list[float] = json.loads(self._answer())
-
-    def __call__(self) -> tuple[float]:
-        """Seconds of a step."""
-        assert self.process.stdin is not None
-        print(file=self.process.stdin, flush=True)
-        return (float(self._answer()),)
-
-    def _answer(self) -> str:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit(f"{' '.join(self.process.args)} ended early")  # type: ignore[arg-type]
-        return line
-
-    def end(self) -> None:
-        """Let the process come to its end."""
-        self.process.communicate()
+    answer(step, [step().item() for _ in range(LOSSES)])
 
 
 def row(name: str) -> Row:
     """Milliseconds of a step, in the two libraries in turns."""
-    contenders = {library: Contender(library, name) for library in LIBRARIES}
-    ours, theirs = (contenders[library].losses for library in LIBRARIES)
+    contenders = {library: Contender(__file__, library, name) for library in LIBRARIES}
+    ours, theirs = (contenders[library].first for library in LIBRARIES)
     np.testing.assert_allclose(ours, theirs, rtol=TOLERANCE, err_msg=f"losses of {name}")
     found = interleaved(contenders, ROUNDS)  # type: ignore[arg-type]
     for contender in contenders.values():

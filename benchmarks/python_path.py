@@ -9,18 +9,15 @@ and its backward.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
-from time import perf_counter
 from typing import Any
 
 import torch
-from _measure import Row, in_clean_process, interleaved, shown
+from _measure import Row, calls_compared, in_clean_process, shown
 
 import wengert
 
 Call = Callable[[], Any]
 SECONDS = 0.006  # a turn
-TURNS = 9
 
 
 def forward_calls(lib: Any) -> Iterator[tuple[str, Call]]:
@@ -146,30 +143,12 @@ def training_calls(lib: Any) -> Iterator[tuple[str, Call]]:
 GROUPS = (forward_calls, indexing_calls, joining_calls, training_calls)
 
 
-def turn(call: Call, count: int) -> tuple[float]:
-    """Microseconds of one of `count` calls."""
-    start = perf_counter()
-    for _ in range(count):
-        call()
-    return ((perf_counter() - start) / count * 1e6,)
-
-
-def compared(name: str, ours: Call, theirs: Call) -> Row:
-    """A call in both libraries."""
-    contenders = {}
-    for library, call in (("wengert", ours), ("torch", theirs)):
-        once = min(turn(call, 3)[0] for _ in range(4))
-        contenders[library] = partial(turn, call, max(1, int(SECONDS * 1e6 / once)))
-    medians = interleaved(contenders, rounds=9)
-    return Row(name, "us", medians["wengert"][0], medians["torch"][0])
-
-
 def measure() -> list[Row]:
     """All calls."""
     torch.set_num_threads(1)
     wengert.set_num_threads(1)
     return [
-        shown(compared(name, ours, theirs))
+        shown(calls_compared(name, ours, theirs, SECONDS, rounds=9, at_once=3))
         for group in GROUPS
         for (name, ours), (_, theirs) in zip(group(wengert), group(torch), strict=True)
     ]

@@ -24,7 +24,9 @@ FOLDER = Path(__file__).resolve().parent
 README = FOLDER.parent / "README.md"
 PAGE = FOLDER.parent / "docs" / "performance.md"
 CHART = FOLDER.parent / "docs" / "pictures" / "speed.svg"
-SCRIPTS = ("compare", "sweep", "overhead", "examples", "transforms", "checkpoint", "graph")
+SCRIPTS = (
+    "compare", "sweep", "overhead", "examples", "inference", "transforms", "checkpoint", "graph",
+)  # fmt: skip
 # Rows of sweep.py in the report, and what it says of each.
 WORST, COLUMNS = 20, ("wengert", "torch", "ratio")
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
@@ -40,9 +42,12 @@ def number(value: float | None) -> str:
 def table(result: dict[str, Any]) -> str:
     """One result file as a table, of the columns that have any number."""
     rows = result["rows"]
-    heads = {"wengert": "wengert", "torch": "torch", "ratio": "wengert / torch"}
-    heads = {c: head for c, head in heads.items() if any(row[c] is not None for row in rows)}
-    lines = [[f"{row['name']} ({row['unit']})", *(number(row[c]) for c in heads)] for row in rows]
+    heads = {"wengert": "wengert", "torch": "torch", "onnxruntime": "ONNX Runtime",
+             "ratio": "wengert / torch", "onnxruntime_ratio": "wengert / ONNX Runtime"}  # fmt: skip
+    heads = {c: head for c, head in heads.items() if any(row.get(c) is not None for row in rows)}
+    lines = [
+        [f"{row['name']} ({row['unit']})", *(number(row.get(c)) for c in heads)] for row in rows
+    ]
     return markdown(["", *heads.values()], lines)
 
 
@@ -153,6 +158,7 @@ SECTIONS = {
     "sweep": "Every function",
     "overhead": "Overhead",
     "examples": "The examples",
+    "inference": "Inference",
     "transforms": "Hooks and transforms",
     "checkpoint": "Checkpoints",
     "graph": "The graph tools",

@@ -19,7 +19,10 @@ from tests.parity.ops import listed
 from wengert import nn
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-OWN = ("_chart", "_measure", "_peer", "compare", "report", "sweep", "sweeps", "workloads")
+OWN = (
+    "_chart", "_contender", "_measure", "_peer", "compare", "report", "sweep", "sweeps",
+    "workloads",
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -195,6 +195,8 @@ def _differ(ours: Any, theirs: Any) -> bool:
 DIFFERENT = {
     "Size",  # takes its argument by position only
     "Tensor.requires_grad_",  # the stub says `mode`, the method takes `requires_grad`
+    "jit.TopLevelTracedModule",  # made by `trace` alone
+    "jit.TracedModule",
     "jit.script",  # private arguments
     "random.fork_rng",
     "rrelu",  # one function for torch.rrelu and nn.functional.rrelu

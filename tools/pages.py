@@ -5,8 +5,9 @@
 
 A block marked ``python`` is run; the blocks of a page share their names. What a block prints,
 and the exception that ends it, is the content of the ``text`` block that follows. A block
-without one has to be silent. ``title="train.py"`` says which file errors name. A page runs in
-a process of its own: this one, so give it one page where pages would disturb each other.
+without one has to be silent. ``title="train.py"`` says which file errors name. A page whose code
+says ``import torch`` gets wengert by it. A page runs in a process of its own: this one, so give it
+one page where pages would disturb each other.
 """
 
 from __future__ import annotations
@@ -22,15 +23,20 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from wengert import compat
+
 BLOCK = re.compile(
     r"^```python(?P<options>[^\n]*)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```\n)?",
     re.MULTILINE | re.DOTALL,
 )
+IMPORTS_TORCH = re.compile(r"^(import|from) torch\b", re.MULTILINE)
 
 
 def rendered(page: str) -> str:
     """The page with the output of its blocks as it is now."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
+    if any(IMPORTS_TORCH.search(block["code"]) for block in BLOCK.finditer(page)):
+        compat.install()
 
     def again(block: re.Match[str]) -> str:
         title = re.search(r'title="([^"]+)"', block["options"])

@@ -115,7 +115,10 @@ def _home(name: str, value: Any, function: Callable[..., Any]) -> tuple[str, str
     if isinstance(value, type):
         return value.__module__, value.__qualname__
     if getattr(value, "__module__", None) in ("typing", "collections.abc"):
-        return value.__module__, getattr(value, "__name__", name)
+        own = getattr(value, "__name__", name)
+        # A union of types is no name of `typing`, though it says so since Python 3.14.
+        if getattr(sys.modules[value.__module__], own, None) is value:
+            return value.__module__, own
     for node in ast.walk(ast.parse(inspect.getsource(sys.modules[function.__module__]))):
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             for imported in node.names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,12 @@ _STANCES = (
     "default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile",
     "aot_eager_then_compile",
 )  # fmt: skip
+
+_BACKENDS = frozenset({
+    "aot_eager", "aot_eager_decomp_partition", "aot_ts", "cudagraphs", "eager", "inductor", "ipex",
+    "onnxrt", "openxla", "openxla_eval", "tensorrt", "ts", "tvm",
+})  # fmt: skip
+_told: set[str] = set()  # backends of which a warning has told
 
 # How objects that are more than functions are compiled, by their class: `nn` adds to them.
 wrappers: list[tuple[type, Callable[[Any, Callable[..., Any]], Any]]] = []
@@ -43,7 +50,8 @@ def compile(
         fullgraph: raise RuntimeError where a value is read inside of `model`, which splits the
             program.
         dynamic: accepted; other shapes are another way through the record in any case.
-        backend: ``"eager"`` runs the function as it is; others are accepted.
+        backend: ``"eager"`` runs the function as it is; other names of PyTorch's are accepted. One
+            that is a function is not called, of which a warning tells.
         mode: one of PyTorch's modes, without effect.
         options: accepted, without effect.
         disable: return `model` as it is.
@@ -66,12 +74,31 @@ def compile(
         raise RuntimeError(f"torch.compile: argument 'model' is {model!r}, expected a callable")
     if disable or backend == "eager":
         return model
+    _check_backend(backend)
     from wengert.replay.compiled import compiled
 
     for kind, wrap in wrappers:
         if isinstance(model, kind):
             return wrap(model, functools.partial(compiled, fullgraph=fullgraph))
     return compiled(model, fullgraph)
+
+
+def _check_backend(backend: Any) -> None:
+    """RuntimeError for a backend that PyTorch has not; a warning for one that is not called."""
+    if isinstance(backend, str):
+        if backend not in _BACKENDS:
+            raise RuntimeError(
+                f"Invalid backend: {backend!r}, see `torch.compiler.list_backends()` for available"
+                " backends"
+            )
+    elif (name := getattr(backend, "__name__", type(backend).__name__)) not in _told:
+        _told.add(name)
+        warnings.warn(
+            f"torch.compile: the backend {name} is not called:"
+            " wengert compiles what operations do, and makes no graph module of the function",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
@@ -146,7 +173,46 @@ def allow_in_graph(fn: Any) -> Any:
     return fn
 
 
-assume_constant_result = allow_in_graph
+assume_constant_result = nested_compile_region = wrap_numpy = allow_in_graph
+
+
+def substitute_in_graph(
+    original_fn: Any, *, can_constant_fold_through: bool = False,
+    skip_signature_check: bool = False,
+) -> Callable[[Any], Any]:  # fmt: skip
+    """A decorator that returns its function as it is: `original_fn` itself runs when called."""
+    if not callable(original_fn):
+        raise TypeError(
+            f"substitute_in_graph expects a function but got {type(original_fn).__name__}"
+        )
+    return allow_in_graph
+
+
+def skip_guard_on_inbuilt_nn_modules_unsafe(guard_entries: Any) -> list[bool]:
+    """Accepted where options ask for a filter of guards: there are no guards."""
+    return [True for _ in guard_entries]
+
+
+skip_guard_on_globals_unsafe = skip_guard_on_inbuilt_nn_modules_unsafe
+skip_all_guards_unsafe = skip_guard_on_inbuilt_nn_modules_unsafe
+
+
+def keep_tensor_guards_unsafe(guard_entries: Any, keep_parameters: bool = False) -> list[bool]:
+    """Accepted where options ask for a filter of guards: there are no guards."""
+    return [True for _ in guard_entries]
+
+
+def set_enable_guard_collectives(enabled: bool) -> bool:
+    """Accepted, without effect: there are no guards. Returns False, what it was before."""
+    return False
+
+
+def save_cache_artifacts() -> None:
+    """None: kernels are kept on disk as they are compiled, and nothing else is."""
+
+
+def load_cache_artifacts(serialized_artifacts: bytes) -> None:
+    """None: there is nothing to load."""
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:

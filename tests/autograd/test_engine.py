@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,22 +13,12 @@ import wengert
 from tests.autograd.walks import ONES, edge, leaf, planned, ran, walk
 from wengert.autograd._release_errors import AutoCall, Interrupted
 from wengert.autograd.engine import (
-    compatibility,
     innermost,
     lift_to_tensor,
     observers,
     running_walks,
 )
 from wengert.core.tensor import Leaf, Node, NodeState, Tensor, state_of
-
-
-@pytest.fixture
-def lenient() -> Iterator[None]:
-    """As under the torch alias."""
-    compatibility.lenient = True
-    yield
-    compatibility.lenient = False
-
 
 # -- walk --------------------------------------------------------------------------------------
 

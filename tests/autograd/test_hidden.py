@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import wengert
 from wengert.autograd import GraphReleasedError
-from wengert.autograd.engine import compatibility
-
-
-@pytest.fixture
-def lenient() -> Iterator[None]:
-    compatibility.lenient = True
-    yield
-    compatibility.lenient = False
 
 
 def windows(m: Any) -> tuple[Any, Any]:

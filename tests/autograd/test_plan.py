@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,20 +12,10 @@ from wengert.autograd import GraphInUseError, GraphReleasedError, SavedTensorOve
 from wengert.autograd._release_errors import AutoCall
 from wengert.autograd.engine import (
     Walk,
-    compatibility,
     observers,
     running_walks,
 )
 from wengert.core.tensor import Tensor, state_of
-
-
-@pytest.fixture
-def lenient() -> Iterator[None]:
-    """As under the torch alias."""
-    compatibility.lenient = True
-    yield
-    compatibility.lenient = False
-
 
 # -- plan --------------------------------------------------------------------------------------
 

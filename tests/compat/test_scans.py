@@ -51,7 +51,7 @@ def test_scans_are_pytorchs(case: str, dim: int, reverse: bool, torch: Any) -> N
     (lambda a, b: a + b, ["x", 3], 0, False, "generic"),
     (lambda a, b: (a, b), "x", 0, False, "generic"),
     (lambda a, b: a + b, "empty", 0, False, "generic"),
-], ids=str)  # fmt: skip
+], ids=lambda arguments: str(arguments[1:]))  # fmt: skip
 def test_what_pytorch_refuses(arguments: tuple[Any, ...], torch: Any) -> None:
     from torch._higher_order_ops.associative_scan import associative_scan as theirs
 

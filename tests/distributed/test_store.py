@@ -94,6 +94,7 @@ def test_ranks_that_mpiexec_started(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALRANKID": "0"}.items():
         monkeypatch.setenv(name, value)
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR"):
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")  # so that what `rendezvous` sets is taken back afterwards
+        monkeypatch.delenv(name)
     _, rank, size = next(rendezvous("env://"))
     assert (rank, size) == (0, 1)

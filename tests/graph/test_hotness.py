@@ -163,8 +163,8 @@ def test_packages_time_is_that_of_the_line_that_called_them(tmp_path):
         tmp_path,
         """
         import json
+        text = str(list(range(200_000)))
         def load():
-            text = str(list(range(200_000)))
             return json.JSONDecoder().raw_decode(text), json.dumps([0.1] * 200_000, indent=1)
         """,
     )

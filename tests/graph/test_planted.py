@@ -21,6 +21,7 @@ PLANTED = sorted((FOLDER / "planted").glob("*.py"))
 SOUND = sorted((FOLDER / "sound").glob("*.py"))
 EXAMPLES = {
     "char_lstm.py": "--width 32 --streams 8 --window 32 --sample 20 --steps 40",
+    "folder_inference.py": "--crops 320 --epochs 4 --count 16 --workers 0",
     "gan.py": "--width 64 --report 1 --epochs 2",
     "gpt.py": "--layers 2 --width 32 --context 32 --batch 8 --sample 20 --steps 40",
     "graph_networks.py": "--nodes 120 --steps 40",

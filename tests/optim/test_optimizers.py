@@ -343,11 +343,6 @@ def test_errors_are_pytorchs(text: str, torch: Any) -> None:
     assert ours.startswith(theirs.removesuffix("torch.Tensor"))
 
 
-def test_differentiable_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match="differentiable=True"):
-        optim.SGD([weight()], differentiable=True)
-
-
 def test_duplicates_warn() -> None:
     w = weight()
     with pytest.warns(UserWarning, match="duplicate parameters"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import warnings
 
 import pytest
 
@@ -150,11 +149,6 @@ def test_matmul_precision_is_kept():
         settings.set_float32_matmul_precision("highest")
 
 
-@pytest.fixture
-def untold(monkeypatch):
-    monkeypatch.setattr(jit, "_told", set())
-
-
 def test_compile_is_a_decorator():
     @compiler.compile
     def double(x):
@@ -181,17 +175,6 @@ def test_disabled_compile_changes_nothing():
 
 def half(x):
     return x / 2
-
-
-def test_script_gives_the_function_back(untold):
-    with pytest.warns(UserWarning, match=r"torch\.jit\.script compiles nothing"):
-        assert jit.script(half) is half
-    with pytest.warns(UserWarning, match=r"torch\.jit\.trace compiles nothing"):
-        assert jit.trace(half, 1.0) is half
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert jit.script(half) is half
-        assert jit.trace(half, 1.0) is half
 
 
 def test_marks_of_the_script_compiler_change_nothing():
@@ -258,14 +241,6 @@ def test_one_process():
         distributed.init_process_group("gloo")
 
 
-def test_modules_are_saved_by_jit(tmp_path):
-    import wengert
-
-    model = wengert.nn.Linear(2, 1).eval()
-    assert jit.freeze(model) is model
-    with pytest.raises(RuntimeError, match="eval mode"):
-        jit.freeze(model.train())
-    jit.save(model, tmp_path / "model.pt")
-    assert jit.load(tmp_path / "model.pt").weight.equal(model.weight)
+def test_small_names_of_jit():
     assert jit.wait(jit.fork(half, 3)) == 1.5
     assert jit.isinstance([1], list[int])

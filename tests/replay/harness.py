@@ -14,9 +14,20 @@ import wengert
 from wengert import nn
 from wengert.compiler import compile as compiled
 from wengert.compiler import reset
+from wengert.replay import compiled as functions
 
 Log = list[Any]
 Program = Callable[[Callable[[Any], Any], Log], Any]
+
+
+def adding_to(programs: list[Program]) -> Callable[[Program], Program]:
+    """A decorator that adds programs to a list."""
+
+    def program(function: Program) -> Program:
+        programs.append(function)
+        return function
+
+    return program
 
 
 def mlp(*widths: int) -> nn.Sequential:
@@ -79,6 +90,8 @@ def compare(function: Program) -> None:
     reset()
     eager = run(function, lambda f: f)
     ours = run(function, compiled)
+    problems = [p.problem for f in functions.alive() for p in f.record.plans.values()]
+    assert not any(problems)
     assert len(ours) == len(eager)
     for a, b in zip(ours, eager, strict=True):
         check_same(a, b)

@@ -5,17 +5,12 @@ from __future__ import annotations
 import pytest
 
 import wengert
-from tests.replay.harness import Program, batch, compare, mlp, state
+from tests.replay.harness import Program, adding_to, batch, compare, mlp, state
 from wengert import nn
 from wengert.nn import functional as F
 
 PROGRAMS: list[Program] = []
-
-
-def program(function: Program) -> Program:
-    """Add a program to those that are compared."""
-    PROGRAMS.append(function)
-    return function
+program = adding_to(PROGRAMS)
 
 
 @program

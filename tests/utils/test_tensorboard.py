@@ -101,6 +101,7 @@ def test_events_are_pytorchs(log: Any, torch: Any, tmp_path: Path) -> None:
         assert events == theirs[path], path
 
 
+@pytest.mark.filterwarnings("ignore:Setting the dtype:DeprecationWarning:tensorboard")
 def test_tensors_of_every_dtype_can_be_read(tmp_path: Path) -> None:
     """Halves, and bytes, too, which PyTorch writes where TensorBoard does not look."""
     pytest.importorskip("tensorboard")

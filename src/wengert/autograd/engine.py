@@ -362,7 +362,7 @@ class Walk:
                 self.call_recording(self._run_general, lift_to_tensor)
             elif dispatching.modes and lift is None and not dispatching.computing:
                 self.call_recording(self._run_seen)
-            elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
+            elif self.listeners and lift is None and not any(isinstance(g, Tensor) for g in seeds):
                 self.call_recording(self._run_general, identity_lift)
             elif lift or not self._is_plain(seeds):
                 self._run_general(lift or identity_lift)
@@ -399,7 +399,7 @@ class Walk:
         """Whether the walk carries arrays to all leaves, without listeners."""
         if self.listeners or not self.reaches_all_leaves or anomaly.check:
             return False
-        return self.targets is None or not any(map(_is_tensor, seeds))
+        return self.targets is None or not any(isinstance(g, Tensor) for g in seeds)
 
     def call_recording(self, function: Callable[..., Any], *args: Any) -> None:
         """Call a function that may call hooks, with grad mode on only under `create_graph`.
@@ -486,6 +486,10 @@ class Walk:
         if anomaly.check is not None:
             for node, g in self.final.items():
                 anomaly.check(self, node, g, ())
+        self._release_in_turn(walked)
+
+    def _release_in_turn(self, walked: list[Node]) -> None:
+        # Not behind the `try` above: there Python 3.14 counts one more reference for a call.
         walked.reverse()
         while walked:
             node = walked.pop()
@@ -579,10 +583,6 @@ def _by_rule(node: Node) -> Sequence[Node | None]:
 def _is_severed(node: Node) -> bool:
     """Whether a released node has dropped its edges."""
     return all(e is None for e in node.edges)
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor)
 
 
 def lift_to_constant(value: Any, edge: Node | None) -> Any:

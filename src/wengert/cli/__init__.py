@@ -40,6 +40,10 @@ def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> i
 def _start_run(options: argparse.Namespace) -> int:
     if not options.target:
         options.parser.error("a script is required, or -m and a module")
+    if options.compiled and (options.report or options.report_json or options.package != "torch"):
+        options.parser.error(
+            "--compile goes with neither --report, which sees each operation, nor --as theano"
+        )
     if options.nproc is not None:
         from wengert.cli._ranks import run_ranks
 
@@ -54,6 +58,7 @@ def _start_run(options: argparse.Namespace) -> int:
         report_json=options.report_json,
         full_traceback=options.full_traceback,
         package=options.package,
+        compiled=options.compiled,
     )
 
 
@@ -155,13 +160,18 @@ def _add_run(commands: Any) -> None:
         help="run a PyTorch script on wengert",
         description="Run a script with `import torch` giving wengert; then say on stderr what"
         " its backward calls did: operations, memory, which line released the graph.",
-        usage="wengert run [--quiet] [--as PACKAGE] [--report FILE] [--report-json FILE]"
-        " [--full-traceback] [--nproc N [--no-prefix] [--log-dir DIR] [--max-restarts K]]"
+        usage="wengert run [--quiet] [--as PACKAGE] [--compile] [--report FILE]"
+        " [--report-json FILE] [--full-traceback]"
+        " [--nproc N [--no-prefix] [--log-dir DIR] [--max-restarts K]]"
         " (SCRIPT | -m MODULE) [ARGS ...]",
     )
     run.add_argument(
         "--as", dest="package", choices=["torch", "theano"], default="torch",
         help="the package that wengert stands for: torch, unless this says theano",
+    )  # fmt: skip
+    run.add_argument(
+        "--compile", dest="compiled", action="store_true",
+        help="compile the script's training steps, and say what became of them",
     )  # fmt: skip
     run.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m")
     run.add_argument("--quiet", action="store_true", help="print no summary")

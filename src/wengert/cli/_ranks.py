@@ -18,9 +18,12 @@ def run_ranks(options: Any) -> int:
         arguments += [f"--log-dir={options.log_dir}", "--tee=3"]
     launch_options = get_args_parser().parse_args([*arguments, "--standalone", options.target[0]])
     command = command_for(options.target[0], options.target[1:], options.module)
-    flags = [f"--as={options.package}", *["--full-traceback"] * options.full_traceback]
     at = command.index("--quiet")
-    command[at:at] = flags
+    command.insert(at, f"--as={options.package}")
+    if options.full_traceback:
+        command.insert(at, "--full-traceback")
+    if options.compiled:
+        command.insert(at, "--compile")
     try:
         launch = Launch(launch_options, command, prefix=not options.no_prefix)
     except ValueError as error:

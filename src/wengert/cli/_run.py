@@ -27,6 +27,7 @@ from wengert.core.tracebacks import shorten
 from wengert.graph import Recorder
 
 if TYPE_CHECKING:
+    from wengert.cli._compiling import Compiling
     from wengert.cli._watch import Observations, Watch
 
 PIPE_VARIABLE = "WENGERT_LAUNCHER_PIPE"  # set for the ranks that a launcher starts
@@ -43,6 +44,7 @@ def run_program(
     report_json: str | None = None,
     full_traceback: bool = False,
     package: str = "torch",
+    compiled: bool = False,
 ) -> int:
     """Run a script or module with its arguments; returns 0, or leaves as the script left."""
     compat.install(package)
@@ -55,7 +57,9 @@ def run_program(
     report, report_json = _output(report), _output(report_json)
     recorder = Recorder()
     watch = _watch(recorder) if report or report_json else None
-    recorder.start()
+    compiling = _compiling() if compiled else None
+    if compiling is None:  # what records backwards sees them one operation at a time
+        recorder.start()
     started, process = time.perf_counter(), os.getpid()
     began, folder = time.strftime("%Y-%m-%d %H:%M:%S"), _folder(target[0], module)
     file = "" if module else os.path.join(os.getcwd(), target[0])
@@ -77,10 +81,18 @@ def run_program(
         watch.start()
     outcome, ending = _outcome(_run_module if module else _run_script, target[0], full_traceback)
     if os.getpid() == process:  # not in a child that the script forked
-        recorder.stop()
         now = time.perf_counter()
+        if compiling is not None:
+            _deliver_summary(compiling, quiet, target[0], now - started)
+            return _left(outcome)
+        recorder.stop()
         observations = None if watch is None else watch.stop()
         _deliver(run_so_far(ending, observations, now), quiet, report, report_json)
+    return _left(outcome)
+
+
+def _left(outcome: BaseException | None) -> int:
+    """Leave as the script left."""
     if outcome is None:
         return 0
     if isinstance(outcome, KeyboardInterrupt):
@@ -112,6 +124,14 @@ def _watch(recorder: Recorder) -> Watch:
     from wengert.cli._watch import Watch
 
     return Watch(recorder)
+
+
+def _compiling() -> Compiling:
+    from wengert.cli._compiling import Compiling
+
+    compiling = Compiling()
+    compiling.start()
+    return compiling
 
 
 def _output(file: str | None) -> str | None:
@@ -259,6 +279,14 @@ def _deliver(run: Run, quiet: bool, page: str | None, data: str | None) -> None:
             sys.stderr.write(format_report(run.report, run.script, run.seconds, paint))
             if written:
                 sys.stderr.write(paint("  report       ", "cyan") + f" {page}\n")
+            sys.stderr.flush()
+
+
+def _deliver_summary(compiling: Compiling, quiet: bool, script: str, seconds: float) -> None:
+    if not quiet:
+        _flush()
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            sys.stderr.write(compiling.summary(os.path.basename(script), seconds))
             sys.stderr.flush()
 
 

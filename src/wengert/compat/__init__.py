@@ -24,7 +24,7 @@ from wengert.compat._theano import HOMES
 _finder = Finder()
 # Other packages that wengert stands for: their modules are wengert's own, under other names.
 _renamed = {
-    "horovod": RenamingFinder("horovod", "wengert.horovod"),
+    "horovod": RenamingFinder("horovod", "wengert.horovod", {}),
     "theano": RenamingFinder("theano", "wengert.symbolic", HOMES),
 }
 

@@ -23,7 +23,7 @@ class RenamingFinder(MetaPathFinder):
     `homes` says which, below `home`, where they do not have the same name there.
     """
 
-    def __init__(self, package: str, home: str, homes: Mapping[str, str] = {}) -> None:
+    def __init__(self, package: str, home: str, homes: Mapping[str, str]) -> None:
         self.package, self.home, self.homes = package, home, homes
 
     def find_spec(

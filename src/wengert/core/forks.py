@@ -25,8 +25,11 @@ T = TypeVar("T")
 # Held while functions are generated, compiled and loaded.
 compile_lock: Any = RLock()
 
-# Packages whose modules are imported lazily, by any thread.
-_LATE = frozenset({"llvmlite", "ml_dtypes", "numpy", "safetensors", "scipy", "wengert"})
+# Packages whose modules are imported lazily, by any thread; the first is `ast.unparse`'s since
+# Python 3.14.
+_LATE = frozenset(
+    {"_ast_unparse", "llvmlite", "ml_dtypes", "numpy", "safetensors", "scipy", "wengert"}
+)
 
 
 class _Forks:

@@ -159,7 +159,7 @@ def _move_body(source: Any, target: Any) -> None:
 FILE = "<front>"
 
 # The names in capitals stand for values of each front's own.
-_FRONT = """\
+_OPENING = """\
 def outer({free}):
     def front(*args, **kwargs):
         if 0:
@@ -167,6 +167,8 @@ def outer({free}):
         ask, impl, modes, silent = "ASK", "IMPL", "MODES", "SILENT"
         if modes:
             return ask(args, kwargs)
+"""
+_LOOK = """\
         for value in args:
             if type(value) not in silent:
                 return ask(args, kwargs)
@@ -174,22 +176,13 @@ def outer({free}):
             for value in kwargs.values():
                 if type(value) not in silent:
                     return ask(args, kwargs)
+"""
+_ENDING = """\
         return impl(*args, **kwargs)
     return front
 """
-
-
-_SHORT_FRONT = """\
-def outer({free}):
-    def front(*args, **kwargs):
-        if 0:
-            ({free})
-        ask, impl, modes, silent = "ASK", "IMPL", "MODES", "SILENT"
-        if modes:
-            return ask(args, kwargs)
-        return impl(*args, **kwargs)
-    return front
-"""
+_FRONT = _OPENING + _LOOK + _ENDING
+_SHORT_FRONT = _OPENING + _ENDING
 
 
 @cache

@@ -105,9 +105,9 @@ def reshape(input: Any, shape: int | Sequence[int]) -> Any:
     sizes = [shape] if isinstance(shape, int) else [int(n) for n in shape]
     memory = input._array
     try:
-        viewed = (standing_in(input)._array if isinstance(memory, Outline) else memory).view()
-        viewed.shape = tuple(sizes)
-    except (AttributeError, ValueError):
+        elements = standing_in(input)._array if isinstance(memory, Outline) else memory
+        np.reshape(elements, sizes, copy=False)
+    except ValueError:
         if -1 in sizes:
             others = prod(n for n in sizes if n != -1)
             sizes[sizes.index(-1)] = input.numel() // others if others else 0

@@ -30,7 +30,7 @@ _RECORDS: dict[str, Any] = {c.__name__: c for c in (Geometry, NormPlan, Windows)
 # Operations that see memory through addresses in their arguments: no file may choose these.
 _ADDRESSING = frozenset({"_window", "_spread", "_take", "_erase", "reinterpreted"})
 _OPERATORS = ("getitem", "add", "sub", "mul", "floordiv", "truediv")
-_METHODS = ("clone", "copy_", "index_put", "to", "__getitem__")
+_METHODS = ("clone", "copy_", "detach", "index_put", "to", "__getitem__")
 _PARTS = {"splitting": ("_split", "_unbind"), "joining": ("_cat", "_stack", "_block_diag")}
 Function = Callable[..., Any]
 

@@ -7,14 +7,19 @@ import json
 import keyword
 import os
 import re
+import struct
 import zipfile
+import zlib
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 from wengert.autograd.transforms.tree import Spec
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
-from wengert.export._values import Decoder, Encoder
+from wengert.export._values import Decoder as Decoder
+from wengert.export._values import Encoder as Encoder
 from wengert.export.exported_program import ExportedProgram
 from wengert.export.graph_signature import (
     ConstantArgument,
@@ -35,8 +40,14 @@ from wengert.serialization import tensor_files
 
 File = str | os.PathLike[str] | IO[bytes]
 _VERSION = 1
-_PROGRAM, _TENSORS, _EXTRA = "archive/program.json", "archive/tensors.safetensors", "archive/extra/"
+_PROGRAM, _EXTRA = "archive/program.json", "archive/extra/"
+_TENSORS = "archive/tensors.safetensors"
 _CONTAINERS: dict[str, Any] = {c.__name__: c for c in (tuple, list, dict, OrderedDict)}
+# What zipfile and json raise for files that are damaged.
+_UNREADABLE = (
+    zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, OverflowError, RecursionError,
+    ValueError, zlib.error,
+)  # fmt: skip
 _KINDS = {c: name for name, c in _CONTAINERS.items()}
 _KINDS |= {Size: "tuple", immutable_list: "list", immutable_dict: "dict"}
 
@@ -74,11 +85,18 @@ def save(
             f" '{type(ep).__name__}' instead."
         )
     encoder = Encoder()
-    text = json.dumps(_encoded(ep, encoder), allow_nan=False)
+    write_archive(f, _PROGRAM, encoded(ep, encoder), encoder, extra_files)
+
+
+def write_archive(
+    f: File, program: str, content: Any, encoder: Encoder, extra_files: dict[str, Any] | None
+) -> None:
+    """Write what an encoder has seen: an entry of JSON, the tensors, and texts beside them."""
+    text = json.dumps(content, allow_nan=False)
     tensors = tensor_files.dumps({k: x.detach() for k, x in encoder.tensors.items()})
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
-        file.writestr(_PROGRAM, text)
+        file.writestr(program, text)
         file.writestr(_TENSORS, tensors)
         for name, content in (extra_files or {}).items():
             file.writestr(_EXTRA + name, content)
@@ -111,19 +129,38 @@ def load(
     Traceback (most recent call last):
     RuntimeError: export.load: not a program: File is not a zip file
     """
+    content, tensors, extra = read_archive(f, _PROGRAM, "export.load")
+    for name in extra_files or ():
+        if extra_files is not None and name in extra:
+            extra_files[name] = extra[name].decode()
+    with reading("export.load"):
+        return decoded(content, Decoder(tensors))
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """A context in which what a file should not have is a RuntimeError."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        raise RuntimeError(f"{what}: not a program: {type(error).__name__}: {error}") from None
+
+
+def read_archive(f: File, program: str, what: str) -> tuple[Any, dict[str, Tensor], Any]:
+    """The JSON of an entry, the tensors, and the texts beside them."""
     try:
         with zipfile.ZipFile(f) as archive:
-            text, data = _entry(archive, _PROGRAM), _entry(archive, _TENSORS)
-            for name in extra_files or ():
-                if extra_files is not None and _EXTRA + name in archive.namelist():
-                    extra_files[name] = _entry(archive, _EXTRA + name).decode()
+            text, data = _entry(archive, program), _entry(archive, _TENSORS)
+            extra = {
+                name.removeprefix(_EXTRA): _entry(archive, name)
+                for name in archive.namelist()
+                if name.startswith(_EXTRA)
+            }
         content = json.loads(text)
-    except (zipfile.BadZipFile, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise RuntimeError(f"export.load: not a program: {error}") from None
-    try:
-        return _decoded(content, Decoder(tensor_files.loads(data, "export.load: the file")))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-        raise RuntimeError(f"export.load: not a program: {type(error).__name__}: {error}") from None
+    except _UNREADABLE as error:
+        raise RuntimeError(f"{what}: not a program: {error}") from None
+    with reading(what):
+        return content, tensor_files.loads(data, f"{what}: the file"), extra
 
 
 def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -134,7 +171,8 @@ def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(entries[0])
 
 
-def _encoded(ep: ExportedProgram, encoder: Encoder) -> dict[str, Any]:
+def encoded(ep: ExportedProgram, encoder: Encoder) -> dict[str, Any]:
+    """A program as JSON; its tensors are the encoder's."""
     return {
         "version": _VERSION,
         "nodes": [_encoded_node(n, encoder) for n in ep.graph.nodes],
@@ -205,7 +243,8 @@ def _encoded_spec(spec: Spec) -> Any:
     return [kind, list(spec.keys), [_encoded_spec(c) for c in spec.children_specs]]
 
 
-def _decoded(content: Any, decoder: Decoder) -> ExportedProgram:
+def decoded(content: Any, decoder: Decoder) -> ExportedProgram:
+    """A program that `encoded` wrote."""
     if content["version"] != _VERSION:
         raise ValueError(f"version {content['version']!r}, this one reads {_VERSION}")
     state: dict[str, Tensor] = {}

@@ -45,7 +45,7 @@ def trace_module(
 
     With `merge` dynamic dimensions that only change together are one.
     """
-    arguments = _arguments(mod, args, kwargs or {})
+    arguments = arguments_of(mod, args, kwargs or {})
     leaves, in_spec = flatten_tree((tuple(args), dict(kwargs or {})))
     names = input_names_of(mod, args, kwargs or {})
     specs = specs_of(dynamic_shapes, [a for _, a in arguments], [n for n, _ in arguments])
@@ -71,7 +71,7 @@ def trace_module(
 
 def input_names_of(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     """The names of the leaves of the arguments of a call: of parameters, and the way there."""
-    arguments = _arguments(mod, args, kwargs)
+    arguments = arguments_of(mod, args, kwargs)
     return _unique([n for name, arg in arguments for n in _leaf_names(name, arg)])
 
 
@@ -112,7 +112,7 @@ def resized(leaves: Sequence[Any], symbols: Sequence[Symbol], sizes: Sizes) -> l
     return result
 
 
-def _arguments(mod: Module, args: Any, kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+def arguments_of(mod: Module, args: Any, kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
     """The arguments of a call by the names of the parameters of `forward`."""
     if not isinstance(args, tuple):
         raise TypeError(

@@ -9,9 +9,9 @@ import numpy as np
 from wengert.kernels.jit import CHUNK, available
 from wengert.kernels.precision import HALF
 
-# Elements from which a kernel pays off where NumPy takes several passes: a call of NumPy costs as
-# much as some hundred elements.
-FEW = 1 << 8
+# Elements from which a kernel pays off where NumPy takes several passes. One call of a kernel costs
+# what two passes cost whatever the size; the bound spares the smallest arrays its compilation.
+FEW = 1 << 5
 
 _C_CONTIGUOUS, _ALIGNED = 0x1, 0x100
 _IN_PLACE = _C_CONTIGUOUS | _ALIGNED

@@ -17,7 +17,7 @@ from wengert.core.dtypes import canonical, defaults, inexact, of_numpy
 from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.inference import check_may_require_grad, inherit, mark_inference
 from wengert.core.overriding import disabled_torch_function_impl
-from wengert.core.sparse import SparseTensor, unsupported
+from wengert.core.sparse import CompressedTensor, CooTensor, SparseTensor, unsupported
 from wengert.core.tensor import Tensor, Tracer, cut_at, inferences, leaf_of, new
 from wengert.kernels import layout
 from wengert.meta.tensors import META, MetaTensor, NoData, without_memory
@@ -119,7 +119,9 @@ class Buffer(Tensor):
 
 
 def _placed(cls: type[Tensor], data: Any) -> Any:
-    """The class for data on another device than the class is for; None if it is right."""
+    """The class for data without memory, or sparse; None if the class itself is right."""
+    if isinstance(data, SparseTensor) and not issubclass(cls, SparseTensor):
+        return _sparse_kind(cls, data)
     meta = isinstance(data, MetaTensor)
     if meta is issubclass(cls, MetaTensor):
         return None
@@ -138,8 +140,6 @@ def _array_of(data: Any, name: str) -> np.ndarray:
             f"{name}(): argument 'data' must be a Tensor, got {type(data).__name__}, an object"
             " that has no attribute 'detach'"
         )
-    if isinstance(data, SparseTensor):
-        raise unsupported(name, data)
     return data._array
 
 
@@ -180,6 +180,48 @@ class _MetaBuffer(MetaTensor, Buffer):
     """A buffer on the meta device."""
 
     __slots__ = ()
+
+
+class _SparseParameter(Parameter):
+    """What parameters of all sparse layouts have of parameters."""
+
+    __slots__ = ()
+
+    def __new__(cls, data: Any, requires_grad: bool = True) -> Any:
+        self = data.with_values(data._stored.detach())
+        self.__class__ = cls
+        return self.requires_grad_(requires_grad)
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
+        return "Parameter containing:\n" + SparseTensor.__repr__(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        copy = memo.get(id(self))
+        if copy is None:
+            data = SparseTensor.__deepcopy__(self, {})
+            copy = memo[id(self)] = Parameter(data, self.requires_grad)
+        return copy
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return Parameter, (self.detach(), self.requires_grad)
+
+
+class _CooParameter(_SparseParameter, CooTensor):
+    """A parameter with coordinates."""
+
+    __slots__ = ()
+
+
+class _CompressedParameter(_SparseParameter, CompressedTensor):
+    """A parameter with compressed indices."""
+
+    __slots__ = ()
+
+
+def _sparse_kind(cls: type[Tensor], data: SparseTensor) -> type[Tensor]:
+    if cls is not Parameter:
+        raise unsupported(cls.__name__, data)
+    return _CooParameter if isinstance(data, CooTensor) else _CompressedParameter
 
 
 # The slot of a tensor's array. Tensors without a shape hide the attribute, so that anything

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.kernels import jit
+from wengert.kernels.chunks import FEW
 from wengert.kernels.jit import LARGE
 from wengert.ops.op import Op
 from wengert.ops.operands import apply
@@ -49,7 +50,7 @@ def is_small(op: Op, array: str) -> str | None:
         return None
     if op.forward in _CHEAP:  # but not of halves, whose elements NumPy converts one by one
         return f"({array}.size < {LARGE} or {array}.size < {1 << 16} and {array}.itemsize != 2)"
-    return f"{array}.size < {least_of_rules(op)}"
+    return f"{array}.size < {FEW if op.name in _DEAR else LARGE}"
 
 
 def least_of_rules(op: Op) -> int:
@@ -74,6 +75,9 @@ def forward_of(op: Op) -> Callable[..., Any]:
 
     def compute(inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         kinds, layout = jit.operands.kinds_of(inputs), None
+        if kinds is None and len(inputs) == 1 and inputs[0].size < LARGE:
+            inputs = (inputs[0].copy("K"),)  # without gaps, as of a part of a larger array
+            kinds = jit.operands.kinds_of(inputs)
         if kinds is None:
             layout = jit.operands.layout_of(inputs)
             if layout is None:

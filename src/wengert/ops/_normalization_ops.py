@@ -206,7 +206,7 @@ def _moved(running: Value, now: Value, momentum: Value = 0.1) -> Value:
 
 
 def _contiguous(out: np.ndarray, input: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(out)
+    return out if out.flags.c_contiguous else np.ascontiguousarray(out)
 
 
 _layer_norm = _declared("_layer_norm", "NativeLayerNormBackward0", _contiguous)

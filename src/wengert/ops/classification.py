@@ -171,7 +171,7 @@ def _indices(
         if target_memory.dtype == np.int64 and target_memory.ndim
         else target_memory
     )
-    all_known = target_memory.size and 0 <= unsigned.max() < classes
+    all_known = target_memory.size and 0 <= np.maximum.reduce(unsigned, axis=None) < classes
     if not all_known:
         wrong = (target_memory != ignore_index) & ((target_memory < 0) | (target_memory >= classes))
         if wrong.any():

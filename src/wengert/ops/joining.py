@@ -36,8 +36,9 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
     """`cat` for each entry of the first `lead` dimensions, which `dim` does not count."""
     if not arrays:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    shape = arrays[0].shape
-    if all([a.shape == shape for a in arrays]) and len(shape) > lead + 1:
+    shapes = [a.shape for a in arrays]
+    shape = shapes[0]
+    if shapes.count(shape) == len(shapes) and len(shape) > lead + 1:
         axis = axis_of(dim, len(shape) - lead) + lead
         ends = [shape[axis] * k for k in range(1, len(arrays) + 1)]
         return _joined(arrays, axis), (ends, axis, [], lead)

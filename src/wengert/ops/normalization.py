@@ -6,6 +6,7 @@ The functions, and their checks. The operations that they call are in `_normaliz
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,7 @@ def _is_half_beside_float(input: Tensor, *others: Tensor | None) -> bool:
     )
 
 
+@lru_cache(256)
 def _over_last(shape: tuple[int, ...], normalized: tuple[int, ...], centred: bool) -> NormPlan:
     size = prod(normalized)
     view = (prod(shape[: len(shape) - len(normalized)]), size)

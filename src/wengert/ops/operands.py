@@ -422,14 +422,16 @@ def mark_views(views: Sequence[Tensor], source: Any) -> None:
     root = getattr(source, "_root", source)
     base = root._array.base
     owner = base if isinstance(base, np.ndarray) else root._array
-    if any([v._array.base is not owner and v._array is not root._array for v in views]):
-        for view in views:
-            mark_view(view, source)
-        return
+    memory = root._array
+    for view in views:
+        if view._array.base is not owner and view._array is not memory:
+            for other in views:
+                mark_view(other, source)
+            return
     for view in views:
         view._root = root
-    others = [v for v in getattr(root, "_views", ()) if v() is not None]
-    root._views = [*others, *map(ref, views)]
+    known = getattr(root, "_views", None)
+    root._views = [*([v for v in known if v() is not None] if known else ()), *map(ref, views)]
 
 
 def leave_memory(tensor: Tensor) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from math import ceil
 from operator import index as _index
 from typing import Any
@@ -118,8 +117,11 @@ def _piece(k: int, shapes: list[tuple[int, ...]], dim: int) -> Key:
     batch=lambda sizes, dim: (sizes, dim + 1),
 )
 def _split(array: np.ndarray, sizes: Sequence[int], dim: int) -> tuple[list[np.ndarray], int]:
-    ends = accumulate(sizes)
-    pieces = [array[_key(dim, slice(b - n, b))] for n, b in zip(sizes, ends, strict=True)]
+    lead, start = (slice(None),) * dim, 0
+    pieces = []
+    for n in sizes:
+        pieces.append(array[(*lead, slice(start, start + n))])
+        start += n
     return pieces, dim
 
 
@@ -145,9 +147,10 @@ def unbind(input: Tensor, dim: int = 0, *, axis: int | None = None) -> tuple[Ten
     if axis is not None:
         dim = either("unbind", "dim", dim, axis, 0)
     require_tensor("unbind", "input", input)
-    if not input.ndim:
+    rank = input._outline.ndim
+    if not rank:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions: unbind()")
-    outputs: tuple[Tensor, ...] = _unbind(input, axis_of(dim, input.ndim))
+    outputs: tuple[Tensor, ...] = _unbind(input, axis_of(dim, rank))
     return outputs
 
 
@@ -164,10 +167,11 @@ def split(
     if not isinstance(split_size_or_sections, int):
         return split_with_sizes(tensor, split_size_or_sections, dim)
     size = split_size_or_sections
-    if not tensor.ndim:
+    shape = tensor._outline.shape
+    if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    d = axis_of(dim, tensor.ndim)
-    n = tensor.shape[d]
+    d = axis_of(dim, len(shape))
+    n = shape[d]
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     if size == 0 and n:
@@ -185,7 +189,8 @@ def _parts(tensor: Tensor, sizes: Sequence[int], dim: int) -> tuple[Tensor, ...]
 def _even_sizes(n: int, size: int) -> list[int]:
     if size == 0 or n == 0:
         return [n]
-    return [min(size, n - start) for start in range(0, n, size)]
+    whole, rest = divmod(n, size)
+    return [size] * whole + [rest] * (rest > 0)
 
 
 def split_with_sizes(
@@ -234,12 +239,13 @@ def chunk(
     if axis is not None:
         dim = either("chunk", "dim", dim, axis, 0)
     require_tensor("chunk", "input", input)
-    if not input.ndim:
+    shape = input._outline.shape
+    if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    d = axis_of(dim, input.ndim)
-    n = input.shape[d]
+    d = axis_of(dim, len(shape))
+    n = shape[d]
     return _parts(input, _even_sizes(n, ceil(n / chunks)) if n else [0] * chunks, d)
 
 

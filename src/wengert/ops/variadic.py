@@ -120,7 +120,7 @@ def of_list(
                 return out
             result = wrap(out)
             site = mode.site
-            if site is not None and any(e is not None for e in edges):
+            if site is not None and edges.count(None) < len(edges):
                 result._cut = inference_cut(name, inputs) if inferences else None
                 if result._cut is None:
                     node = record(kind, edges, out.shape, site)
@@ -300,19 +300,20 @@ def with_outputs(
                     return several
                 return tuple(forward(input, *params)[0])
             arrays, kept = forward(input._array, *params)
-            outputs = tuple([wrap(a) for a in arrays])
+            outputs = tuple(map(wrap, arrays))
             mark_views(outputs, input)
-            site = mode.site
+            site, edge = mode.site, input._edge
             cut = (
                 None
                 if site is None or not inferences
                 else inference_cut(forward.__name__, (input,))
             )
-            if site is not None and input._edge is not None and cut is None:
-                node = record(whole, (input._edge,), input._outline.shape, site)
-                node.kept, node.shapes = kept, [a.shape for a in arrays]
+            if site is not None and edge is not None and cut is None:
+                node = record(whole, (edge,), input._outline.shape, site)
+                node.kept = kept
+                node.shapes = shapes = [a.shape for a in arrays]
                 for k, output in enumerate(outputs):
-                    output._edge = output_of(part, node, k, output._outline.shape)
+                    output._edge = output_of(part, node, k, shapes[k])
             else:
                 cut = cut or cut_from((input,))
                 for output in outputs:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Tensor
 from wengert.kernels.scatter import add_at
 
@@ -20,5 +22,10 @@ def summed_rows(gradient: Any) -> tuple[Key, np.ndarray]:
 
 def add_rows(p: Tensor, gradient: Any, factor: float) -> None:
     """Add a multiple of a sparse gradient, one value after another, to a parameter in place."""
+    if isinstance(p, SparseTensor):  # whose gradient has the same places, each once
+        once = gradient.coalesce() if gradient.is_sparse else gradient
+        with no_grad():
+            p._stored.add_(once._stored, alpha=factor)
+        return
     values = gradient._stored._array
     add_at(p._array, tuple(gradient._coordinates), values * values.dtype.type(factor))

@@ -18,10 +18,12 @@ from wengert.core.tensor import Tensor, caller, getframe, inferences, wrap
 from wengert.kernels import layout
 from wengert.kernels.jit.formulas import Formula, as_reals
 from wengert.meta.tensors import without_memory
+from wengert.ops.complexes import view_as_complex, view_as_real
+from wengert.optim._recorded import recorded
 from wengert.optim.optimizer import Group, Optimizer
 
 State = dict[str, Any]
-Numbers = dict[str, float]
+Numbers = dict[str, Any]  # floats, or tensors in a differentiable step
 Prepare = Callable[[Tensor], tuple[State, Numbers]]
 Update = Callable[[Tensor, np.ndarray, np.ndarray], None]
 
@@ -97,6 +99,9 @@ class Stepping(Optimizer):
         if not sparse:
             return params
         for p in sparse:
+            if isinstance(p, SparseTensor):  # an ordinary in-place operation updates it
+                self._update_sparse(group, p, p._grad)  # type: ignore[arg-type]
+                continue
             before_write(p._array)
             self._update_sparse(group, p, gradient_of(p))
             stamp(p._array, by, code, lasti)
@@ -135,7 +140,10 @@ class Elementwise(Stepping):
     """An optimizer whose rule is a formula: a group is updated in one pass."""
 
     def _update(self, group: Group, by: str, code: CodeType, lasti: int) -> None:
-        formula, options, names, prepare = self._rule(group)
+        formula, options, names, prepare = rule = self._rule(group)
+        if group["differentiable"]:
+            _update_recorded(rule, [p for p in group["params"] if p.grad is not None])
+            return
         arrays: list[np.ndarray] = []
         grads: list[np.ndarray] = []
         states: list[State] = []
@@ -188,6 +196,25 @@ class Elementwise(Stepping):
         raise NotImplementedError
 
 
+def _update_recorded(rule: UpdateRule, params: list[Tensor]) -> None:
+    """Update parameters by operations that gradients pass through, and replace their state."""
+    formula, options, names, prepare = rule
+    with enable_grad():
+        for p in params:
+            state, numbers = prepare(p)
+            # Of the parameter a copy, which is still what it was when a gradient is computed.
+            before = [p.clone(), p.grad, *[None if name is None else state[name] for name in names]]
+            if p.is_complex():
+                before = [None if x is None else view_as_real(x) for x in before]
+            after, _, *values = recorded(formula)(*before, **numbers, **options)
+            if p.is_complex():
+                after, *values = (
+                    None if x is None else view_as_complex(x) for x in (after, *values)
+                )
+            p.copy_(after)
+            state.update({k: x for k, x in zip(names, values, strict=True) if k is not None})
+
+
 def gradient_of(p: Tensor) -> CooTensor:
     """The sparse gradient of a parameter; RuntimeError for one that is not in coordinates."""
     g = p._grad
@@ -198,9 +225,9 @@ def gradient_of(p: Tensor) -> CooTensor:
     return g
 
 
-def weight_decay_options(group: Group, lr: float) -> tuple[dict[str, bool], Numbers]:
+def weight_decay_options(group: Group, lr: Any) -> tuple[dict[str, bool], Numbers]:
     """Options and numbers of a rule whose weight decay may be decoupled from the gradient."""
-    decay, apart = number(group["weight_decay"]), group["decoupled_weight_decay"]
+    decay, apart = option(group, "weight_decay"), group["decoupled_weight_decay"]
     options = {"maximize": group["maximize"], "decoupled": apart and decay != 0}
     return options, {"decay": 0.0 if apart else decay, "shrink": 1 - lr * decay}
 
@@ -246,11 +273,26 @@ def number(value: Any) -> Any:
     return value._array.item() if isinstance(value, Tensor) else value
 
 
+def option(group: Group, name: str) -> Any:
+    """An option as a number, or as the tensor that it is where a step is differentiable."""
+    return group[name] if group["differentiable"] else number(group[name])
+
+
+def constant(group: Group, value: Any) -> Any:
+    """An option as a number; NotImplementedError where a step should pass a gradient to it."""
+    if group["differentiable"] and isinstance(value, Tensor) and value.requires_grad:
+        raise NotImplementedError(
+            "differentiable=True: this optimizer's step passes gradients to parameters, their"
+            " gradients and its state, but not to this option; got a tensor that requires grad"
+        )
+    return number(value)
+
+
 def valid_defaults(**options: Any) -> Group:
     """The default options of an optimizer's groups, validated.
 
-    Raises ValueError for values out of range, NotImplementedError for `differentiable`, and
-    RuntimeError for combinations that exclude each other.
+    Raises ValueError for values out of range, and RuntimeError for combinations that exclude
+    each other.
     """
     check_rate(options["lr"])
     checks = {
@@ -269,14 +311,8 @@ def valid_defaults(**options: Any) -> Group:
     for i, beta in enumerate(options.get("betas", ())):
         if not 0 <= number(beta) < 1:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-    if options.get("differentiable"):
-        if options.get("fused"):
-            raise RuntimeError("`fused` does not support `differentiable`")
-        raise NotImplementedError(
-            "differentiable=True: a step here writes to the parameters and is not recorded; for"
-            " gradients through an update, compute it with tensors and"
-            " torch.autograd.grad(..., create_graph=True)"
-        )
+    if options.get("differentiable") and options.get("fused"):
+        raise RuntimeError("`fused` does not support `differentiable`")
     if options.get("fused") and options["foreach"]:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
     return options

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.kernels import optim as formulas
-from wengert.optim._stepping import (
-    Elementwise,
-    UpdateRule,
-    number,
-    valid_defaults,
-)
+from wengert.optim._stepping import Elementwise, UpdateRule, option, valid_defaults
 from wengert.optim.optimizer import Group
 
 
@@ -26,7 +21,7 @@ class Adadelta(Elementwise):
         foreach: accepted and without effect, as is `capturable`.
         capturable: see `foreach`.
         maximize: ascend instead.
-        differentiable: not offered.
+        differentiable: record the step, so that gradients pass through it.
 
     >>> import wengert
     >>> w = wengert.ones(2, requires_grad=True)
@@ -61,11 +56,11 @@ class Adadelta(Elementwise):
     def _rule(self, group: Group) -> UpdateRule:
         rho, names = group["rho"], ("square_avg", "acc_delta")
         same = {
-            "lr": number(group["lr"]),
+            "lr": option(group, "lr"),
             "keep": rho,
             "rest": 1 - rho,
             "eps": group["eps"],
-            "decay": number(group["weight_decay"]),
+            "decay": option(group, "weight_decay"),
         }
         options = {"maximize": group["maximize"]}
         prepare = self._by_step(names, lambda step: same)

@@ -17,7 +17,7 @@ from wengert.optim._stepping import (
     UpdateRule,
     advance,
     filled_state,
-    number,
+    option,
     scalar,
     valid_defaults,
 )
@@ -36,7 +36,7 @@ class Adagrad(Elementwise):
         eps: added to the denominator.
         foreach: accepted and without effect, as is `fused`.
         maximize: ascend instead.
-        differentiable: not offered.
+        differentiable: record the step, so that gradients pass through it.
         fused: see `foreach`.
 
     >>> import wengert
@@ -81,24 +81,24 @@ class Adagrad(Elementwise):
         return state
 
     def _update_sparse(self, group: Group, p: Tensor, g: CooTensor) -> None:
-        if number(group["weight_decay"]) != 0:
+        if option(group, "weight_decay") != 0:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         state = self._begin(p)
         step = advance(state)
         key, values = summed_rows(-g if group["maximize"] else g)
         total = state["sum"]._array
         total[key] += values * values
-        rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        rate = option(group, "lr") / (1 + (step - 1) * group["lr_decay"])
         p._array[key] += -rate * (values / (np.sqrt(total[key]) + group["eps"]))
 
     def _rule(self, group: Group) -> UpdateRule:
-        lr = number(group["lr"])
+        lr = option(group, "lr")
 
         def numbers(step: float) -> Numbers:
             return {
                 "rate": lr / (1 + (step - 1) * group["lr_decay"]),
                 "eps": group["eps"],
-                "decay": number(group["weight_decay"]),
+                "decay": option(group, "weight_decay"),
             }
 
         options = {"maximize": group["maximize"]}

@@ -11,7 +11,8 @@ from wengert.optim._stepping import (
     Elementwise,
     Numbers,
     UpdateRule,
-    number,
+    constant,
+    option,
     valid_defaults,
     weight_decay_options,
 )
@@ -31,7 +32,7 @@ class Adam(Elementwise):
         foreach: accepted and without effect, as are `capturable` and `fused`.
         maximize: ascend instead.
         capturable: see `foreach`.
-        differentiable: not offered.
+        differentiable: record the step, so that gradients pass through it.
         fused: see `foreach`.
         decoupled_weight_decay: decouple weight decay from the gradient, as AdamW.
 
@@ -77,8 +78,8 @@ class Adam(Elementwise):
             group.setdefault("decoupled_weight_decay", False)
 
     def _rule(self, group: Group) -> UpdateRule:
-        lr, amsgrad = number(group["lr"]), group["amsgrad"]
-        beta1, beta2 = (number(beta) for beta in group["betas"])
+        lr, amsgrad = option(group, "lr"), group["amsgrad"]
+        beta1, beta2 = (constant(group, beta) for beta in group["betas"])
         names = ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if amsgrad else ()))
         options, decay = weight_decay_options(group, lr)
 

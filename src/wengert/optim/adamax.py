@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.kernels import optim as formulas
-from wengert.optim._stepping import (
-    Elementwise,
-    Numbers,
-    UpdateRule,
-    number,
-    valid_defaults,
-)
+from wengert.optim._stepping import Elementwise, Numbers, UpdateRule, option, valid_defaults
 from wengert.optim.optimizer import Group
 
 
@@ -26,7 +20,7 @@ class Adamax(Elementwise):
         weight_decay: L2 penalty.
         foreach: accepted and without effect, as is `capturable`.
         maximize: ascend instead.
-        differentiable: not offered.
+        differentiable: record the step, so that gradients pass through it.
         capturable: see `foreach`.
 
     >>> import wengert
@@ -58,7 +52,7 @@ class Adamax(Elementwise):
         super().__init__(params, defaults)
 
     def _rule(self, group: Group) -> UpdateRule:
-        lr, (beta1, beta2) = number(group["lr"]), group["betas"]
+        lr, (beta1, beta2) = option(group, "lr"), group["betas"]
         names = ("exp_avg", "exp_inf")
 
         def numbers(step: float) -> Numbers:
@@ -67,7 +61,7 @@ class Adamax(Elementwise):
                 "share": 1 - beta1,
                 "keep": beta2,
                 "eps": group["eps"],
-                "decay": number(group["weight_decay"]),
+                "decay": option(group, "weight_decay"),
             }
 
         options = {"maximize": group["maximize"]}

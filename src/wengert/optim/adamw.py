@@ -22,7 +22,7 @@ class AdamW(Adam):
         maximize: ascend instead.
         foreach: accepted and without effect, as are `capturable` and `fused`.
         capturable: see `foreach`.
-        differentiable: not offered.
+        differentiable: record the step, so that gradients pass through it.
         fused: see `foreach`.
 
     >>> import wengert

@@ -12,7 +12,8 @@ from wengert.optim._stepping import (
     State,
     UpdateRule,
     advance,
-    number,
+    constant,
+    option,
     scalar,
     valid_defaults,
     zero_state,
@@ -34,7 +35,7 @@ class ASGD(Elementwise):
         weight_decay: L2 penalty.
         foreach: accepted and without effect, as is `capturable`.
         maximize: ascend instead.
-        differentiable: not offered.
+        differentiable: record the step, so that gradients pass through it.
         capturable: see `foreach`.
 
     >>> import wengert
@@ -66,8 +67,10 @@ class ASGD(Elementwise):
         super().__init__(params, defaults)
 
     def _rule(self, group: Group) -> UpdateRule:
-        lr, lambd, alpha, t0 = (number(group[name]) for name in ("lr", "lambd", "alpha", "t0"))
-        decay = number(group["weight_decay"])
+        lr, lambd, alpha, t0 = (
+            constant(group, group[name]) for name in ("lr", "lambd", "alpha", "t0")
+        )
+        decay = option(group, "weight_decay")
 
         def prepare(p: Tensor) -> tuple[State, Numbers]:
             state = self.state[p]

@@ -14,7 +14,7 @@ from wengert.optim._stepping import (
     State,
     UpdateRule,
     advance,
-    number,
+    option,
     scalar,
     valid_defaults,
     weight_decay_options,
@@ -37,7 +37,7 @@ class NAdam(Elementwise):
         foreach: accepted and without effect, as is `capturable`.
         maximize: ascend instead.
         capturable: see `foreach`.
-        differentiable: not offered.
+        differentiable: record the step, so that gradients pass through it.
 
     >>> import wengert
     >>> w = wengert.ones(2, requires_grad=True)
@@ -72,7 +72,7 @@ class NAdam(Elementwise):
         super().__init__(params, defaults)
 
     def _rule(self, group: Group) -> UpdateRule:
-        lr, decay = number(group["lr"]), group["momentum_decay"]
+        lr, decay = option(group, "lr"), group["momentum_decay"]
         beta1, beta2 = group["betas"]
         options, decay_numbers = weight_decay_options(group, lr)
         same = {"share": 1 - beta1, "keep": beta2, "rest": 1 - beta2, "eps": group["eps"]}

@@ -113,7 +113,7 @@ class Optimizer:
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params, names = _split_names(param_group["params"])
         for p in params:
-            _check_parameter(p, f"{type(self).__name__}()")
+            _check_parameter(p, f"{type(self).__name__}()", self.defaults.get("differentiable"))
         param_group["params"] = params
         if names:
             param_group["param_names"] = names
@@ -332,12 +332,15 @@ def _split_names(params: Any) -> tuple[list[Any], list[str]]:
     return [item[1] if isinstance(item, tuple) else item for item in items], names
 
 
-def _check_parameter(p: Any, call: str) -> None:
+def _check_parameter(p: Any, call: str, recorded: bool | None) -> None:
+    """Raise TypeError or ValueError for what cannot be optimized, by steps recorded or not."""
     if not isinstance(p, Tensor):
         raise TypeError(
             f"optimizer can only optimize Tensors, but one of the params is {_typename(p)}"
         )
-    if p._edge is not None and type(p._edge) is not Leaf and not p.retains_grad:
+    if recorded or p.retains_grad:
+        return
+    if p._edge is not None and type(p._edge) is not Leaf:
         raise ValueError(message(
             "optimizer-of-non-leaf",
             f"can't optimize a non-leaf Tensor: one of shape {list(p._array.shape)}",

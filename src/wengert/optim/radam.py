@@ -10,7 +10,7 @@ from wengert.optim._stepping import (
     Elementwise,
     Numbers,
     UpdateRule,
-    number,
+    option,
     valid_defaults,
     weight_decay_options,
 )
@@ -30,7 +30,7 @@ class RAdam(Elementwise):
         foreach: accepted and without effect, as is `capturable`.
         maximize: ascend instead.
         capturable: see `foreach`.
-        differentiable: not offered.
+        differentiable: record the step, so that gradients pass through it.
 
     >>> import wengert
     >>> w = wengert.ones(2, requires_grad=True)
@@ -63,7 +63,7 @@ class RAdam(Elementwise):
         super().__init__(params, defaults)
 
     def _rule(self, group: Group) -> UpdateRule:
-        lr = number(group["lr"])
+        lr = option(group, "lr")
         beta1, beta2 = group["betas"]
         names = ("exp_avg", "exp_avg_sq")
         options, decay = weight_decay_options(group, lr)

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.kernels import optim as formulas
-from wengert.optim._stepping import (
-    Elementwise,
-    UpdateRule,
-    number,
-    valid_defaults,
-)
+from wengert.optim._stepping import Elementwise, UpdateRule, number, option, valid_defaults
 from wengert.optim.optimizer import Group
 
 
@@ -28,7 +23,7 @@ class RMSprop(Elementwise):
         capturable: accepted and without effect, as is `foreach`.
         foreach: see `capturable`.
         maximize: ascend instead.
-        differentiable: not offered.
+        differentiable: record the step, so that gradients pass through it.
 
     >>> import wengert
     >>> w = wengert.ones(2, requires_grad=True)
@@ -70,12 +65,12 @@ class RMSprop(Elementwise):
             "grad_avg" if centered else None,
         )
         same = {
-            "lr": number(group["lr"]),
+            "lr": option(group, "lr"),
             "keep": alpha,
             "rest": 1 - alpha,
             "momentum": momentum,
             "eps": group["eps"],
-            "decay": number(group["weight_decay"]),
+            "decay": option(group, "weight_decay"),
         }
         options = {"maximize": group["maximize"], "averaged": momentum > 0, "centered": centered}
         names = tuple([name for name in states if name])

@@ -10,8 +10,8 @@ from wengert.optim._stepping import (
     Elementwise,
     State,
     UpdateRule,
+    constant,
     filled_state,
-    number,
     scalar,
     valid_defaults,
     zero_state,
@@ -30,7 +30,7 @@ class Rprop(Elementwise):
         capturable: accepted and without effect, as is `foreach`.
         foreach: see `capturable`.
         maximize: ascend instead.
-        differentiable: not offered.
+        differentiable: record the step, so that gradients pass through it.
 
     >>> import wengert
     >>> w = wengert.ones(2, requires_grad=True)
@@ -62,7 +62,7 @@ class Rprop(Elementwise):
         super().__init__(params, defaults)
 
     def _rule(self, group: Group) -> UpdateRule:
-        lr = number(group["lr"])
+        lr = constant(group, group["lr"])
         (less, more), (least, most) = group["etas"], group["step_sizes"]
         same = {"less": less, "more": more, "least": least, "most": most}
 

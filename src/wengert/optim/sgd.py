@@ -13,7 +13,7 @@ from wengert.optim._stepping import (
     Numbers,
     State,
     UpdateRule,
-    number,
+    option,
     valid_defaults,
     zero_state,
 )
@@ -32,7 +32,7 @@ class SGD(Elementwise):
         nesterov: look ahead along the direction.
         maximize: ascend instead.
         foreach: accepted and without effect, as is `fused`.
-        differentiable: not offered.
+        differentiable: record the step, so that gradients pass through it.
         fused: see `foreach`.
 
     >>> import wengert
@@ -69,7 +69,7 @@ class SGD(Elementwise):
         super().__init__(params, defaults)
 
     def _update_sparse(self, group: Group, p: Tensor, g: CooTensor) -> None:
-        if number(group["weight_decay"]) != 0:
+        if option(group, "weight_decay") != 0:
             raise RuntimeError(
                 "add(sparse, dense) is not supported. Use add(dense, sparse) instead: weight_decay"
                 " makes a sparse gradient dense"
@@ -84,7 +84,7 @@ class SGD(Elementwise):
             else:
                 buffer.mul_(momentum).add_(direction, alpha=1 - group["dampening"])
             direction = direction.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        add_rows(p, direction, -number(group["lr"]))
+        add_rows(p, direction, -option(group, "lr"))
 
     def _rule(self, group: Group) -> UpdateRule:
         momentum = group["momentum"]
@@ -94,8 +94,8 @@ class SGD(Elementwise):
             "nesterov": group["nesterov"],
         }
         later = {
-            "lr": number(group["lr"]),
-            "decay": number(group["weight_decay"]),
+            "lr": option(group, "lr"),
+            "decay": option(group, "weight_decay"),
             "momentum": momentum,
             "keep": momentum,
             "share": 1 - group["dampening"],

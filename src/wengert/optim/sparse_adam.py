@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.sparse import CooTensor
+from wengert.core.sparse import CooTensor, SparseTensor
 from wengert.core.tensor import Tensor
 from wengert.optim._sparse_rows import summed_rows
 from wengert.optim._stepping import Stepping, Update, number, valid_defaults, zero_state
@@ -49,12 +49,17 @@ class SparseAdam(Stepping):
             if not number(defaults[name]) > 0:
                 raise ValueError(f"Invalid {what}: {defaults[name]}")
         super().__init__(params, defaults)
-        wrong = [
-            [i, j]
+        places = [
+            ([i, j], p)
             for i, group in enumerate(self.param_groups)
             for j, p in enumerate(group["params"])
-            if p._array.dtype.kind == "c"
         ]
+        sparse = [place for place, p in places if isinstance(p, SparseTensor)]
+        if sparse:
+            raise ValueError(
+                f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors"
+            )
+        wrong = [place for place, p in places if p._array.dtype.kind == "c"]
         if wrong:
             raise ValueError(
                 f"Complex params at indices {wrong}: SparseAdam does not support complex parameters"

@@ -63,7 +63,9 @@ class Compiled:
             return self.function(*args, **kwargs)
         else:
             arm()
-            self.calls += 1
+            record = self.record
+            if self.calls != _AS_IT_IS.start - 1 or not (record.compiling and record.pays()):
+                self.calls += 1  # the trial waits for the programs
             run = Run(self.record)
         active.run = run
         active.inside, active.whole = 1, self.fullgraph
@@ -161,10 +163,15 @@ def compiled_of(function: Any) -> Compiled | None:
     return None
 
 
+def alive() -> list[Compiled]:
+    """All compiled functions of the process."""
+    return list(_compiled)
+
+
 def forget() -> None:
     """Let all compiled functions begin anew."""
     active.run, active.behind = None, None
-    for one in list(_compiled):
+    for one in alive():
         one.forget()
 
 

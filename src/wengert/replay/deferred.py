@@ -59,13 +59,9 @@ class Outline(NamedTuple):
         return f"{of_numpy[self.dtype].name}{list(self.shape)}"
 
 
-class Pending(NamedTuple):
-    """Where a deferred tensor's value will come from."""
-
-    run: Run
-    place: int
-    outline: Outline
-    source: Any  # the tensor that a view shows, which lives as long
+# Where a deferred tensor's value will come from: the run, the place, what the record says of it,
+# and the tensor that a view shows, which lives as long. A plain tuple: one is made at every call.
+Pending = tuple["Run", int, Outline, Any]
 
 
 def _settled(name: str) -> Any:
@@ -87,7 +83,7 @@ def settle(tensor: Deferred) -> None:
     """Compute the run that a tensor belongs to, which makes a Tensor of it."""
     pending = tensor.__dict__.get("_pending")
     if pending is not None:
-        pending.run.settle()
+        pending[0].settle()
 
 
 def _outline(name: str, read: Any) -> Any:
@@ -96,7 +92,7 @@ def _outline(name: str, read: Any) -> Any:
 
     def get(self: Deferred) -> Any:
         pending = self.__dict__.get("_pending")
-        return ordinary.__get__(self) if pending is None else read(pending.outline)
+        return ordinary.__get__(self) if pending is None else read(pending[2])
 
     def put(self: Deferred, value: Any) -> None:
         settle(self)
@@ -127,9 +123,9 @@ class Deferred(Tensor):
     def _edge(self) -> Any:
         pending = self.__dict__.get("_pending")
         if pending is not None:
-            if not pending.outline.requires_grad:
+            if not pending[2].requires_grad:
                 return None
-            pending.run.settle()
+            pending[0].settle()
         return _EDGE.__get__(self, Tensor)
 
     @_edge.setter
@@ -140,7 +136,7 @@ class Deferred(Tensor):
     @property
     def _outline(self) -> Any:  # type: ignore[override]
         pending = self.__dict__.get("_pending")
-        return _ARRAY.__get__(self, Tensor) if pending is None else pending.outline
+        return _ARRAY.__get__(self, Tensor) if pending is None else pending[2]
 
     def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         settle(self)

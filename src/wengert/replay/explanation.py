@@ -95,7 +95,7 @@ def explanation_of(function: Compiled) -> Explanation:
         plan, path = plans[0], entry.path()
         found.operations += sum(isinstance(e, OpEntry) for e in path)
         found.backwards += sum(isinstance(e, BackwardEntry) for e in path)
-        found.calls += len(plan.program.instructions)
+        found.calls += len((plan.native or plan.program).instructions)
         found.loops += [i.name for i in plan.program.instructions if i.members]
         sizes.append((plan.program.peak(), plan.eager_bytes))
         found.programs.append(plan.program)

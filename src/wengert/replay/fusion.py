@@ -54,7 +54,7 @@ class FusedLoop:
                 return self.one_by_one(arrays)
             kinds = layout.kinds
         if kinds not in self.plans:
-            functions = [self._function(v) for v in self.outputs]
+            functions = [self.function_of(v) for v in self.outputs]
             self.plans[kinds] = jit.operands.plan_of(functions, kinds, False)
         plan = self.plans[kinds]
         if plan is None:
@@ -62,7 +62,7 @@ class FusedLoop:
         results = plan.flat(arrays) if layout is None else plan.laid_out(arrays, layout)
         return self.one_by_one(arrays) if results is None else results
 
-    def _function(self, output: int) -> Callable[..., Any]:
+    def function_of(self, output: int) -> Callable[..., Any]:
         """One output, for arrays or expressions."""
 
         def evaluate(*operands: Any) -> Any:
@@ -84,8 +84,11 @@ class FusedLoop:
         return [values[v] for v in self.outputs]
 
 
-def fuse(program: Program) -> None:
-    """Make one instruction of pointwise ones that follow each other over one shape."""
+def fuse(program: Program, least: int = _WORTH) -> None:
+    """Make one instruction of pointwise ones that follow each other over one shape.
+
+    A loop has at least so many elements, times instructions.
+    """
     given = (*program.inputs, *program.numbers, *program.constants)
     level: dict[int, int] = dict.fromkeys(given, 0)
     makers: dict[int, Instruction] = {}
@@ -118,7 +121,7 @@ def fuse(program: Program) -> None:
         members.setdefault(representative(instruction), []).append(instruction)
     users = _users(program)
     ordered = sorted(members.values(), key=lambda m: levels[m[0]])
-    program.instructions = [i for m in ordered for i in _merged(program, m, users)]
+    program.instructions = [i for m in ordered for i in _merged(program, m, users, least)]
     schedule(program)
 
 
@@ -144,13 +147,14 @@ def _users(program: Program) -> dict[int, list[Instruction | None]]:
 
 
 def _merged(
-    program: Program, members: list[Instruction], users: dict[int, list[Instruction | None]]
-) -> list[Instruction]:
+    program: Program, members: list[Instruction], users: dict[int, list[Instruction | None]],
+    least: int,
+) -> list[Instruction]:  # fmt: skip
     """The instructions of a group as one, if that is worth a kernel."""
     size = program.types[members[0].outputs[0]].nbytes // 4
-    if members[0].pointwise is None or (len(members) == 1 and size < LARGE):
+    if members[0].pointwise is None or size * len(members) < least:
         return members
-    if size * len(members) < _WORTH:
+    if len(members) == 1 and (not least or size < LARGE):  # a kernel for one is made elsewhere
         return members
     inside, own = set(members), {m.outputs[0] for m in members}
     inputs = tuple(dict.fromkeys(v for m in members for v in m.inputs if v not in own))

@@ -118,10 +118,9 @@ class Lowering:
         compute = forward_of(op, present, entry.params)
         types = [Type(outline.shape, outline.dtype)]
         pointwise = None
-        plain = self._is_plain(entry)
-        if op.kind == "elementwise" and len(present) == len(op.inputs) and plain:
+        if op.kind == "elementwise" and len(present) == len(op.inputs) and outline.c_contiguous:
             pointwise = partial(_scalar, op, tuple(entry.params.values()))
-        elif not op.view and not op.aux:
+        if not op.view and not op.aux and (pointwise is None or not self._is_plain(entry)):
             compute = in_layout(compute, outline.shape, outline.strides)
         if op.aux:
             types += [Type() for _ in op.aux]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,13 +10,9 @@ from wengert.core.tensor import RawCut, Tensor
 from wengert.ops.op import Op
 from wengert.ops.variadic import ListOp, SeveralOp
 
-
-class Step(NamedTuple):
-    """The state of the thread at a step of a run."""
-
-    site: Any  # where operations are recorded; None where they are not
-    off: Any  # where recording was turned off; of a backward, its line
-    seq: int
+# The state of the thread at a step of a run: where operations are recorded, or None; where that was
+# turned off (of a backward, its line); the number of its nodes. One is made at every call.
+Step = tuple[Any, Any, int]
 
 
 # Elementwise operations whose forward may refuse elements, or is random.

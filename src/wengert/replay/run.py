@@ -13,13 +13,24 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from wengert.autograd.engine import observers
+from wengert.autograd.engine import anomaly, observers
 from wengert.core import storage
-from wengert.core.storage import owner, quoted_location
-from wengert.core.tensor import Leaf, Site, Tensor, caller, getframe, mode, new, tensors, tick
-from wengert.replay.deferred import Deferred, Outline, Pending, settle
+from wengert.core.dispatching import dispatching
+from wengert.core.storage import quoted_location
+from wengert.core.tensor import (
+    Leaf,
+    Site,
+    Tensor,
+    caller,
+    getframe,
+    inferences,
+    internal,
+    mode,
+    new,
+    tick,
+)
+from wengert.replay.deferred import Deferred, Outline
+from wengert.replay.operands import Operands, UnseenError
 from wengert.replay.rules import Step, eligible
 from wengert.replay.settling import compute
 from wengert.replay.state import (
@@ -31,10 +42,10 @@ from wengert.replay.state import (
     unusual,
 )
 from wengert.replay.trace import (
-    INNER,
     LEAF,
     MOST_BRANCHES,
     MOST_ENTRIES,
+    Again,
     BackwardEntry,
     Entry,
     Input,
@@ -48,195 +59,86 @@ from wengert.replay.trace import (
     reached,
 )
 
-make: Any = tuple.__new__
+reference = weakref.ref
 
 
-class UnseenError(Exception):
-    """An operand that the record cannot describe."""
-
-
-class Run:
+class Run(Operands):
     """The state of one run.
 
     Attributes:
         entry: how far down the record it is, from `start`.
-        recording: whether it has left the record.
-        tensors: its inputs; `arrays` and `edges` are theirs when it met them.
-        numbers: the Python floats among the operands.
         steps: what it has deferred, with the state of the thread at the time.
         outputs: the deferred tensors by place, weakly.
     """
 
     def __init__(self, record: Record, start: Entry | None = None) -> None:
+        super().__init__()
         self.record = record
         self.entry = self.start = record.root if start is None else start
-        self.recording = self.settled = False
+        self.settled = False
         self.lock = threading.RLock()
-        self.tensors: list[Any] = []
-        self.arrays: list[np.ndarray] = []
-        self.originals: list[np.ndarray] = []
-        self.edges: list[Any] = []
-        self.numbers: list[float] = []
-        self.slots: dict[int, int] = {}
-        self.owners: set[int] = set()
+        self.locking = self.lock.acquire, self.lock.release
         self.steps: list[Step] = []
         self.outputs: list[Any] = []
-        self.recorded: dict[int, tuple[Any, int]] = {}
-
-    # Operands
-
-    def place_of(self, x: Any) -> int | None:
-        """The place of a tensor among the values of this run."""
-        if type(x) is Deferred:
-            pending = x.__dict__.get("_pending")
-            if pending is not None:
-                if pending.run is self:
-                    place: int = pending.place
-                    return place
-                settle(x)
-        if self.recorded:
-            reference, place = self.recorded.get(id(x), (None, 0))
-            if reference is not None and reference() is x:
-                return place
-        return None
-
-    def _key(self, x: Any, fresh: list[Any], numbers: list[float], operand: bool) -> Any:
-        """What an argument is in terms of the run; new inputs and numbers are collected."""
-        kind = type(x)
-        if kind is Deferred or kind in tensors or kind is np.ndarray:
-            place = self.place_of(x)
-            if place is not None:
-                return place
-            return self._input(x, fresh)
-        if kind is float:
-            if operand:
-                numbers.append(x)
-                return float
-            return "f", x.hex()
-        if kind is int or kind is bool or kind is str or x is None:
-            return kind, x
-        if kind is list or isinstance(x, tuple):
-            return (kind, *[self._key(v, fresh, numbers, False) for v in x])
-        if kind is slice:
-            return kind, x.start, x.stop, x.step
-        if x is ... or isinstance(x, np.dtype):
-            return kind, x
-        raise UnseenError(kind.__name__)
-
-    def _input(self, x: Any, fresh: list[Any]) -> Any:
-        slot = self.slots.get(id(x))
-        is_tensor = type(x) is not np.ndarray
-        array = x._array if is_tensor else x
-        if slot is not None and self.tensors[slot]() is x:
-            if not self.recording and (
-                self.originals[slot] is not array or (is_tensor and self.edges[slot] is not x._edge)
-            ):
-                raise UnseenError("a tensor that shows other memory than before")
-            if not self.recording and not self._is_current(slot):
-                raise UnseenError("memory that somebody has written to")
-            return "i", slot
-        for k, other in enumerate(fresh):
-            if other is x:
-                return "i", len(self.tensors) + k
-        if type(array) is not np.ndarray:
-            raise UnseenError("a tensor without memory")
-        fresh.append(x)
-        edge = x._edge if is_tensor else None
-        grad = 0 if edge is None else LEAF if type(edge) is Leaf else INNER
-        return Input(array.shape, array.strides, array.dtype.str, grad, is_tensor)
-
-    def _is_current(self, slot: int) -> bool:
-        """Whether memory that was copied, because NumPy may write to it, is as it was."""
-        copy, original = self.arrays[slot], self.originals[slot]
-        return copy is original or copy.tobytes() == original.tobytes()
-
-    def _bind(self, fresh: list[Any], numbers: list[float]) -> None:
-        """Take hold of the inputs that a call brought: of their memory, where it is read later.
-
-        Of the tensors weakly: a parameter's gradient may belong to the run.
-        """
-        for x in fresh:
-            array = x._array if type(x) is not np.ndarray else x
-            self.slots[id(x)] = len(self.tensors)
-            self.tensors.append(weakref.ref(x))
-            if self.recording:
-                continue
-            self.originals.append(array)
-            self.owners.add(id(array if array.base is None else owner(array)))
-            self.arrays.append(array.copy(order="K") if exposed(x, array) else array)
-            self.edges.append(x._edge if isinstance(x, Tensor) else None)
-        self.numbers += numbers
 
     def _forget(self) -> None:
         """Let go of the inputs: nothing is deferred any more."""
         self.originals, self.arrays, self.edges = [], [], []
-        self.owners, self.steps = set(), []
+        self.steps, self.owners, self.owned = [], set(), 0
         pending_runs.discard(self)
 
     # Calls
 
-    def call(
+    def call(  # noqa: C901 (an operation's overhead: each function would add to it)
         self, op: Any, names: tuple[str, ...], impl: Callable[..., Any], args: Any, kwargs: Any
     ) -> Any:
-        """A call of a declared operation."""
+        """A call of a declared operation: deferred if it is as the last time, else looked up."""
         site = mode.site
-        if (site is not None and type(site) is not Site) or unusual():
+        if (
+            inferences or dispatching.modes or anomaly.enabled
+            or type(mode.where if site is None else site) is not Site
+        ):  # fmt: skip
             return impl(*args, **kwargs)
-        line = caller(getframe(2))
-        child = self.entry.hot
+        frame: Any = getframe(3)  # behind that of the front
+        code = frame.f_code
+        while code.co_filename in internal:
+            frame = frame.f_back
+            if frame is None:
+                frame = getframe(3)
+                code = frame.f_code
+                break
+            code = frame.f_code
+        lasti: int = frame.f_lasti
+        child: Any = self.entry.hot
+        if (
+            type(child) is not OpEntry
+            or child.op is not op
+            or child.code is not code
+            or child.lasti != lasti
+            or child.grad is (site is None)
+            or self.recording
+        ):
+            return self._search(op, names, impl, args, kwargs, (code, lasti))
+        places = child.places
+        if places is not None and len(places) == len(args) and not kwargs:
+            for x, place in zip(args, places):  # noqa: B905 (of one length)
+                if place >= 0:
+                    if type(x) is not Deferred:
+                        break
+                    pending = x._pending
+                    if pending[1] != place or pending[0] is not self:
+                        break
+                elif self.tensors[~place]() is not x or not self._is_again(x, ~place):
+                    break
+            else:
+                return self._follow(child, None, None, impl, args, kwargs)
         fresh: list[Any] = []
         numbers: list[float] = []
-        if (
-            self.recording
-            or type(child) is not OpEntry
-            or child.op is not op
-            or child.code is not line[0]
-            or child.lasti != line[1]
-            or child.grad is not (site is not None)
-            or not self._is_as(child, args, kwargs, fresh, numbers)
-        ):
-            return self._search(op, names, impl, args, kwargs, line)
-        if not active.inside and not child.continues:
+        if not self._is_as(child, args, kwargs, fresh, numbers):
+            return self._search(op, names, impl, args, kwargs, (code, lasti))
+        if not child.continues and not active.inside:
             return impl(*args, **kwargs)
         return self._follow(child, fresh, numbers, impl, args, kwargs)
-
-    def _is_as(
-        self, child: OpEntry, args: Any, kwargs: Any, fresh: list[Any], numbers: list[float]
-    ) -> bool:
-        """Whether arguments are those of an entry; its new inputs and numbers are collected."""
-        pattern = child.pattern
-        if len(args) + len(kwargs) != len(pattern) or (kwargs and (*kwargs,) != child.keywords):
-            return False
-        for x, expected in zip((*args, *kwargs.values()) if kwargs else args, pattern, strict=True):
-            kind = type(expected)
-            if kind is int:
-                if type(x) is not Deferred or not self._is_at(x, expected):
-                    return False
-            elif kind is Memo:
-                if id(x) in self.slots or _among(x, fresh) or not expected.fits(x):
-                    return False
-                fresh.append(x)
-            elif expected is float:
-                if type(x) is not float:
-                    return False
-                numbers.append(x)
-            elif not self._has_key(x, expected):
-                return False
-        return True
-
-    def _is_at(self, x: Deferred, place: int) -> bool:
-        """Whether a deferred tensor is the value at a place of this run."""
-        pending = x.__dict__.get("_pending")
-        return pending is not None and pending[0] is self and pending[1] == place
-
-    def _has_key(self, x: Any, expected: Any) -> bool:
-        """Whether an argument that is no new input has a key."""
-        if type(x) is int or type(x) is bool or x is None or type(x) is str:
-            return type(x) is expected[0] and bool(x == expected[1])
-        try:
-            return bool(self._key(x, [], [], False) == expected)
-        except UnseenError:
-            return False
 
     def _search(
         self, op: Any, names: tuple[str, ...], impl: Any, args: Any, kwargs: Any, line: Any
@@ -268,39 +170,48 @@ class Run:
         return self._follow(child, fresh, numbers, impl, args, kwargs)
 
     def _follow(
-        self, child: Any, fresh: list[Any], numbers: list[float], impl: Any, args: Any, kwargs: Any
+        self, child: Any, fresh: Any, numbers: Any, impl: Any, args: Any, kwargs: Any
     ) -> Any:
         """Go on to an entry that a call is as."""
         view = child.op.view
         if view and fresh and any(exposed(x, x._array) for x in fresh):
             return impl(*args, **kwargs)
-        with self.lock:
+        acquire, release = self.locking
+        acquire()
+        try:
             if self.settled:  # by another thread
                 return impl(*args, **kwargs)
-            self._bind(fresh, numbers)
+            if fresh or numbers:
+                self._bind(fresh, numbers)
             self.entry = child
-            step = make(Step, (mode.site, mode.off, tick()))
-            if not child.single:
-                tick()  # for the nodes of its results
-            return self._defer(child, step, args[0] if view else None)
+            steps = self.steps
+            if not steps:
+                self._watch()
+            steps.append((mode.site, mode.off, tick()))
+            outputs = self.outputs
+            source = args[0] if view else None
+            if child.single:
+                result = new(Deferred)
+                result._pending = self, len(outputs), child.outlines[0], source
+                outputs.append(reference(result))
+                return result
+            tick()  # for the nodes of its results
+            return tuple([self._deferred(outline, source) for outline in child.outlines])
+        finally:
+            release()
 
-    def _defer(self, entry: OpEntry, step: Step, source: Any) -> Any:
-        """The results of a step that is not computed."""
-        if not self.steps:
-            pending_runs.add(self)
-            if before_write not in storage.guards:
-                storage.guards.append(before_write)
-        self.steps.append(step)
-        outlines = entry.outlines
-        if entry.single:
-            return self._deferred(outlines[0], source)
-        return tuple([self._deferred(outline, source) for outline in outlines])
+    def _watch(self) -> None:
+        """See the writes to memory that what is deferred is going to read."""
+        pending_runs.add(self)
+        if before_write not in storage.guards:
+            storage.guards.append(before_write)
 
     def _deferred(self, outline: Outline, source: Any) -> Deferred:
         """The tensor of the next place."""
         result = new(Deferred)
-        result._pending = make(Pending, (self, len(self.outputs), outline, source))
-        self.outputs.append(weakref.ref(result))
+        outputs = self.outputs
+        result._pending = self, len(outputs), outline, source
+        outputs.append(reference(result))
         return result
 
     def _record(
@@ -335,10 +246,10 @@ class Run:
         entry = OpEntry(self.entry, line, op, refs, params, records)
         entry.single = type(result) is not tuple
         entry.grad, entry.keywords = mode.site is not None, tuple(kwargs)
-        entry.pattern = tuple(
-            [Memo(k) if type(k) is Input else k for k in _positional(key[4:], len(args))]
-        )
+        entry.pattern = tuple([_expected(k) for k in _positional(key[4:], len(args))])
         entry.continues = _has_value(key[4:])
+        if not kwargs and entry.continues:
+            entry.places = _places(entry.pattern)
         entry.inputs = tuple(inputs)
         entry.outlines = tuple([outline_of(r._array, records) for r in results])
         self._grow(entry, tuple(key))
@@ -414,7 +325,7 @@ class Run:
             if self.settled:
                 return impl()
             self.entry = child
-            self._defer_gradients(child, Step(mode.site, line, tick()))
+            self._defer_gradients(child, (mode.site, line, tick()))
         return None
 
     def _leaves(self, place: int) -> tuple[int, ...]:
@@ -474,7 +385,7 @@ class Run:
             else:
                 gradient = self._tensor(slot)._grad
                 self.outputs[before] = _nobody
-            gradient._pending = Pending(self, place, outline, None)
+            gradient._pending = (self, place, outline, None)
             self.outputs.append(weakref.ref(gradient))
 
     # Values
@@ -513,22 +424,28 @@ class Run:
         return Run(self.record, self.entry.after)
 
 
+def _expected(key: Any) -> Any:
+    """A key in the form in which the next argument is compared with it."""
+    if type(key) is Input:
+        return Memo(key)
+    return Again(key[1]) if type(key) is tuple and key[0] == "i" else key
+
+
 def _has_value(key: list[Any]) -> bool:
     """Whether some operand is a value of the run."""
     return any(type(k) is int for k in key)
 
 
+def _places(pattern: tuple[Any, ...]) -> tuple[int, ...] | None:
+    """A pattern of nothing but values of the run and inputs that it has met: these as `~slot`."""
+    if not all(type(k) in (int, Again) for k in pattern):
+        return None
+    return tuple([k if type(k) is int else ~k.slot for k in pattern])
+
+
 def _positional(keys: list[Any], count: int) -> list[Any]:
     """The keys of arguments, without the names of those by keyword."""
     return keys[:count] + keys[count + 1 :: 2]
-
-
-def _among(x: Any, others: list[Any]) -> bool:
-    """Whether an object is one of others."""
-    for other in others:  # noqa: SIM110 (a call of any() costs more)
-        if other is x:
-            return True
-    return False
 
 
 def _nobody() -> None:

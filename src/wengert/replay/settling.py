@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,19 +12,26 @@ import numpy as np
 from wengert.autograd.engine import compatibility
 from wengert.core.storage import owner
 from wengert.core.tensor import Call, NodeState, Tensor, new
+from wengert.kernels import jit
 from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
-from wengert.replay.deferred import Pending, filled
+from wengert.replay.background import background
+from wengert.replay.deferred import filled
 from wengert.replay.fusion import eliminate, fuse, schedule
 from wengert.replay.ir import Program
 from wengert.replay.lowering import Lowering, laid_out
+from wengert.replay.natively import natively, views_of_inputs
 from wengert.replay.products import join_products, plan_products
 from wengert.replay.rules import DetachForm, SeveralForm, Step
-from wengert.replay.trace import BackwardEntry, Entry, OpEntry
+from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Record
 
 if TYPE_CHECKING:
     from wengert.replay.run import Run
+
+
+# A program that has run so often is worth compiling.
+_USES = 3
 
 
 class Plan:
@@ -30,6 +39,8 @@ class Plan:
 
     Attributes:
         program: computes their values, and what the nodes of their graph save.
+        native: the same, with what kernels compute in segments; None until it is compiled.
+        problem: why it could not be compiled, which is a mistake of ours.
         nodes: the places whose nodes are made, oldest first.
         saved: for each of them, what its slots hold: an index into the results, or a constant.
     """
@@ -55,9 +66,25 @@ class Plan:
         schedule(program)
         eliminate(program)
         plan_products(program)
+        self._unfused = replace(program, types=[*program.types])
         fuse(program)
         program.check()
-        self.run = written(program)
+        self.run, self.uses = written(program), 0
+        self.native: Program | None = None
+        self.problem: Exception | None = None
+
+    def compile(self) -> None:
+        """Let one native call do what the program does, as far as there are kernels."""
+        try:
+            program = self._unfused
+            if jit.available():
+                fuse(program, 0)
+                found = natively(program, views_of_inputs(self.lowering))
+                if found is not None:
+                    self.run, self.program, self.native = written(found), program, found
+        except Exception as error:  # the program runs as it is
+            self.problem = error.with_traceback(None)
+        del self._unfused
 
     def _nodes(self) -> list[int]:
         """The places whose nodes the living tensors reach."""
@@ -104,6 +131,10 @@ def compute(run: Run) -> None:
     plan = run.record.plans.get(key)
     if plan is None:
         plan = run.record.plans[key] = Plan(*key)
+    plan.uses += 1
+    if plan.uses == (1 if background.at_once else _USES):
+        run.record.compiling += 1
+        background.submit(partial(_compile, plan, run.record))
     results = plan.run(run.arrays, run.numbers)
     edges = _made_nodes(plan, run, results) if plan.nodes else {}
     arrays = _own_arrays(plan, run, results)
@@ -111,13 +142,18 @@ def compute(run: Run) -> None:
         _fill(plan, run, place, tensor, array, edges.get(place))
 
 
+def _compile(plan: Plan, record: Record) -> None:
+    plan.compile()
+    record.compiling -= 1
+
+
 def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) -> None:
-    pending: Pending = tensor.__dict__["_pending"]
+    source = tensor.__dict__["_pending"][3]
     known = edge is not None or place not in plan.lowering.entries
     cut = None if known else _cut(plan, run, place)
     filled(tensor, array, edge, cut)
-    if pending.source is not None:
-        mark_view(tensor, pending.source)
+    if source is not None:
+        mark_view(tensor, source)
 
 
 def _own_arrays(plan: Plan, run: Run, results: Sequence[Any]) -> list[np.ndarray]:
@@ -168,7 +204,7 @@ def _cut(plan: Plan, run: Run, place: int) -> Any:
         if isinstance(entry.op, DetachForm) and lowering.wants(refs[0]):
             return "detach()", entry.code, entry.lasti, None
         if any(lowering.wants(ref) for ref in refs):
-            return run.steps[plan.step_of[entry.first]].off
+            return run.steps[plan.step_of[entry.first]][1]
         for ref in refs:
             if ref.kind == "input":
                 tensor = run.tensors[ref.index]()
@@ -190,9 +226,9 @@ def _made_nodes(plan: Plan, run: Run, results: Sequence[Any]) -> dict[int, Any]:
         if not isinstance(entry.op, Op):
             _make_nodes_of_form(plan, run, entry, steps[plan.step_of[entry.first]], marks, nodes)
             continue
-        op, step = entry.op, steps[plan.step_of[place]]
+        op, (site, _, seq) = entry.op, steps[plan.step_of[place]]
         node: Any = new(op.node)
-        node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, step.seq, step.site
+        node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, seq, site
         node.shape = entry.outlines[0].shape
         releasing = lowering.released.get(place)
         node.state = None if releasing is None else marks[releasing]
@@ -223,7 +259,8 @@ def _make_nodes_of_form(
     releasing = next((r for k in places if (r := lowering.released.get(k)) is not None), None)
     several = isinstance(op, SeveralForm)
     node: Any = new(op.op.whole if several else op.op.kind)
-    node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, step.seq, step.site
+    site, _, seq = step
+    node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, seq, site
     node.state = None if releasing is None else marks[releasing]
     edges: list[Any] = []
     for name in op.inputs:
@@ -243,7 +280,7 @@ def _make_nodes_of_form(
     node.shape, node.shapes = lowering.operand_type(ref).shape, [o.shape for o in entry.outlines]
     for k, place in enumerate(places):
         nodes[place] = part = output_of(op.op.part, node, k, entry.outlines[k].shape)
-        part.state, part.seq = node.state, step.seq + 1
+        part.state, part.seq = node.state, seq + 1
         if releasing is not None and not plan.lenient:
             part.edges = ()
 
@@ -256,7 +293,7 @@ def _marks(plan: Plan, run: Run) -> dict[BackwardEntry, NodeState]:
     """The state of the nodes that each backward has released."""
     marks = {}
     for k, entry in plan.backwards:
-        state = NodeState(Call("backward()", *run.steps[k].off), shared=True)
+        state = NodeState(Call("backward()", *run.steps[k][1]), shared=True)
         state.below.update([run.edges[k] for k in entry.leaves])
         marks[entry] = state
     return marks

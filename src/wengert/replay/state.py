@@ -111,7 +111,7 @@ def before_write(array: np.ndarray) -> None:
         with suppress(ValueError):
             storage.guards.remove(before_write)
     for run in runs:
-        if written in run.owners:
+        if run.reads(written):
             run.settle()
 
 

@@ -69,6 +69,15 @@ class Memo:
         return True
 
 
+class Again:
+    """An input as an argument of an entry that was one of an earlier entry, or of this one."""
+
+    __slots__ = ("slot",)
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+
+
 def _gone() -> None:
     """The reference to nothing."""
     return
@@ -159,12 +168,13 @@ class Record:
         settled: how often a run was settled, and `deferred` the steps that were deferred by then.
         plans: the programs, by the entry where values were read and what was alive.
         reads: how often a value was read, by line.
+        compiling: how many of the programs are being compiled.
         retired: whether runs have turned out not to pay.
     """
 
     def __init__(self) -> None:
         self.root = Entry(None, None)
-        self.size = self.settled = self.deferred = 0
+        self.size = self.settled = self.deferred = self.compiling = 0
         self.plans: dict[Any, Any] = {}
         self.reads: Counter[tuple[CodeType, int]] = Counter()
         self.retired = False
@@ -183,6 +193,7 @@ class OpEntry(Entry):
         refs: its operands, by name; `params` are the other arguments.
         records: whether its result has a place in a graph.
         pattern: the keys of its arguments in order, `keywords` the names of the last.
+        places: the same, if all are values of the run, or inputs that it has met (`~slot`).
         grad: whether operations were recorded.
         continues: whether a value of the run is among the operands.
         single: whether it has one result, and not a tuple of them.
@@ -195,6 +206,7 @@ class OpEntry(Entry):
         "op",
         "params",
         "pattern",
+        "places",
         "records",
         "refs",
         "single",
@@ -212,6 +224,7 @@ class OpEntry(Entry):
     ) -> None:  # fmt: skip
         super().__init__(parent, line)
         self.op, self.refs, self.params, self.records = op, refs, params, records
+        self.places: tuple[int, ...] | None = None
 
 
 class BackwardEntry(Entry):

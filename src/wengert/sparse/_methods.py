@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -211,17 +211,12 @@ def _get_data(self: SparseTensor) -> SparseTensor:
 
 
 def _set_data(self: SparseTensor, value: Tensor) -> None:
-    if not isinstance(value, type(self)):
+    if not _same_kind(self, value):
         raise RuntimeError(
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have"
             " incompatible tensor type."
         )
-    values, own = value._stored, self._stored
-    if type(own._edge) is Leaf:
-        own.data = values
-        values = own
-    _take_over(self, value)
-    self._stored = values
+    _take_over(self, value)  # type: ignore[arg-type]
 
 
 # Conversions
@@ -268,8 +263,16 @@ def _conj(self: SparseTensor) -> SparseTensor:
 # Changes in place: other components take the place of the tensor's own
 
 
+def _same_kind(self: SparseTensor, other: Any) -> TypeGuard[SparseTensor]:
+    return isinstance(other, SparseTensor) and layout_of(other) is layout_of(self)
+
+
 def _take_over(self: SparseTensor, other: SparseTensor) -> None:
-    self._stored, self._extent, self._pattern = other._stored, other._extent, other._pattern
+    if type(self._edge) is Leaf:
+        self._stored.data = other._stored
+    else:
+        self._stored = other._stored
+    self._extent, self._pattern = other._extent, other._pattern
     if isinstance(self, CooTensor) and isinstance(other, CooTensor):
         self._coordinates, self._coalesced = other._coordinates, other._coalesced
     elif isinstance(self, CompressedTensor) and isinstance(other, CompressedTensor):
@@ -289,7 +292,7 @@ def inplace_form(function: Method, name: str, reshapes: bool = False) -> Method:
     def method(self: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
         _check_not_leaf(self)
         result = function(self, *args, **options)
-        fits = type(result) is type(self) and (reshapes or result._extent == self._extent)
+        fits = _same_kind(self, result) and (reshapes or result._extent == self._extent)
         if not fits:
             raise RuntimeError(
                 f"{name}(): the result has shape {list(result.shape)} and layout {result.layout},"
@@ -311,7 +314,7 @@ def inplace_form(function: Method, name: str, reshapes: bool = False) -> Method:
 
 
 def _copy_(self: SparseTensor, src: Tensor, non_blocking: bool = False) -> SparseTensor:
-    if type(src) is not type(self) or layout_of(src) is not layout_of(self):
+    if not _same_kind(self, src):
         raise RuntimeError(
             "copy_() between dense and sparse Tensors is not implemented! Found self type ="
             f" torch.{_kind(self)} of shape {list(self._extent)} and src of layout {src.layout}"
@@ -519,7 +522,7 @@ def bind() -> None:
     define.is_sparse_csr = property(lambda self: layout_of(self) is sparse_csr)
     define.requires_grad = property(lambda self: self._edge is not None, _set_requires_grad)
     define.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))
-    define._grad = property(_get_grad)
+    define._grad = property(_get_grad, _set_grad)
     define.data = property(_get_data, _set_data)
     define.retains_grad = property(lambda self: self._stored.retains_grad)
     define._version = property(lambda self: self._stored._version)

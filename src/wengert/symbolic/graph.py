@@ -361,10 +361,6 @@ class Operation(Op):
         return self.L_op(inputs, self(*inputs, return_list=True), output_gradients)
 
 
-class HiddenError(NotImplementedError):
-    """A gradient that is not defined was needed."""
-
-
 def disconnected() -> Variable:
     """The gradient of an input that the result does not depend on."""
     return DisconnectedType()()

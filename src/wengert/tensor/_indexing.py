@@ -53,14 +53,18 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     >>> x[0, 1:], x[wengert.tensor([1, 1]), 0]
     (tensor([2]), tensor([3, 3]))
     """
-    kind = type(key)
+    kind, shape = type(key), self._outline.shape
     if kind is int:
-        _check_int(key, 0, self._outline.shape)
+        if not shape or not -shape[0] <= key < shape[0]:
+            _check_int(key, 0, shape)
         return select(self, 0, key)
     if kind is slice:
-        _check_slice(key, self._outline.shape)
+        if key.step is not None or not shape:
+            _check_slice(key, shape)
         return basic(self, (key,))
-    view, picks = parse(key, self._outline.shape)
+    if kind is tuple and _SIMPLE.issuperset(map(type, key)):
+        return basic(self, _parse_basic(key, shape))
+    view, picks = parse(key, shape)
     if view is not None or picks is None:
         self = basic(self, view or (...,))
     if picks is None:
@@ -191,7 +195,7 @@ def parse(key: Any, shape: Shape) -> tuple[Items | None, Items | None]:
     dimensions up to the last array: an array or a full slice.
     """
     items = _items(key)
-    if all(type(k) in _SIMPLE for k in items):
+    if _SIMPLE.issuperset(map(type, items)):
         return _parse_basic(items, shape), None
     return _Parser(items, shape).result()
 
@@ -217,21 +221,27 @@ def _nested(item: Any) -> bool:
 
 def _parse_basic(items: Items, shape: Shape) -> Items:
     """Check a key without index arrays, and append an Ellipsis so that it gives a view."""
-    axis = 0
-    named = sum(type(k) is int or type(k) is slice for k in items)
+    ellipses = items.count(Ellipsis)
+    if ellipses > 1:  # the first one counts
+        first = items.index(Ellipsis) + 1
+        items = (*items[:first], *[k for k in items[first:] if k is not Ellipsis])
+    elif not ellipses:
+        items = (*items, Ellipsis)
+    axis, named = 0, len(items) - items.count(None) - 1
     if named > len(shape):
         raise _too_many(shape, named)
-    parsed = []
     for item in items:
-        if item is Ellipsis:
-            if Ellipsis in parsed:
-                continue
-            axis = len(shape) - named + axis
-        elif item is not None:
-            _check_int(item, axis, shape) if type(item) is int else _check_slice(item, shape)
+        if type(item) is int:
+            if not -shape[axis] <= item < shape[axis]:
+                _check_int(item, axis, shape)
             axis += 1
-        parsed.append(item)
-    return tuple(parsed) if Ellipsis in parsed else (*parsed, ...)
+        elif item is Ellipsis:
+            axis += len(shape) - named
+        elif item is not None:
+            if item.step is not None:
+                _check_slice(item, shape)
+            axis += 1
+    return items
 
 
 def _check_int(i: int, axis: int, shape: Shape) -> None:

@@ -60,6 +60,9 @@ def names(case: Case, float32: bool = True, winograd: str = "auto") -> list[str]
         (case_of(2, 64, (32, 32), 64, (3, 3), stride=2), ["Direct"] * 3),
         (case_of(2, 64, (32, 32), 64, (5, 5)), ["Direct"] * 3),
         (case_of(64, 32, (4, 4), 64, (3, 3), padding=(1, 1)), ["Batched"] * 3),
+        # Weights that are large beside the positions that they meet.
+        (case_of(1, 512, (7, 7), 512, (3, 3), padding=(1, 1)), ["Few", "Few", "Direct"]),
+        (case_of(1, 256, (14, 14), 512, (1, 1), stride=2), ["Few", "Few", "Direct"]),
         (case_of(2, 1, (32, 32), 1, (3, 3), groups=16), ["Depthwise"] * 3),
         (case_of(2, 1, (32, 32), 1, (5, 5), stride=2, groups=16), ["Depthwise"] * 3),
         (case_of(2, 1, (32, 32), 2, (3, 3), groups=16), ["Direct"] * 3),

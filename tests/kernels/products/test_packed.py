@@ -149,7 +149,7 @@ def test_the_kernel_as_python_runs_it() -> None:
         cut = plan(factors(a, b), 1)
         c, bias = np.zeros(m * n, np.float32), np.ones(n, np.float32)
         flat = b.T.ravel() if turned else b.ravel()
-        packed._multiply.python(
+        packed.product_kernel.python(
             a.ravel(), flat, c, bias, np.zeros(cut.scratch, np.float32), np.zeros(1, np.int64), 1,
             0, cut.sizes, 0, cut.tasks,
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wengert.autograd import is_grad_enabled
-from wengert.autograd.transforms.levels import transform_stack
+from wengert.autograd.transforms.levels import Level, transform_stack
 from wengert.compat._private.dispatch_keys import DispatchKey, DispatchKeySet
 from wengert.core.device import device
 from wengert.core.dtypes import dtype
@@ -11,6 +11,7 @@ from wengert.core.generators import Generator
 from wengert.core.layout import layout
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
+from wengert.jit import is_tracing
 from wengert.overrides import _get_current_function_mode_stack
 from wengert.tensor import get_default_device
 
@@ -18,20 +19,21 @@ _TensorMeta = type(Tensor)
 
 
 class Value:
-    """The type of no value: nothing is traced."""
+    """The type of no value: nodes are those of `torch.fx`."""
 
 
 class Graph:
-    """The type of no graph: nothing is traced."""
+    """The type of no graph: graphs are those of `torch.fx`."""
 
 
-def _get_tracing_state() -> None:
-    """None: nothing is traced."""
+def _get_tracing_state() -> Level | None:
+    """The recording of `torch.jit.trace` that runs; None where there is none."""
+    return next((x for x in transform_stack.levels if x.what == "tracing"), None)
 
 
 def _is_tracing() -> bool:
-    """False: nothing is traced."""
-    return False
+    """Whether `torch.jit.trace` records."""
+    return is_tracing()
 
 
 def _is_torch_function_mode_enabled() -> bool:

@@ -25,15 +25,15 @@ def is_legacy_batchedtensor(tensor: Tensor) -> bool:
     return False
 
 
-def another_way(name: str) -> Any:
-    """A function of the other way, which raises NotImplementedError."""
-    text = f"torch._C._functorch.{name}(): vmap makes its tensors in another way here"
+def vmap_internal(name: str) -> Any:
+    """A function from inside PyTorch's vmap: calling it raises NotImplementedError."""
+    text = f"torch._C._functorch.{name}(): wengert's vmap is implemented differently"
     return refusing(name, __name__, NotImplementedError, text)
 
 
-_add_batch_dim = another_way("_add_batch_dim")
-_remove_batch_dim = another_way("_remove_batch_dim")
-get_unwrapped = another_way("get_unwrapped")
+_add_batch_dim = vmap_internal("_add_batch_dim")
+_remove_batch_dim = vmap_internal("_remove_batch_dim")
+get_unwrapped = vmap_internal("get_unwrapped")
 
 __all__ = [
     "_add_batch_dim",

@@ -1,46 +1,42 @@
-"""Types of ``torch._dynamo`` by which packages know compiled modules: `compile` makes none."""
+"""Names of parts of ``torch._dynamo`` by which packages know compiled modules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter, defaultdict
 from typing import Any
 
-from wengert.nn.module import Module
+from wengert.compat._compilers import mark_unbacked, substitute_in_graph
+from wengert.compiler import allow_in_graph, assume_constant_result, disable, is_compiling
+from wengert.nn.module.optimized import OptimizedModule
 
-
-class OptimizedModule(Module):
-    """The type of no module: `torch.compile` returns what it was given."""
-
-
-def allow_in_graph(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as it is: nothing is traced."""
-    return fn
-
-
-def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as it is: nothing is traced."""
-    return fn
+# What PyTorch's compiler counts; here `wengert.compiler.explain` does.
+counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
 
 def is_compile_supported(device_type: Any) -> bool:
-    """False: nothing is compiled ahead."""
-    return False
+    """Whether `torch.compile` compiles for a device."""
+    return str(device_type).startswith("cpu")
 
 
 def is_dynamo_supported() -> bool:
-    """False: nothing is compiled ahead."""
-    return False
+    """Whether `torch.compile` compiles: it does."""
+    return True
 
 
 def mark_static_address(t: Any, guard: bool = True) -> None:
-    """Nothing to mark: nothing is traced."""
+    """Nothing to mark: no address is kept."""
 
 
 __all__ = [
     "OptimizedModule",
     "allow_in_graph",
     "assume_constant_result",
+    "counters",
+    "disable",
     "is_compile_supported",
+    "is_compiling",
     "is_dynamo_supported",
     "mark_static_address",
+    "mark_unbacked",
+    "substitute_in_graph",
 ]

@@ -16,16 +16,16 @@ from wengert.distributed.world import default_group as _get_default_group
 from wengert.platform.absences import Absent, refusing
 
 
-class Unshared(Absent):
-    """A type of what several processes share: making an instance raises RuntimeError."""
+class MissingType(Absent):
+    """A type that `wengert.distributed` lacks: making an instance raises RuntimeError."""
 
     @staticmethod
     def _refusal(name: str) -> Exception:
         return RuntimeError(_missing(name))
 
 
-def of_several(name: str) -> Any:
-    """A function of several processes: it raises RuntimeError."""
+def missing_function(name: str) -> Any:
+    """A function that `wengert.distributed` lacks: calling it raises RuntimeError."""
     return refusing(name, __name__, RuntimeError, _missing(f"{name}()"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.compat._private.process_groups import Unshared, of_several
+from wengert.compat._private.process_groups import MissingType, missing_function
 
 
 def is_available() -> bool:
@@ -10,14 +10,14 @@ def is_available() -> bool:
     return False
 
 
-class RRef(Unshared):
+class RRef(MissingType):
     """The type of no value of another process."""
 
 
-init_rpc = of_several("rpc.init_rpc")
-rpc_async = of_several("rpc.rpc_async")
-rpc_sync = of_several("rpc.rpc_sync")
-remote = of_several("rpc.remote")
-shutdown = of_several("rpc.shutdown")
+init_rpc = missing_function("rpc.init_rpc")
+rpc_async = missing_function("rpc.rpc_async")
+rpc_sync = missing_function("rpc.rpc_sync")
+remote = missing_function("rpc.remote")
+shutdown = missing_function("rpc.shutdown")
 
 __all__ = ["RRef", "init_rpc", "is_available", "remote", "rpc_async", "rpc_sync", "shutdown"]

@@ -1,4 +1,4 @@
-"""Names of ``torch.jit`` for annotations, `isinstance` and settings; nothing is compiled."""
+"""Names of ``torch.jit`` for annotations, `isinstance` and settings."""
 
 from __future__ import annotations
 
@@ -24,20 +24,8 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-class RecursiveScriptModule(Absent):
-    """The type of no module: `script` returns what it was given."""
-
-
 class RecursiveScriptClass(Absent):
     """The type of no object."""
-
-
-class TracedModule(Absent):
-    """The type of no module: `trace` returns what it was given."""
-
-
-class TopLevelTracedModule(TracedModule):
-    """The type of no module."""
 
 
 class CompilationUnit(Absent):
@@ -55,7 +43,7 @@ class ScriptWarning(Warning):
 
 
 class TracingCheckError(Exception):
-    """What a trace that differs from its function raises; there is none."""
+    """What PyTorch raises for a trace whose graph changes; here a `TracerWarning` tells."""
 
 
 def script_method(fn: Any) -> Any:
@@ -106,10 +94,7 @@ __all__ = [
     "CompilationUnit",
     "Error",
     "RecursiveScriptClass",
-    "RecursiveScriptModule",
     "ScriptWarning",
-    "TopLevelTracedModule",
-    "TracedModule",
     "TracingCheckError",
     "_copy_to_script_wrapper",
     "_get_trace_graph",

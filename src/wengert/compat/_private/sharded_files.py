@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from wengert.compat._private.process_groups import Unshared
+from wengert.compat._private.process_groups import MissingType
 
 
-class HuggingFaceStorageReader(Unshared):
+class HuggingFaceStorageReader(MissingType):
     """Reads the pieces of ranks from files of safetensors."""
 
 
-class HuggingFaceStorageWriter(Unshared):
+class HuggingFaceStorageWriter(MissingType):
     """Writes the pieces of ranks into files of safetensors."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert.compat._private.process_groups import Unshared, of_several
+from wengert.compat._private.process_groups import MissingType, missing_function
 from wengert.distributed.device_mesh import DeviceMesh, init_device_mesh
 from wengert.distributed.fsdp import (
     CPUOffloadPolicy,
@@ -23,7 +23,7 @@ from wengert.distributed.fsdp import (
 from wengert.distributed.fsdp.placements import Partial, Placement, Replicate, Shard
 
 
-class _StridedShard(Unshared):
+class _StridedShard(MissingType):
     """Cut into groups, and each group into pieces."""
 
 
@@ -49,9 +49,9 @@ def compute_local_shape_and_global_offset(
     return tuple(shape), () if skip_offset else tuple(offset)
 
 
-distribute_tensor = of_several("tensor.distribute_tensor")
-distribute_module = of_several("tensor.distribute_module")
-implicit_replication = of_several("tensor.experimental.implicit_replication")
+distribute_tensor = missing_function("tensor.distribute_tensor")
+distribute_module = missing_function("tensor.distribute_module")
+implicit_replication = missing_function("tensor.experimental.implicit_replication")
 
 __all__ = [
     "CPUOffloadPolicy",

@@ -9,11 +9,11 @@ from typing import Any
 
 from wengert.autograd.transforms.tree import Spec, broadcast_prefix
 from wengert.autograd.transforms.vmap import function_name
-from wengert.compat._private.c_functorch import another_way
+from wengert.compat._private.c_functorch import vmap_internal
 from wengert.core.tensor import Tensor as Tensor
 
-_add_batch_dim = another_way("_add_batch_dim")
-_maybe_remove_batch_dim = another_way("_maybe_remove_batch_dim")
+_add_batch_dim = vmap_internal("_add_batch_dim")
+_maybe_remove_batch_dim = vmap_internal("_maybe_remove_batch_dim")
 _get_name = function_name
 
 

@@ -194,6 +194,7 @@ def record(
     inputs: list[Any],
     names: list[str],
     state: dict[Path, Tensor],
+    kind: type[RecordLevel] = RecordLevel,
 ) -> Recording:
     """Call ``function(state, inputs)`` with tracers and write down what it does.
 
@@ -202,6 +203,7 @@ def record(
         inputs: tensors become inputs of the graph; other values are passed on, as constants.
         names: of the inputs.
         state: tensors that the graph reads as attributes, by path.
+        kind: of the level that the function runs in.
 
     The random numbers that are drawn on the way are not missing afterwards, and what is written
     to inputs and state is written to copies.
@@ -209,7 +211,7 @@ def record(
     recorder = GraphRecorder()
     random_state = default_generator.get_state()
     try:
-        with wengert.no_grad(), RecordLevel(recorder) as level:
+        with wengert.no_grad(), kind(recorder) as level:
             tracers = [_input(level, recorder, n, x) for n, x in zip(names, inputs, strict=True)]
             attributes = {
                 path: level.recorded(_copied(x), recorder.attribute(path, x))

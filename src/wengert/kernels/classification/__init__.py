@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -108,21 +109,26 @@ def _native(x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int) -> b
     )
 
 
+@cache
+def _loops() -> Any:
+    """The module of kernels, which is loaded on first use."""
+    from wengert.kernels.classification import native
+
+    return native
+
+
 def _run(
     name: str, axis: int, x: np.ndarray, index: np.ndarray, share: np.ndarray, smoothing: float,
     *rest: np.ndarray,
 ) -> None:  # fmt: skip
-    from wengert.kernels.classification import native
-    from wengert.kernels.softmax.native import LANES
-
-    n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
+    native, n, inner = _loops(), x.shape[axis], prod(x.shape[axis + 1 :])
     step, count = min(share.ndim, 1), x.size // (n * inner)
     real = "f32" if x.itemsize == 4 else "f64"
     if inner == 1:
         call = getattr(getattr(native, name), real)
         call(x, index, share, step, smoothing, *rest, n, count, rows_of(n))
         return
-    blocks, lanes = -(-inner // LANES), min(inner, LANES)
+    blocks, lanes = -(-inner // native.LANES), min(inner, native.LANES)
     call = getattr(getattr(native, f"{name}_columns"), real)
     args = (x, index, share, step, smoothing, *rest, n, inner, blocks)
     call(*args, count * blocks, rows_of(n * lanes))

@@ -121,7 +121,7 @@ done:
   ret ptr %result
 }}
 
-define internal void @task_{name}(ptr %arguments, i64 %start, i64 %stop) {{
+define void @task_{name}(ptr %arguments, i64 %start, i64 %stop) {{
 {loads}\
   call void @{name}({passed}i64 %start, i64 %stop)
   ret void
@@ -279,9 +279,22 @@ def load(name: str, kinds: str, text: Callable[[], str], identity: str = "") -> 
             body = text().replace(f"@{name}(", f"@{unique}(")
             return _PYTHON + body + entry_text(unique, kinds)
 
-        entry = add(unique, module)(f"entry_{unique}")
-        loaded = _loaded[unique] = function(name, entry, FASTCALL)
+        address = add(unique, module)
+        loaded = _loaded[unique] = function(name, address(f"entry_{unique}"), FASTCALL)
+        _tasks[loaded] = address(f"task_{unique}"), kinds
         return loaded
+
+
+# Of each kernel that `load` gave, its task and the kinds of its arguments.
+_tasks: dict[Function, tuple[int, str]] = {}
+
+
+def task(kernel: Function) -> tuple[int, str]:
+    """The address of `task(arguments, start, stop)` of a kernel, and a letter for each argument.
+
+    `arguments` are words of 64 bits: addresses, numbers, and the bits of floats.
+    """
+    return _tasks[kernel]
 
 
 def function(name: str, address: int, flags: int) -> Function:

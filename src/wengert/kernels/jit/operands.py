@@ -132,12 +132,12 @@ def _layout(outlines: tuple[Any, ...]) -> Layout | None:
     if total < LARGE or None in steps:
         return None
     order = order_of(shape, tuple([o[:2] for o in present]))
-    lengths, merged = _merged(shape, order, steps)
+    lengths, steps_of = merged(shape, order, steps)
     if len(lengths) > 3 or lengths[-1] < _SHORTEST:
         return None
     flat = len(lengths) == 1
     kinds, strides = kind, list[int]()
-    strides_of_arrays = iter(merged)
+    strides_of_arrays = iter(steps_of)
     for o in outlines:
         if o is None:
             kinds += "n"
@@ -168,7 +168,7 @@ def _steps(outline: tuple[Any, ...], ndim: int) -> tuple[int, ...] | None:
     return (*(0,) * (ndim - len(shape)), *own)
 
 
-def _merged(
+def merged(
     shape: tuple[int, ...], order: tuple[int, ...], steps: Sequence[Any]
 ) -> tuple[list[int], list[tuple[int, ...]]]:
     """The fewest equivalent dimensions: their lengths, and the strides of each array."""

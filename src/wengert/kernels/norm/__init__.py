@@ -7,7 +7,9 @@ All work on parts that are normalised independently and small enough for the cac
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,14 @@ Array = np.ndarray
 _SHORT = 8
 # Elements of a part.
 _PART = 1 << 16
+
+
+@cache
+def _calls() -> Any:
+    """The module that calls kernels, which is loaded on first use."""
+    from wengert.kernels.norm import calls
+
+    return calls
 
 
 def _parts(plan: NormPlan) -> Iterator[tuple[tuple[slice, ...], slice]]:
@@ -88,17 +98,15 @@ def _vector(x: Array | None, plan: NormPlan, dtype: np.dtype, fill: int) -> Arra
     """Weights or biases of a plan as kernels read them."""
     if x is None:
         return np.full(prod(plan.affine), fill, dtype)
-    return plain(x.astype(dtype, copy=False).reshape(-1))
+    return plain((x if x.dtype is dtype else x.astype(dtype, copy=False)).reshape(-1))
 
 
 def _normalise_natively(
     run: str, x: Array, weight: Array | None, bias: Array | None, plan: NormPlan, eps: float
 ) -> tuple[Array, Array | None, Array, Array]:
-    from wengert.kernels.norm import calls as norm_calls
-
     wide = widened(x)
     gain, shift = _vector(weight, plan, wide.dtype, 1), _vector(bias, plan, wide.dtype, 0)
-    out, mean, variance, rstd = norm_calls.normalise(run, wide, gain, shift, plan, eps)
+    out, mean, variance, rstd = _calls().normalise(run, wide, gain, shift, plan, eps)
     return narrowed(out, x.dtype), mean if plan.centred else None, variance, rstd
 
 
@@ -111,12 +119,10 @@ def gradients(
     """
     if x.size < FEW or g.dtype != x.dtype or not (run := real_for(x.dtype)):
         return None
-    from wengert.kernels.norm import calls as norm_calls
-
     wide = widened(x)
     gain = _vector(weight, plan, wide.dtype, 1)
     mean = np.zeros_like(rstd) if mean is None else mean
-    found = norm_calls.gradients(run, widened(g), wide, gain, mean, rstd, plan)
+    found = _calls().gradients(run, widened(g), wide, gain, mean, rstd, plan)
     grad, *rest = (narrowed(a, x.dtype) for a in found)
     return grad, rest[0], rest[1]
 
@@ -129,18 +135,16 @@ def channel_sums(
         return None
     if not (run := real_for(x.dtype)):
         return None
-    from wengert.kernels.norm import calls as norm_calls
-
-    return norm_calls.channel_sums(run, g, x, plain(mean), plain(rstd), plan)
+    sums: tuple[Array, Array] = _calls().channel_sums(run, g, x, plain(mean), plain(rstd), plan)
+    return sums
 
 
 def scaled(x: Array, mean: Array, scale: Array, shift: Array | None) -> Array:
     """(x - mean) * scale + shift, where each channel, of axis 1, has its own."""
     if x.size >= FEW and x.dtype not in HALF and (run := real_for(x.dtype)):
-        from wengert.kernels.norm import calls as norm_calls
-
         zero = np.zeros_like(scale) if shift is None else plain(shift)
-        return norm_calls.scaled(run, x, plain(mean), plain(scale), zero)
+        out: Array = _calls().scaled(run, x, plain(mean), plain(scale), zero)
+        return out
     column = (-1, *(1,) * (x.ndim - 2))
     out = x - mean.reshape(column)
     out *= scale.reshape(column)

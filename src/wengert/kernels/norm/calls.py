@@ -42,8 +42,7 @@ def normalise(
     run: str, x: Array, weight: Array, bias: Array, plan: NormPlan, eps: float
 ) -> tuple[Array, Array, Array, Array]:
     """The output, means, variances and 1 / deviations."""
-    shape = plan.stats
-    mean, variance, rstd = (np.empty(shape, x.dtype) for _ in range(3))
+    mean, variance, rstd = np.empty((3, *plan.stats), x.dtype)
     by_channel = 0 in plan.axes
     if by_channel and _side_by_side(x):
         out = _normalise_columns(run, x, weight, bias, (mean, variance, rstd), eps)

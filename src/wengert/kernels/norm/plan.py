@@ -25,9 +25,11 @@ class NormPlan(NamedTuple):
     @property
     def size(self) -> int:
         """The number of elements normalised together."""
-        return prod(self.view[a] for a in self.axes)
+        view = self.view
+        return prod([view[a] for a in self.axes])
 
     @property
     def stats(self) -> Shape:
         """The shape of the means."""
-        return tuple(1 if a in self.axes else n for a, n in enumerate(self.view))
+        axes = self.axes
+        return tuple([1 if a in axes else n for a, n in enumerate(self.view)])

@@ -84,13 +84,10 @@ def _packed(
     if found is None or not (a.flags.aligned and b.flags.aligned):
         return None
     shape, plan = found
-    if bias is not None and not (bias.shape == shape[-1:] and bias.dtype == _F32 and _plain(bias)):
+    if bias is not None and not _has(bias, shape[-1:], _F32):
         return None
-    if out is None:
-        into = np.empty(shape, _F32)
-    elif out.shape == shape and out.dtype == _F32 and _plain(out):
-        into = out
-    else:
+    into = np.empty(shape, _F32) if out is None else out
+    if not _has(into, shape, _F32):
         return None
     packed.multiply(a, b, into, bias, out is not None, plan)
     return into
@@ -135,7 +132,7 @@ def _in_pieces(
         return None
     m, k, turned_a, apart_a = left
     inner, n, turned_b, apart_b = right
-    if bias is not None and not (bias.shape == (n,) and bias.dtype == dtype and _plain(bias)):
+    if bias is not None and not _has(bias, (n,), dtype):
         return None
     batch = (
         _ONE
@@ -148,11 +145,8 @@ def _in_pieces(
     if k != inner or m < 2 or n < 2 or not k or not size:
         return None
     shape = (*batch.shape, m, n)
-    if out is None:
-        into = np.empty(shape, dtype)
-    elif out.shape == shape and out.dtype == dtype and _plain(out):
-        into = out
-    else:
+    into = np.empty(shape, dtype) if out is None else out
+    if not _has(into, shape, dtype):
         return None
     down = m >= n
     part = across = m if down else n
@@ -191,8 +185,10 @@ def planned(
     return product
 
 
-def _plain(array: np.ndarray) -> bool:
-    return array.flags.c_contiguous and array.flags.aligned
+def _has(array: np.ndarray, shape: Shape, dtype: np.dtype[Any]) -> bool:
+    """Whether an array is dense, and of this shape and dtype."""
+    flags = array.flags
+    return array.shape == shape and array.dtype == dtype and flags.c_contiguous and flags.aligned
 
 
 def _layout(x: np.ndarray) -> tuple[int, int, int, int] | None:

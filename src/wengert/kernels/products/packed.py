@@ -176,7 +176,7 @@ def _block(
 
 
 @kernel
-def _multiply(
+def product_kernel(
     a: f32s, b: f32s, c: f32s, bias: f32s, scratch: f32s, busy: i64s, slots: i64, add: i64,
     sizes: Blocks, start: i64, stop: i64,
 ) -> None:  # fmt: skip
@@ -326,6 +326,6 @@ def multiply(
 ) -> None:
     """c = a @ b as planned; plus `bias`, or added to `c`."""
     scratch, busy = np.empty(plan.scratch, np.float32), np.zeros(plan.slots, np.int64)
-    _multiply.f32(
+    product_kernel.f32(
         a, b, c, bias, scratch, busy, plan.slots, int(add), plan.sizes, plan.tasks, plan.chunk
     )

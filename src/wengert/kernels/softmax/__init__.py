@@ -7,6 +7,7 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -68,6 +69,14 @@ def _apply(kernel: Callable[..., None], axis: int, *arrays: np.ndarray) -> Any:
     return narrowed(out, last.dtype)
 
 
+@cache
+def _loops() -> Any:
+    """The module of kernels, which is loaded on first use."""
+    from wengert.kernels.softmax import native
+
+    return native
+
+
 def _native(name: str, axis: int, *arrays: np.ndarray) -> Any:
     """The result of a compiled kernel; None where none will do."""
     x = arrays[-1]
@@ -77,9 +86,7 @@ def _native(name: str, axis: int, *arrays: np.ndarray) -> Any:
     real = real_of(*arrays)
     if real is None:
         return None
-    from wengert.kernels.softmax import native
-
-    axis %= x.ndim
+    native, axis = _loops(), axis % x.ndim
     n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
     out = np.empty_like(x)
     if inner == 1:
@@ -106,8 +113,7 @@ def softmax(array: np.ndarray, axis: int) -> Any:
 def masked_softmax(array: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The softmax of array + mask along the last axis; zeros where all are -inf."""
     if array.size >= FEW and _repeats(mask, array) and (real := real_of(array, mask)):
-        from wengert.kernels.softmax import native
-
+        native = _loops()
         out, n = np.empty_like(array), array.shape[-1]
         count, period = array.size // n, mask.size // n
         getattr(native.masked_softmax, real)(array, mask, out, n, period, count, rows_of(n))
@@ -164,8 +170,7 @@ def log_softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
 def logsumexp(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
     """log(sum(exp(x))); -inf of nothing."""
     if array.size >= FEW and axes == (array.ndim - 1,) and (real := real_of(array)):
-        from wengert.kernels.softmax import native
-
+        native = _loops()
         n = array.shape[-1]
         out = np.empty(array.shape[:-1] + (1,) * keepdim, array.dtype)
         getattr(native.logsumexp, real)(array, out, n, out.size, rows_of(n))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.autograd.grad_mode import no_grad
 from wengert.autograd.hooks import RemovableHandle, add_hook
 from wengert.core import storage
 from wengert.core.inference import check_written
@@ -360,7 +361,8 @@ def _copy_later(module: Any, name: str, target: Tensor, source: Tensor) -> Calla
         if target.is_meta:
             return
         if isinstance(target, SparseTensor):
-            target.copy_(source)
+            with no_grad():
+                target.copy_(source)
             return
         array = target._array
         storage.before_write(array)

@@ -55,13 +55,17 @@ def hard_sigmoid(x: Any) -> Any:
     return clip(line, constant(0, dtype=x.dtype), constant(1, dtype=x.dtype))
 
 
-class Softmax(Operation):
-    """The softmax of each row."""
+class _OfRows(Operation):
+    """A function of each row of a matrix."""
 
     def make_node(self, x: Any) -> Apply:
         """A vector counts as one row."""
         x = _rows(x)
         return Apply(self, [x], [x.type()])
+
+
+class Softmax(_OfRows):
+    """The softmax of each row."""
 
     def compute(self, x: np.ndarray) -> np.ndarray:
         """Exponentials after the largest is taken away."""
@@ -78,13 +82,8 @@ class Softmax(Operation):
         return [sub(weighted, mul(sum_over(weighted, -1, keepdims=True), sm))]
 
 
-class LogSoftmax(Operation):
+class LogSoftmax(_OfRows):
     """The logarithm of the softmax of each row."""
-
-    def make_node(self, x: Any) -> Apply:
-        """A vector counts as one row."""
-        x = _rows(x)
-        return Apply(self, [x], [x.type()])
 
     def compute(self, x: np.ndarray) -> np.ndarray:
         """Without exponentials of large numbers."""

@@ -108,8 +108,8 @@ class ARange(Operation):
         return f"ARange{{dtype='{self.dtype}'}}"
 
 
-class Eye(Operation):
-    """Ones on a diagonal."""
+class _Diagonal(Operation):
+    """A matrix of zeros and ones, by its lengths and the number of a diagonal."""
 
     __props__ = ("dtype",)
 
@@ -120,44 +120,30 @@ class Eye(Operation):
         """Three integers."""
         inputs = [as_tensor_variable(x) for x in (n, m, k)]
         return Apply(self, inputs, [TensorType(self.dtype, (False, False))()])
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Lengths have no gradient."""
+        return [[False]] * 3
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """None."""
+        return [disconnected()] * 3
+
+
+class Eye(_Diagonal):
+    """Ones on a diagonal."""
 
     def compute(self, n: Any, m: Any, k: Any) -> np.ndarray:
         """NumPy's."""
         return np.eye(int(n), int(m), int(k), self.dtype)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Lengths have no gradient."""
-        return [[False]] * 3
 
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """None."""
-        return [disconnected()] * 3
-
-
-class Tri(Operation):
+class Tri(_Diagonal):
     """Ones on and below a diagonal."""
-
-    __props__ = ("dtype",)
-
-    def __init__(self, dtype: str) -> None:
-        self.dtype = dtype
-
-    def make_node(self, n: Any, m: Any, k: Any) -> Apply:
-        """Three integers."""
-        inputs = [as_tensor_variable(x) for x in (n, m, k)]
-        return Apply(self, inputs, [TensorType(self.dtype, (False, False))()])
 
     def compute(self, n: Any, m: Any, k: Any) -> np.ndarray:
         """NumPy's."""
         return np.tri(int(n), int(m), int(k), self.dtype)
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Lengths have no gradient."""
-        return [[False]] * 3
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """None."""
-        return [disconnected()] * 3
 
 
 def _numpy_range_dtype(values: Sequence[Any]) -> str:

@@ -49,33 +49,22 @@ def _sum(x: np.ndarray, axes: Any, dtype: np.dtype[Any]) -> Any:
     return np.sum(x, axis=axes, dtype=dtype)
 
 
-def _extreme(name: str) -> Any:
-    of_all, over = getattr(np, name), getattr(np, name)
-
-    def reduce(x: np.ndarray, axes: Any, dtype: np.dtype[Any]) -> Any:
-        return of_all(x) if axes is None else over(x, axis=axes)
-
-    return reduce
-
-
 REDUCERS.update(
     sum=_sum,
-    max=_extreme("max"),
-    min=_extreme("min"),
+    max=lambda x, axes, dtype: np.max(x, axis=axes),
+    min=lambda x, axes, dtype: np.min(x, axis=axes),
     all=lambda x, axes, dtype: np.all(x, axis=axes),
     any=lambda x, axes, dtype: np.any(x, axis=axes),
     prod=lambda x, axes, dtype: np.prod(x, axis=axes, dtype=dtype),
 )
 
 
-class Extreme(Reduction):
-    """The largest elements along axes (or the smallest)."""
+class _ByName(Reduction):
+    """A reduction of NumPy's that `which` names."""
 
     __props__: tuple[str, ...] = ("axis", "dtype", "acc_dtype", "which")
 
-    def __init__(
-        self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None, which: str = "max"
-    ) -> None:
+    def __init__(self, axis: Any, dtype: Any, acc_dtype: Any, which: str) -> None:
         super().__init__(axis, dtype, acc_dtype)
         self.which = which
 
@@ -90,6 +79,15 @@ class Extreme(Reduction):
         """NumPy's."""
         x = node.inputs[0]
         return reduction_kernel(self.which, normal_axes(self.axis, x.ndim), x, node.outputs[0])
+
+
+class Extreme(_ByName):
+    """The largest elements along axes (or the smallest)."""
+
+    def __init__(
+        self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None, which: str = "max"
+    ) -> None:
+        super().__init__(axis, dtype, acc_dtype, which)
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """The gradient, at all places that have the extreme value."""
@@ -135,28 +133,13 @@ class Argmax(Reduction):
         return [disconnected()]
 
 
-class AllAny(Reduction):
+class AllAny(_ByName):
     """Whether all, or any, elements along axes are true."""
-
-    __props__: tuple[str, ...] = ("axis", "dtype", "acc_dtype", "which")
 
     def __init__(
         self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None, which: str = "all"
     ) -> None:
-        super().__init__(axis, "bool", acc_dtype)
-        self.which = which
-
-    def make_node(self, input: Any) -> Apply:
-        """As of reductions."""
-        node = super().make_node(input)
-        if node.op is not self:
-            node.op = type(self)(node.op.axis, None, None, self.which)
-        return node
-
-    def kernel(self, node: Apply) -> Kernel:
-        """NumPy's."""
-        x = node.inputs[0]
-        return reduction_kernel(self.which, normal_axes(self.axis, x.ndim), x, node.outputs[0])
+        super().__init__(axis, "bool", acc_dtype, which)
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """Zeros."""

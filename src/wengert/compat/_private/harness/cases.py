@@ -117,7 +117,7 @@ def _as_tensor(x: Any, like: Any) -> Tensor:
     if isinstance(x, np.ndarray):
         return wengert.from_numpy(np.array(x))
     if not isinstance(x, numbers.Number | np.generic | Sequence) or isinstance(x, str | bytes):
-        raise AssertionError(f"a tensor is no {type(x).__name__}: {x!r}")
+        raise AssertionError(f"expected a tensor or numbers, got {type(x).__name__}: {x!r}")
     dtype = like.dtype if isinstance(like, Tensor) else _as_tensor(like, like).dtype
     if isinstance(x, complex) and not dtype.is_complex:
         return wengert.as_tensor(x)
@@ -212,7 +212,7 @@ class TestCase(unittest.TestCase):
         return self.assertRaisesRegex(*args, **kwargs)
 
     def assertNotWarn(self, callable: Callable[[], Any], msg: str = "") -> None:
-        """A call warns of nothing."""
+        """A call gives no warning."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             callable()
@@ -222,7 +222,7 @@ class TestCase(unittest.TestCase):
     def assertWarnsOnceRegex(
         self, category: type[Warning], regex: str = ""
     ) -> Iterator[list[warnings.WarningMessage]]:
-        """Within the block something warns, and all of that is of one category and text."""
+        """The block gives warnings of this category, whose text matches `regex`."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             with warn_always():
@@ -258,7 +258,7 @@ class TestCase(unittest.TestCase):
 
 @contextmanager
 def warn_always(new_val: bool = True) -> Iterator[None]:
-    """Within the block warnings of the library come each time, not once a process."""
+    """Within the block the library repeats warnings that it usually gives once."""
     before = wengert.is_warn_always_enabled()
     wengert.set_warn_always(new_val)
     try:

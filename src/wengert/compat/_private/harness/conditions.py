@@ -87,27 +87,27 @@ def xfailIf(condition: bool) -> _Decorator:
 
 
 def skipCUDAMemoryLeakCheckIf(condition: bool) -> _Decorator:
-    """The decorator that changes nothing: no memory of a GPU is watched."""
+    """A decorator that does nothing: no GPU memory is tracked."""
     return _unchanged
 
 
 def skipCUDANonDefaultStreamIf(condition: bool) -> _Decorator:
-    """The decorator that changes nothing: there are no streams."""
+    """A decorator that does nothing: there are no streams."""
     return _unchanged
 
 
 def serialTest(condition: bool = True) -> _Decorator:
-    """The decorator that changes nothing: the runner decides what runs beside what."""
+    """A decorator that does nothing: the test runner schedules tests."""
     return _unchanged
 
 
 def markDynamoStrictTest(cls_or_func: Any = None, nopython: bool = False) -> Any:
-    """What it is given; without anything, a decorator: nothing compiles tests here."""
+    """Return the argument unchanged, or a decorator that does: tests are not compiled."""
     return _unchanged if cls_or_func is None else cls_or_func
 
 
 def unMarkDynamoStrictTest(cls: Any = None) -> Any:
-    """What it is given; without anything, a decorator: nothing compiles tests here."""
+    """Return the argument unchanged, or a decorator that does: tests are not compiled."""
     return _unchanged if cls is None else cls
 
 

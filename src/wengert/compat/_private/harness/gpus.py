@@ -29,12 +29,12 @@ def tf32_is_not_fp32() -> bool:
 
 
 def tf32_on_and_off(tf32_precision: float = 1e-5, *, only_if: bool = True) -> Callable[[Any], Any]:
-    """The decorator that changes nothing: there is no TF32."""
+    """A decorator that does nothing: there is no TF32."""
     return with_tf32_off
 
 
 def with_tf32_off(f: Any) -> Any:
-    """What it is given: there is no TF32."""
+    """Return the argument unchanged: there is no TF32."""
     return f
 
 

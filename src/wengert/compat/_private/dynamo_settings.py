@@ -1,0 +1,22 @@
+"""``torch._dynamo.config``: settings are kept, and change nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.compat._private.settings_names import patching
+
+_DEFAULTS: dict[str, Any] = dict(
+    accumulated_cache_size_limit=256, allow_unspec_int_on_nn_module=False,
+    assume_static_by_default=True, automatic_dynamic_shapes=True, cache_size_limit=8,
+    capture_dynamic_output_shape_ops=False, capture_func_transforms=True,
+    capture_scalar_outputs=False, compiled_autograd=False, dead_code_elimination=True,
+    disable=False, dynamic_shapes=True, error_on_recompile=False, guard_nn_modules=True,
+    inline_inbuilt_nn_modules=True, log_file_name=None, optimize_ddp=True, recompile_limit=8,
+    replay_record_enabled=False, specialize_int=False, suppress_errors=False,
+    traceable_tensor_subclasses=set(), verbose=False,
+)  # fmt: skip
+globals().update(_DEFAULTS)
+patch = patching(globals())
+
+__all__ = [*_DEFAULTS, "patch"]

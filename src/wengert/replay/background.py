@@ -1,0 +1,63 @@
+"""Work that steps do not wait for: one thread of the process compiles programs."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+
+class Background:
+    """A thread that is there while there is work for it.
+
+    Attributes:
+        at_once: whether work is done where it is asked for, as tests want it.
+        stopped: whether the process comes to its end: work has to come to one, too.
+    """
+
+    at_once = False
+
+    def __init__(self) -> None:
+        self.queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.lock = threading.Lock()
+        self.thread: threading.Thread | None = None
+        self.waiting, self.stopped = 0, False
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Have some work done."""
+        if self.at_once:
+            work()
+            return
+        with self.lock:
+            self.queue.put(work)
+            self.waiting += 1
+            if self.waiting == 1:
+                self.thread = threading.Thread(target=self._work, name="programs", daemon=True)
+                self.thread.start()
+
+    def _work(self) -> None:
+        while True:
+            work = self.queue.get()
+            if not self.stopped:
+                work()
+            del work
+            with self.lock:
+                self.waiting -= 1
+                if not self.waiting:
+                    self.thread = None
+                    return
+
+    def stop(self) -> None:
+        """Wait until no work is done: the compiler must not outlive the interpreter."""
+        self.stopped = True
+        thread = self.thread
+        if thread is not None:
+            thread.join()
+
+
+background = Background()
+atexit.register(background.stop)
+if hasattr(os, "register_at_fork"):  # the child has no such thread
+    os.register_at_fork(after_in_child=background.__init__)  # type: ignore[misc]

@@ -1,0 +1,139 @@
+"""Instructions as calls of kernels on memory: what a native segment is made of.
+
+An `Emitter` has a `View` of each value: where it lies, in elements of the memory of a *root*, and
+its strides. Roots are values that are computed, or come from outside; and temporaries. The
+functions of `native_forms` turn an instruction into calls, or say that there are no kernels for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.replay.ir import Program, Type
+
+F32, BOOL, I64 = np.dtype(np.float32), np.dtype(np.bool_), np.dtype(np.int64)
+
+
+class View(NamedTuple):
+    """Elements of the memory of a root, with a distance in each dimension."""
+
+    root: int
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the elements are together, in the order of the dimensions."""
+        return self.strides == dense_strides(self.shape) or self.as_shape(self.shape) is not None
+
+    def as_shape(self, shape: Sequence[int]) -> View | None:
+        """The same elements, in order, in another shape; None if they would have to be copied."""
+        step = 1
+        for n, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if n != 1 and stride != step:
+                return None
+            step *= n
+        return View(self.root, self.offset, tuple(shape), dense_strides(shape), self.dtype)
+
+    def as_matrix(self) -> View | None:
+        """The last dimension, and all before it as one; None if their elements do not allow it."""
+        if len(self.shape) == 2:
+            return self
+        if len(self.shape) < 2:
+            return None
+        rows = prod(self.shape[:-1])
+        step = None
+        expected = 0
+        for n, stride in zip(reversed(self.shape[:-1]), reversed(self.strides[:-1]), strict=True):
+            if n == 1:
+                continue
+            if step is None:
+                step = stride
+            elif stride != expected:
+                return None
+            expected = stride * n
+        strides = (step or self.shape[-1], self.strides[-1])
+        return View(self.root, self.offset, (rows, self.shape[-1]), strides, self.dtype)
+
+
+class Scalar(NamedTuple):
+    """A number for a kernel that is an element of the program: it is read before the call."""
+
+    view: View
+
+
+class Call(NamedTuple):
+    """A call of a kernel for the chunks of `range(total)`.
+
+    Arguments are views (whose addresses are passed), `Scalar`, numbers, arrays of constants, and
+    None.
+    """
+
+    kernel: Any
+    arguments: tuple[Any, ...]
+    total: int
+    chunk: int
+
+
+class Emitter:
+    """The calls of the instructions of a program, and the views of its values."""
+
+    def __init__(self, program: Program, given: dict[int, View], threads: int) -> None:
+        self.program, self.views, self.threads = program, given, threads
+        self.calls: list[Call] = []
+        self.temporaries: dict[int, int] = {}  # their bytes
+
+    def type_of(self, value: int) -> Type:
+        """Shape and dtype of a value."""
+        return self.program.types[value]
+
+    def view(self, value: int) -> View | None:
+        """Where a value lies; None for one of which kernels know nothing."""
+        if value not in self.views:
+            type_ = self.type_of(value)
+            if type_.dtype is None:
+                return None
+            self.views[value] = dense(value, type_.shape, type_.dtype)
+        return self.views[value]
+
+    def seen(self, values: Sequence[int]) -> list[View] | None:
+        """The views of several values of float32."""
+        views = [self.view(v) for v in values]
+        if any(v is None or v.dtype != F32 for v in views):
+            return None
+        return [v for v in views if v is not None]
+
+    def temporary(self, shape: Sequence[int]) -> View:
+        """Memory for the calls of one instruction."""
+        root = -1 - len(self.temporaries)
+        self.temporaries[root] = 4 * prod(shape)
+        return dense(root, shape, F32)
+
+    def call(self, kernel: Any, *arguments: Any, count: int, chunk: int) -> None:
+        """Add a call."""
+        self.calls.append(Call(kernel, arguments, count, chunk))
+
+
+def dense(root: int, shape: Sequence[int], dtype: np.dtype[Any]) -> View:
+    """The elements of a root that has memory of its own."""
+    return View(root, 0, tuple(shape), dense_strides(shape), dtype)
+
+
+def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """The distances of elements in the order of the dimensions."""
+    strides, step = list[int](), 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))

@@ -1,0 +1,133 @@
+"""Native programs: what kernels can compute is in segments, each of them one call from Python."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from wengert.kernels import jit
+from wengert.replay.background import background
+from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View
+from wengert.replay.ir import Instruction, Program
+from wengert.replay.lowering import Lowering
+from wengert.replay.native_forms import is_view, lower
+from wengert.replay.segments import Segment, views_of
+
+
+class Lowered:
+    """An instruction that kernels compute: its calls, and what they read and write."""
+
+    def __init__(self, instruction: Instruction, calls: list[Call], emitter: Emitter) -> None:
+        self.instruction, self.calls = instruction, calls
+        views = [v for call in calls for v in views_of(call)]
+        own = () if is_view(instruction) else instruction.outputs
+        self.defined = {v for v in own if emitter.views[v].root == v}
+        self.read = {v.root for v in views if v.root >= 0} - self.defined
+
+
+def natively(program: Program, views: dict[int, View]) -> Program | None:
+    """The program with native segments; None if kernels compute too little of it.
+
+    `views` says how the inputs lie in memory.
+    """
+    emitter = Emitter(program, views, jit.get_threads())
+    lowered: dict[Instruction, Lowered] = {}
+    for instruction in program.instructions:
+        if background.stopped:
+            return None
+        before = len(emitter.calls)
+        if lower(emitter, instruction):
+            lowered[instruction] = Lowered(instruction, emitter.calls[before:], emitter)
+    phases = _phases(program, lowered)
+    if sum(len(one.calls) for one in lowered.values()) < 2:
+        return None
+    needed = _needed(program, phases, lowered, emitter)
+    instructions: list[Instruction] = []
+    for native, members in phases:
+        if not native:
+            instructions += members
+            continue
+        calls = [call for i in members for call in lowered[i].calls]
+        defined = {v for i in members for v in lowered[i].defined}
+        if calls:
+            read = {v for i in members for v in lowered[i].read} - defined
+            segment = Segment(program, emitter, calls, sorted(read), sorted(defined & needed))
+            outputs = tuple(segment.outputs)
+            segment.members = members
+            instructions.append(
+                Instruction(
+                    "native", segment, tuple(segment.inputs), outputs, members[0].entry,
+                    unpacked=True, members=tuple(members),
+                )
+            )  # fmt: skip
+        # Views of what the segment has computed: nothing but a look at its memory.
+        instructions += [i for i in members if not calls_of(lowered, i) and _is_seen(i, needed)]
+    native_program = replace(program, instructions=instructions)
+    native_program.check()
+    return native_program
+
+
+def calls_of(lowered: dict[Instruction, Lowered], instruction: Instruction) -> list[Call]:
+    """The calls of an instruction."""
+    return lowered[instruction].calls
+
+
+def _is_seen(instruction: Instruction, needed: set[int]) -> bool:
+    return not needed.isdisjoint(instruction.outputs)
+
+
+def _phases(
+    program: Program, lowered: dict[Instruction, Lowered]
+) -> list[tuple[bool, list[Instruction]]]:
+    """The instructions in an order that changes between kernels and Python as rarely as can be."""
+    makers = {v: i for i in program.instructions for v in i.outputs}
+    before = {i: {makers[v] for v in i.inputs if v in makers} for i in program.instructions}
+    phases: list[tuple[bool, list[Instruction]]] = []
+    done: set[Instruction] = set()
+    waiting = program.instructions
+    native = False
+    while waiting:
+        now, later = list[Instruction](), list[Instruction]()
+        for instruction in waiting:
+            if (instruction in lowered) is native and before[instruction] <= done:
+                now.append(instruction)
+                done.add(instruction)
+            else:
+                later.append(instruction)
+        if now:
+            phases.append((native, now))
+        waiting, native = later, not native
+    return phases
+
+
+def _needed(
+    program: Program, phases: list[tuple[bool, list[Instruction]]],
+    lowered: dict[Instruction, Lowered], emitter: Emitter,
+) -> set[int]:  # fmt: skip
+    """The values that have to be arrays: results, and what is read outside of their segment."""
+    needed = set(program.results)
+    for native, members in phases:
+        if not native:
+            needed.update(v for i in members for v in i.inputs)
+            continue
+        defined = {v for i in members for v in lowered[i].defined}
+        needed.update({v for i in members for v in lowered[i].read} - defined)
+    for instruction in reversed(program.instructions):
+        is_look = instruction in lowered and not lowered[instruction].calls
+        if is_look and _is_seen(instruction, needed):
+            needed.update(instruction.inputs)
+    return needed
+
+
+def views_of_inputs(lowering: Lowering) -> dict[int, View]:
+    """How the inputs of a run lie in memory."""
+    views: dict[int, View] = {}
+    for value, one in zip(lowering.program.inputs, lowering.inputs, strict=True):
+        dtype = np.dtype(one.dtype)
+        if dtype in (F32, BOOL, I64) and all(
+            s >= 0 and not s % dtype.itemsize for s in one.strides
+        ):
+            strides = tuple([s // dtype.itemsize for s in one.strides])
+            views[value] = View(value, 0, one.shape, strides, dtype)
+    return views

@@ -1,0 +1,200 @@
+"""What the operands of a run's calls are in its terms: values, inputs, numbers."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from wengert.core.storage import owner
+from wengert.core.tensor import Leaf, tensors
+from wengert.replay.deferred import Deferred, settle
+from wengert.replay.state import exposed
+from wengert.replay.trace import INNER, LEAF, Again, Input, Memo, OpEntry
+
+
+class UnseenError(Exception):
+    """An operand that the record cannot describe."""
+
+
+class Operands:
+    """The tensors and numbers from outside that a run has met.
+
+    Attributes:
+        recording: whether the run has left the record.
+        tensors: its inputs; `arrays` and `edges` are theirs when it met them.
+        numbers: the Python floats among the operands.
+        recorded: the places of its values that are not deferred, by their identity.
+    """
+
+    def __init__(self) -> None:
+        self.recording = False
+        self.tensors: list[Any] = []
+        self.arrays: list[np.ndarray] = []
+        self.originals: list[np.ndarray] = []
+        self.edges: list[Any] = []
+        self.owners, self.owned = set[int](), 0  # of the memory of so many of them
+        self.numbers: list[float] = []
+        self.slots: dict[int, int] = {}
+        self.recorded: dict[int, tuple[Any, int]] = {}
+
+    def place_of(self, x: Any) -> int | None:
+        """The place of a tensor among the values of this run."""
+        if type(x) is Deferred:
+            pending = x.__dict__.get("_pending")
+            if pending is not None:
+                if pending[0] is self:
+                    place: int = pending[1]
+                    return place
+                settle(x)
+        if self.recorded:
+            reference, place = self.recorded.get(id(x), (None, 0))
+            if reference is not None and reference() is x:
+                return place
+        return None
+
+    def _key(self, x: Any, fresh: list[Any], numbers: list[float], operand: bool) -> Any:
+        """What an argument is in terms of the run; new inputs and numbers are collected."""
+        kind = type(x)
+        if kind is Deferred or kind in tensors or kind is np.ndarray:
+            place = self.place_of(x)
+            if place is not None:
+                return place
+            return self._input(x, fresh)
+        if kind is float:
+            if operand:
+                numbers.append(x)
+                return float
+            return "f", x.hex()
+        if kind is int or kind is bool or kind is str or x is None:
+            return kind, x
+        if kind is list or isinstance(x, tuple):
+            return (kind, *[self._key(v, fresh, numbers, False) for v in x])
+        if kind is slice:
+            return kind, x.start, x.stop, x.step
+        if x is ... or isinstance(x, np.dtype):
+            return kind, x
+        raise UnseenError(kind.__name__)
+
+    def _input(self, x: Any, fresh: list[Any]) -> Any:
+        slot = self.slots.get(id(x))
+        is_tensor = type(x) is not np.ndarray
+        array = x._array if is_tensor else x
+        if slot is not None and self.tensors[slot]() is x:
+            if not self.recording and (
+                self.originals[slot] is not array or (is_tensor and self.edges[slot] is not x._edge)
+            ):
+                raise UnseenError("a tensor that shows other memory than before")
+            if not self.recording and not self._is_current(slot):
+                raise UnseenError("memory that somebody has written to")
+            return "i", slot
+        for k, other in enumerate(fresh):
+            if other is x:
+                return "i", len(self.tensors) + k
+        if type(array) is not np.ndarray:
+            raise UnseenError("a tensor without memory")
+        fresh.append(x)
+        edge = x._edge if is_tensor else None
+        grad = 0 if edge is None else LEAF if type(edge) is Leaf else INNER
+        return Input(array.shape, array.strides, array.dtype.str, grad, is_tensor)
+
+    def _is_current(self, slot: int) -> bool:
+        """Whether memory that was copied, because NumPy may write to it, is as it was."""
+        copy, original = self.arrays[slot], self.originals[slot]
+        return copy is original or copy.tobytes() == original.tobytes()
+
+    def _bind(self, fresh: list[Any], numbers: list[float]) -> None:
+        """Take hold of the inputs that a call brought: of their memory, where it is read later.
+
+        Of the tensors weakly: a parameter's gradient may belong to the run.
+        """
+        for x in fresh:
+            is_array = type(x) is np.ndarray
+            array = x if is_array else x._array
+            self.slots[id(x)] = len(self.tensors)
+            self.tensors.append(weakref.ref(x))
+            if self.recording:
+                continue
+            self.arrays.append(array.copy(order="K") if exposed(x, array) else array)
+            self.originals.append(array)  # a reference that `exposed` would count
+            self.edges.append(None if is_array else x._edge)
+        self.numbers += numbers
+
+    def reads(self, memory: int) -> bool:
+        """Whether what is deferred reads the memory of an array, by its identity."""
+        seen, count = self.owners, len(self.originals)
+        if self.owned < count:
+            seen.update([id(owner(a)) for a in self.originals[self.owned : count]])
+            self.owned = count
+        return memory in seen
+
+    def _is_as(  # noqa: C901 (a function for each argument would cost more)
+        self, child: OpEntry, args: Any, kwargs: Any, fresh: list[Any], numbers: list[float]
+    ) -> bool:
+        """Whether arguments are those of an entry; its new inputs and numbers are collected."""
+        pattern = child.pattern
+        if kwargs:
+            if (*kwargs,) != child.keywords:
+                return False
+            args = (*args, *kwargs.values())
+        elif child.keywords:
+            return False
+        if len(args) != len(pattern):
+            return False
+        for x, expected in zip(args, pattern):  # noqa: B905 (of one length)
+            kind = type(expected)
+            if kind is int:
+                if type(x) is not Deferred:
+                    return False
+                pending = x._pending
+                if pending[1] != expected or pending[0] is not self:
+                    return False
+            elif kind is Memo:
+                if id(x) in self.slots or (fresh and _among(x, fresh)) or not expected.fits(x):
+                    return False
+                fresh.append(x)
+            elif expected is float:
+                if type(x) is not float:
+                    return False
+                numbers.append(x)
+            elif kind is Again:
+                known = len(self.tensors)
+                if expected.slot >= known:  # as an argument before it
+                    if fresh[expected.slot - known] is not x:
+                        return False
+                elif not self._is_again(x, expected.slot):
+                    return False
+            elif not self._has_key(x, expected):
+                return False
+        return True
+
+    def _is_again(self, x: Any, slot: int) -> bool:
+        """Whether an argument is the input of a slot, which the run has met and nobody changed."""
+        if self.tensors[slot]() is not x or self.recording:
+            return False
+        original = self.originals[slot]
+        if type(x) is np.ndarray:
+            return x is original and self._is_current(slot)
+        return (
+            x._array is original
+            and self.edges[slot] is x._edge
+            and (self.arrays[slot] is original or self._is_current(slot))
+        )
+
+    def _has_key(self, x: Any, expected: Any) -> bool:
+        """Whether an argument that is no new input has a key."""
+        if type(x) is int or type(x) is bool or x is None or type(x) is str:
+            return type(x) is expected[0] and bool(x == expected[1])
+        try:
+            return bool(self._key(x, [], [], False) == expected)
+        except UnseenError:
+            return False
+
+
+def _among(x: Any, others: list[Any]) -> bool:
+    """Whether an object is one of others."""
+    for other in others:  # noqa: SIM110 (a call of any() costs more)
+        if other is x:
+            return True
+    return False

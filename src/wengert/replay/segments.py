@@ -1,0 +1,239 @@
+"""Native segments: instructions of a program that are one call from Python.
+
+A segment's memory is planned when it is made. Its intermediate values share one block, in which
+each has its place from the call that writes it to the last one that reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from wengert.kernels import jit
+from wengert.replay.emitting import Call, Emitter, Scalar, View
+from wengert.replay.ir import Instruction, Program
+
+# Bytes between the beginnings of blocks: a line of the caches.
+_LINE = 64
+# Bytes of a value that has a block for itself.
+_LARGE = 1 << 16
+
+
+def views_of(call: Call) -> list[View]:
+    """The memory that a call reads and writes."""
+    found = [a.view if isinstance(a, Scalar) else a for a in call.arguments]
+    return [a for a in found if isinstance(a, View)]
+
+
+class Segment:
+    """Calls of kernels, as one function of arrays.
+
+    Attributes:
+        inputs: the values that it reads, `outputs` those that it gives.
+        members: the instructions, which run one by one where arrays lie in other ways than planned.
+        blocks: the bytes of the blocks of memory that hold its intermediate values.
+    """
+
+    members: Sequence[Instruction] = ()
+
+    def __init__(
+        self, program: Program, emitter: Emitter, calls: list[Call], inputs: list[int],
+        outputs: list[int],
+    ) -> None:  # fmt: skip
+        from wengert.kernels.jit.sequence import runner
+
+        self.constants = program.constants
+        given = [v for v in inputs if v not in program.constants]
+        self.inputs, self.outputs, self.threads = given, outputs, emitter.threads
+        views = [emitter.views[v] for v in (*given, *outputs)]
+        self.wanted = [
+            (v.shape, tuple([s * v.dtype.itemsize for s in v.strides]), v.dtype)
+            for v in views[: len(given)]
+        ]
+        self.made = [(v.shape, v.dtype) for v in views[len(given) :]]
+        self.lock, self.run = Lock(), runner()
+        self.kept: list[Any] = []
+        self._plan(emitter, calls)
+
+    def _plan(self, emitter: Emitter, calls: list[Call]) -> None:
+        """Write the table of calls, and their arguments."""
+        from wengert.kernels.jit import compiler
+
+        calls = _with_scalars(calls)
+        outside = {*self.inputs, *self.outputs, *self.constants}
+        places, self.blocks = planned(calls, emitter, outside)
+        first = len(self.inputs) + len(self.outputs)
+        order = {v: k for k, v in enumerate((*self.inputs, *self.outputs))}
+        starts: list[int] = []
+        size = 0
+        for call in calls:
+            starts.append(size)
+            size += len(call.arguments)
+        self.words = words = np.zeros(max(1, size), np.int64)
+        filled: list[tuple[int, int, int]] = []
+        table: list[tuple[int, int, int, int]] = []
+        for call, start in zip(calls, starts, strict=True):
+            task, kinds = compiler.task(call.kernel)
+            table.append((task, start, call.total, call.chunk))
+            for k, (argument, kind) in enumerate(zip(call.arguments, kinds, strict=True)):
+                if isinstance(argument, View):
+                    bytes = argument.offset * argument.dtype.itemsize
+                    if argument.root in order:
+                        filled.append((order[argument.root], start + k, bytes))
+                    elif argument.root in places:
+                        block, place = places[argument.root]
+                        filled.append((first + block, start + k, place + bytes))
+                    else:
+                        words[start + k] = _address(self._constant(argument.root)) + bytes
+                elif isinstance(argument, _Word):
+                    words[start + k] = _address(words) + 8 * (starts[argument.call] + argument.at)
+                else:
+                    words[start + k] = self._number(argument, kind)
+        numbers = [len(table), len(filled), *sum(filled, ()), *sum(table, ())]
+        self.control = np.array(numbers, np.int64)
+
+    def _constant(self, value: int) -> np.ndarray:
+        array = np.ascontiguousarray(self.constants[value])
+        self.kept.append(array)
+        return array
+
+    def _number(self, argument: Any, kind: str) -> int:
+        """The word of an argument that is the same at every call."""
+        if argument is None:
+            return 0
+        if kind == "p":
+            self.kept.append(argument)
+            return _address(argument)
+        if kind == "f":
+            return int(np.float32(argument).view(np.uint32))
+        return int(np.float64(argument).view(np.int64)) if kind == "d" else int(argument)
+
+    def __call__(self, *arrays: Any) -> Sequence[Any]:
+        if jit.get_threads() != self.threads or not self.lock.acquire(False):
+            return self.one_by_one(arrays)
+        try:
+            given = []
+            for array, (shape, strides, dtype) in zip(arrays, self.wanted, strict=True):
+                if type(array) is not np.ndarray or not array.flags.aligned:
+                    array = np.array(array)
+                if array.shape != shape or array.dtype != dtype:
+                    return self.one_by_one(arrays)
+                given.append(array if array.strides == strides else _laid(array, strides))
+            results = [np.empty(shape, dtype) for shape, dtype in self.made]
+            blocks = [np.empty(size, np.uint8) for size in self.blocks]
+            self.run(self.control, self.words, *given, *results, *blocks)
+        finally:
+            self.lock.release()
+        return results
+
+    def one_by_one(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The instructions as they were."""
+        values: dict[int, Any] = dict(self.constants) | dict(zip(self.inputs, arrays, strict=True))
+        for member in self.members:
+            found = member.compute(*[values[v] for v in member.inputs])
+            if member.unpacked:
+                values.update(zip(member.outputs, found, strict=True))
+            else:
+                values[member.outputs[0]] = found
+        return [values[v] for v in self.outputs]
+
+
+class _Word:
+    """The address of an argument of a call."""
+
+    def __init__(self, call: int, at: int) -> None:
+        self.call, self.at = call, at
+
+
+def _with_scalars(calls: Sequence[Call]) -> list[Call]:
+    """The calls, and before them copies of the scalars that they take as numbers."""
+    from wengert.kernels import copies
+
+    found: list[Call] = []
+    for call in calls:
+        scalars = [k for k, a in enumerate(call.arguments) if isinstance(a, Scalar)]
+        place = len(found) + len(scalars)
+        arguments = list(call.arguments)
+        for k in scalars:
+            source, arguments[k] = arguments[k].view, 0.0
+            copy = (source, _Word(place, k), 1, 1, 1)
+            found.append(Call(copies.copy_rows.f32, copy, 1, 1))
+        found.append(call._replace(arguments=tuple(arguments)))
+    return found
+
+
+def planned(
+    calls: Sequence[Call], emitter: Emitter, outside: set[int]
+) -> tuple[dict[int, tuple[int, int]], list[int]]:
+    """Of each intermediate value its block and its place there, and the bytes of the blocks.
+
+    It has them from the call that writes it to the last that reads it. Small ones are in the first
+    block, each in the first gap that is free. Large ones have blocks that they hand on: memory of
+    their size is what eager mode has left behind.
+    """
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for k, call in enumerate(calls):
+        for view in views_of(call):
+            if view.root not in outside:
+                first.setdefault(view.root, k)
+                last[view.root] = k
+    sizes = {root: _bytes_of(root, emitter) for root in first}
+    places: dict[int, tuple[int, int]] = {}
+    blocks, until = [0], [len(calls)]
+    for root in first:  # in the order of their calls
+        size = sizes[root]
+        if size < _LARGE:
+            place = _gap(size, [
+                (places[o][1], places[o][1] + sizes[o]) for o in places
+                if not places[o][0] and last[o] >= first[root]
+            ])  # fmt: skip
+            places[root] = 0, place
+            blocks[0] = max(blocks[0], place + size)
+            continue
+        free = [b for b in range(1, len(blocks)) if until[b] < first[root]]
+        near = [b for b in free if size <= blocks[b] <= 2 * size]
+        block = min(near, key=blocks.__getitem__, default=len(blocks))
+        if block == len(blocks):
+            blocks.append(size)
+            until.append(0)
+        until[block], places[root] = last[root], (block, 0)
+    return places, blocks
+
+
+def _gap(size: int, taken: list[tuple[int, int]]) -> int:
+    """The first place for so many bytes beside what is taken."""
+    place = 0
+    for start, stop in sorted(taken):
+        if place + size <= start:
+            break
+        place = max(place, stop)
+    return place
+
+
+def _bytes_of(root: int, emitter: Emitter) -> int:
+    if root < 0:
+        size = emitter.temporaries[root]
+    else:
+        view = emitter.views[root]
+        size = view.size * view.dtype.itemsize
+    return -(-max(size, 1) // _LINE) * _LINE
+
+
+def _address(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _laid(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+    """A copy with these strides."""
+    low = np.empty(1, array.dtype)
+    size = 1 + sum((n - 1) * (s // array.itemsize)
+                   for n, s in zip(array.shape, strides, strict=True))  # fmt: skip
+    memory = np.empty(max(size, 1), low.dtype)
+    out = np.ndarray(array.shape, array.dtype, memory, 0, strides)
+    out[...] = array
+    return out

@@ -1,0 +1,84 @@
+"""What packages reach into of PyTorch's compilers."""
+
+from __future__ import annotations
+
+import pytest
+
+import wengert
+from tests.cli.process import python
+from wengert import compiler
+
+PROGRAM = """
+from importlib import import_module as alias
+import wengert
+import wengert.compat
+from wengert import compiler, nn
+wengert.compat.install()
+torch = alias("torch")
+alias("torch._dynamo.config")
+settings = alias("torch._inductor.config")
+assert settings is torch._inductor.config
+assert torch._inductor.config.coordinate_descent_tuning is False
+before = torch._dynamo.config.suppress_errors
+torch._dynamo.config.suppress_errors = True
+try:
+    with torch._dynamo.config.patch(suppress_errors=False, cache_size_limit=64):
+        assert torch._dynamo.config.cache_size_limit == 64
+        assert torch._dynamo.config.suppress_errors is False
+    with torch._dynamo.config.patch("verbose", True):
+        assert torch._dynamo.config.verbose is True
+    assert torch._dynamo.config.cache_size_limit == 8
+    assert torch._dynamo.config.suppress_errors is True
+    assert settings.triton.unique_kernel_names is True
+finally:
+    torch._dynamo.config.suppress_errors = before
+torch = alias("torch")
+model = compiler.compile(nn.Linear(2, 1))
+assert isinstance(model, torch._dynamo.OptimizedModule)
+assert isinstance(model, alias("torch._dynamo.eval_frame").OptimizedModule)
+assert not isinstance(model._orig_mod, torch._dynamo.OptimizedModule)
+torch = alias("torch")
+x = wengert.ones(3)
+assert torch._dynamo.optimize("inductor")(lambda x: x * 2)(x).tolist() == [2.0] * 3
+assert torch._dynamo.explain(lambda x: x.exp().sum())(x).operations == 2
+assert torch._dynamo.list_backends() == torch.compiler.list_backends() == ["inductor"]
+assert issubclass(alias("torch._dynamo.exc").Unsupported, RuntimeError)
+assert not alias("torch._dynamo.external_utils").is_compiling()
+assert alias("torch._dynamo.utils").counters["frames"]["total"] == 0
+for name in ("mark_dynamic", "maybe_mark_dynamic", "mark_static"):
+    assert getattr(torch._dynamo, name)(x, 0) is None
+assert alias("torch._logging").set_logs(dynamo=10) is None
+"""
+
+
+def test_names_of_pytorchs_compilers_lead_somewhere() -> None:
+    result = python("-c", PROGRAM)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_marks_of_functions_give_them_back():
+    def own(x):
+        return x + 1
+
+    for mark in (compiler.allow_in_graph, compiler.assume_constant_result, compiler.wrap_numpy):
+        assert mark(own) is own
+    assert compiler.substitute_in_graph(abs)(own) is own
+    with pytest.raises(TypeError, match="expects a function but got int"):
+        compiler.substitute_in_graph(3)
+    options = {"guard_filter_fn": compiler.skip_all_guards_unsafe}
+    assert compiler.compile(own, options=options)(1) == 2
+    assert compiler.skip_all_guards_unsafe([1, 2]) == [True, True]
+
+
+def test_backends_that_are_not_called():
+    def backend(gm, example_inputs):
+        raise AssertionError("called")
+
+    def triple(x):
+        return x * 3
+
+    with pytest.warns(UserWarning, match="the backend backend is not called"):
+        compiled = compiler.compile(triple, backend=backend)
+    assert compiled(wengert.ones(2)).tolist() == [3.0, 3.0]
+    with pytest.raises(RuntimeError, match="Invalid backend: 'fastest'"):
+        compiler.compile(triple, backend="fastest")
