@@ -240,7 +240,7 @@ def _encoded_spec(spec: Spec) -> Any:
         kind = f"result.{spec.kind.__name__}"
     if kind is None or not all(isinstance(k, str | int) for k in spec.keys):
         raise NotImplementedError(f"export.save: a file cannot hold containers of {spec.kind}")
-    return [kind, list(spec.keys), [_encoded_spec(c) for c in spec.children]]
+    return [kind, list(spec.keys), [_encoded_spec(c) for c in spec.children_specs]]
 
 
 def decoded(content: Any, decoder: Decoder) -> ExportedProgram:
