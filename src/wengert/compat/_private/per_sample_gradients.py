@@ -43,18 +43,7 @@ def call_for_per_sample_grads(
     >>> layer.weight.grad_sample.shape
     torch.Size([3, 1, 2])
     """
-    if loss_reduction not in ("sum", "mean"):
-        raise RuntimeError(
-            f"Expected loss_reduction argument to be sum or mean, got {loss_reduction!r}"
-        )
-    if not isinstance(module, Module):
-        raise RuntimeError(f"Module passed must be nn.Module, got {type(module).__name__}")
-    if not (batch_size is None or isinstance(batch_size, int)):
-        raise RuntimeError(
-            f"Batch size passed must be None or an integer, got {type(batch_size).__name__}"
-        )
-    if batch_size is not None and batch_size < 1:
-        raise RuntimeError(f"Batch size must be positive, got {batch_size}")
+    _check(module, batch_size, loss_reduction)
     _refuse_earlier(module)
     batch_dim = 0 if batch_first else 1
 
@@ -79,6 +68,21 @@ def call_for_per_sample_grads(
         return mapped(copies, *leaves)
 
     return call
+
+
+def _check(module: Any, batch_size: Any, loss_reduction: str) -> None:
+    if loss_reduction not in ("sum", "mean"):
+        raise RuntimeError(
+            f"Expected loss_reduction argument to be sum or mean, got {loss_reduction!r}"
+        )
+    if not isinstance(module, Module):
+        raise RuntimeError(f"Module passed must be nn.Module, got {type(module).__name__}")
+    if not (batch_size is None or isinstance(batch_size, int)):
+        raise RuntimeError(
+            f"Batch size passed must be None or an integer, got {type(batch_size).__name__}"
+        )
+    if batch_size is not None and batch_size < 1:
+        raise RuntimeError(f"Batch size must be positive, got {batch_size}")
 
 
 def _refuse_earlier(module: Module) -> None:

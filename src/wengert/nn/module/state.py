@@ -22,7 +22,9 @@ from wengert.core.size import Size
 from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Hooks, Tensor, caller, getframe, inferences
 from wengert.meta.tensors import NO_DATA
+from wengert.nn.module.convert import conversion
 from wengert.nn.parameter import Parameter, is_lazy
+from wengert.tensor.swapping import swap_tensors
 
 EXTRA_STATE = "_extra_state"
 Copies = list[Callable[[], None]]
@@ -205,8 +207,10 @@ class StateDict:
                     " parameter in the current model, which is a no-op. (Did you mean to pass"
                     " `assign=True`, so that the module gets the tensors of the state dictionary?)"
                 )
-            copy = _assign_later if assign else _copy_later
-            step = copy(self, name, target, source)
+            if conversion.swap:
+                step = _swap_later(key, target, source, assign)
+            else:
+                step = (_assign_later if assign else _copy_later)(self, name, target, source)
             if copies is None:
                 step()
             else:
@@ -383,3 +387,19 @@ def _assign_later(module: Any, name: str, target: Tensor, source: Tensor) -> Cal
         setattr(module, name, value)
 
     return assign
+
+
+def _swap_later(key: str, target: Tensor, source: Tensor, assign: bool) -> Callable[[], None]:
+    def swap() -> None:
+        with no_grad():
+            loaded = target.module_load(source, assign=assign)
+        if loaded is source or loaded is target:
+            raise RuntimeError(
+                f"While loading the parameter named {key!r}: module_load returned one of self or"
+                " other, please .detach() the result if returning one of the inputs"
+            )
+        if isinstance(target, Parameter) and not isinstance(loaded, Parameter):
+            loaded = Parameter(loaded, requires_grad=target.requires_grad)
+        swap_tensors(target, loaded)
+
+    return swap
