@@ -9,7 +9,7 @@ from wengert.autograd.transforms.levels import beside
 from wengert.core.device import cpu, default_device
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
-from wengert.meta.tensors import META, MetaTensor
+from wengert.meta.tensors import MetaTensor
 from wengert.tensor import creation
 from wengert.tensor.arguments import size_of
 
@@ -51,7 +51,7 @@ def _as(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
     if options.get("dtype") is None:
         options["dtype"] = of_numpy[self._outline.dtype]
     if isinstance(self, MetaTensor) and options.get("device") is None:
-        options["device"] = META
+        options["device"] = self.device
     elif default_device.meta:
         options["device"] = options.get("device") or cpu
     return options

@@ -62,7 +62,7 @@ def tensor(data: Any, **options: Unpack[Options]) -> Tensor:
 
 def _copied(data: MetaTensor, dtype: dtypes.dtype | None, options: Options) -> Tensor:
     """What `tensor` makes of a meta tensor."""
-    options["device"] = options.get("device") or META
+    options["device"] = options.get("device") or data.device
     copy = moved(data.detach(), options["device"])
     array = copy._array if dtype is None else convert(copy, dtype)._array
     return finish("tensor", array, options)
@@ -270,7 +270,7 @@ def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
     format = formats.check_format(name, options.pop("memory_format", None))
     dtype = dtype_of(name, options, of_numpy[input._outline.dtype])
     if isinstance(input, MetaTensor):
-        options["device"] = options.get("device") or META
+        options["device"] = options.get("device") or input.device
         input = input.value
     elif default_device.meta:
         options["device"] = options.get("device") or cpu

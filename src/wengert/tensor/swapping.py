@@ -49,7 +49,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
         return
     first, second = type(t1), type(t2)
     state = [_taken(t, slots[0]) for t in (t1, t2)]
-    t1.__class__, t2.__class__ = second, first  # type: ignore[assignment]
+    t1.__class__, t2.__class__ = second, first
     t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
     for tensor, other, values in ((t1, t2, state[1]), (t2, t1, state[0])):
         for slot, value in values.items():

@@ -65,7 +65,7 @@ class Conversion(Tree):
             grad = None if parameter.grad is None else fn(parameter.grad)
         if conversion.swap:
             self._swap(key, parameter, Parameter(data, parameter.requires_grad), grad)
-        elif conversion.overwrite or data.is_meta is not parameter.is_meta:
+        elif conversion.overwrite or data._memoryless is not parameter._memoryless:
             fresh = Parameter(data, parameter.requires_grad)  # a tensor cannot change its device
             if grad is not None:
                 fresh.grad = grad.requires_grad_(parameter.grad.requires_grad)

@@ -201,7 +201,7 @@ class StateDict:
             if problem is not None:
                 error_msgs.append(problem)
                 continue
-            if target.is_meta and not (source.is_meta or assign):
+            if target._memoryless and not (source._memoryless or assign):
                 warn(
                     f"for {key}: copying from a non-meta parameter in the checkpoint to a meta"
                     " parameter in the current model, which is a no-op. (Did you mean to pass"
@@ -343,7 +343,7 @@ def _mismatch(key: str, target: Tensor, source: Any, assign: bool) -> str | None
         )
     if is_lazy(target) and is_lazy(source):
         return None
-    if source.is_meta and not (target.is_meta or assign):
+    if source._memoryless and not (target._memoryless or assign):
         return f'While copying the parameter named "{key}", an exception occurred : {NO_DATA}'
     have, came = tuple(target.shape), tuple(source.shape)
     if came != have and not (have == () and came == (1,)):  # scalars were once saved as [1]
@@ -362,7 +362,7 @@ def _copy_later(module: Any, name: str, target: Tensor, source: Tensor) -> Calla
     def copy() -> None:
         if is_lazy(source):
             return  # both are uninitialized
-        if target.is_meta:
+        if target._memoryless:
             return
         if isinstance(target, SparseTensor):
             with no_grad():
