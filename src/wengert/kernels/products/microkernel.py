@@ -37,12 +37,11 @@ def lanes() -> int:
 @cache
 def _registers() -> tuple[int, int]:
     """The number of vector registers, and the floats in one."""
-    from wengert.kernels.jit.compiler import processor
+    from wengert.kernels.jit.targets import processor
 
-    features = processor()[1].split(",")
-    if "+avx512f" in features:
+    if processor().has("avx512f"):
         return 32, 16
-    if "+avx" in features:
+    if processor().has("avx"):
         return 16, 8
     return (32 if platform.machine().lower() in ("aarch64", "arm64") else 16), 4
 
