@@ -42,5 +42,6 @@ HOMES = {
     "theano.sandbox.linalg": "expressions.nlinalg",
     "theano.sandbox.linalg.ops": "expressions.nlinalg",
     "theano.tensor.randomstreams": "tensor.shared_randomstreams",
+    "theano.sparse.sharedvar": "sparse.type",
     "theano.sandbox.softsign": "expressions.activations",
 }

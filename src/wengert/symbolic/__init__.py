@@ -8,6 +8,9 @@ Variables of a type are combined to expressions (`tensor`), `grad` differentiate
 back, `programs/` what is done to a graph before it runs, `looping.py` loops.
 """
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from wengert.symbolic import compile as compile
 from wengert.symbolic import dtypes as scalar
 from wengert.symbolic import gradient as gradient
@@ -59,3 +62,9 @@ from wengert.symbolic.updates import OrderedUpdates as OrderedUpdates
 __version__ = "1.0.5"  # of Theano, whose names and semantics these are
 generic = Generic()
 change_flags = config.change_flags
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "sparse":  # SciPy takes longer to import than everything else here
+        return _import_module("wengert.symbolic.sparse")
+    raise AttributeError(f"module 'wengert.symbolic' has no attribute {name!r}")
