@@ -13,17 +13,19 @@ from typing import Any as _Any
 
 from wengert.symbolic import compile as compile
 from wengert.symbolic import dtypes as scalar
+from wengert.symbolic import gof as gof
 from wengert.symbolic import gradient as gradient
-from wengert.symbolic import graph as gof
 from wengert.symbolic import ifelse as ifelse
 from wengert.symbolic import printing as printing
 from wengert.symbolic import sandbox as sandbox
-from wengert.symbolic import scanning as scan_module
+from wengert.symbolic import scan_module as scan_module
 from wengert.symbolic import tensor as tensor
+from wengert.symbolic import tests as tests
 from wengert.symbolic.cloning import clone as clone
 from wengert.symbolic.differentiation import Lop as Lop
 from wengert.symbolic.differentiation import Rop as Rop
 from wengert.symbolic.differentiation import grad as grad
+from wengert.symbolic.dtypes import asarray as _asarray
 from wengert.symbolic.expressions.products import dot as dot
 from wengert.symbolic.expressions.shapes import (
     get_scalar_constant_value as get_scalar_constant_value,
