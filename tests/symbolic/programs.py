@@ -252,3 +252,28 @@ def elementwise_gradients(theano, T):
                 T.minimum(a, b), T.switch(a < b, a, b)):  # fmt: skip
         results += [out, *T.grad((out**2).sum(), [a, b])]
     return called(theano, [a, b], results, [0.3, 0.6, 0.9], [0.7, 0.6, 0.2])
+
+
+@program
+def repetitions(theano, T):
+    x, n = T.dmatrix(), T.ivector()
+    forms = [
+        T.tile(x, 2), T.tile(x, (2,)), T.tile(x, (2, 1)), T.tile(x, (2, 1, 2)), T.tile(x, n, 2),
+        T.tile(x, n, 3), T.tile(x, n[0]), T.tile(x, (n[1], 1)),
+    ]  # fmt: skip
+    return called(theano, [x, n], forms, A, [2, 3])
+
+
+@program
+def values_of_other_dtypes_at_an_index(theano, T):
+    x, y, i = T.fmatrix(), T.dvector(), T.ivector()
+    x0, y0 = A.astype("float32"), np.array([0.1, 0.2, 0.3])
+    forms = [
+        change(part, y)
+        for part in (x[0, 1:], x[:, 1:], x[i, 1], x[i][:, 1])
+        for change in (T.inc_subtensor, T.set_subtensor)
+        if part.ndim == 1 or part.owner.inputs[0] is x
+    ]
+    cost = sum(f.sum() for f in forms)
+    gradients = [T.cast(g, "float32") for g in T.grad(cost, [x, y])]
+    return called(theano, [x, y, i], forms + gradients, x0, y0, [0, 2, 1])

@@ -214,6 +214,10 @@ class Apply:
             raise AttributeError(f"{self.op} has {len(self.outputs)} outputs and no default_output")
         return self.outputs[index or 0]
 
+    def get_parents(self) -> list[Any]:
+        """The inputs, in a list."""
+        return list(self.inputs)
+
     def clone_with_new_inputs(self, inputs: Sequence[Any]) -> Apply:
         """The same operation on other inputs."""
         if all(a.type == b.type for a, b in zip(inputs, self.inputs, strict=True)):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE, upcast
+from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE
 from wengert.symbolic.expressions.arithmetic import cast, clip, mod, neq, switch
 from wengert.symbolic.expressions.elemwise import (
     DimShuffle,
@@ -169,11 +169,12 @@ class IncSubtensor(Operation):
                 f"Trying to increment a {len(pattern)}-dimensional subtensor with a"
                 f" {y.ndim}-dimensional value."
             )
-        if upcast(x.dtype, y.dtype) != x.dtype:
+        if x.dtype in DISCRETE and y.dtype not in DISCRETE:
             raise TypeError(
                 f"Trying to increment a subtensor of dtype {x.dtype} with values of dtype"
                 f" {y.dtype}: cast them first."
             )
+        y = cast(y, x.dtype)
         return Apply(self, [x, y, *values], [x.type()])
 
     def compute(self, x: np.ndarray, y: np.ndarray, *values: Any) -> np.ndarray:
