@@ -175,7 +175,11 @@ def _add_run(commands: Any) -> None:
     )  # fmt: skip
     run.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m")
     run.add_argument("--quiet", action="store_true", help="print no summary")
-    run.add_argument("--report", metavar="FILE", help="write all about the run to an HTML page")
+    run.add_argument(
+        "--report",
+        metavar="FILE",
+        help="write all about the run to an HTML page; with --nproc, a lane for each rank",
+    )
     run.add_argument("--report-json", metavar="FILE", help="write the same as data")
     run.add_argument(
         "--full-traceback", action="store_true", help="show frames inside wengert in tracebacks"

@@ -13,8 +13,9 @@ import os
 import sys
 import tempfile
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any
 
 from wengert.distributed.errors import DistNetworkError
@@ -75,8 +76,16 @@ def add_launch_arguments(parser: Any) -> None:
 class Launch:
     """What to start, and how often."""
 
-    def __init__(self, options: Any, command: Sequence[str], prefix: bool) -> None:
+    def __init__(
+        self,
+        options: Any,
+        command: Sequence[str],
+        prefix: bool,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.options, self.command, self.prefix = options, list(command), prefix
+        self.environment = environment  # of the ranks, beside what is there and what torchrun sets
+        self.failures: list[str] = []  # how ranks ended
         self.count = _ranks_here(options.nproc_per_node)
         nodes = str(options.nnodes).split(":")
         self.nodes = int(nodes[-1])
@@ -148,6 +157,7 @@ class Launch:
     def _environment(self, store: TCPStore, node: int, size: int) -> dict[str, str]:
         environment = {
             **os.environ,
+            **self.environment,
             "WORLD_SIZE": str(size),
             "ROLE_WORLD_SIZE": str(size),
             "ROLE_NAME": self.options.role,
@@ -180,6 +190,7 @@ class Launch:
         file = os.path.join(folder, f"{failed.rank % self.count}.json")
         with contextlib.suppress(OSError, ValueError, KeyError), open(file) as content:
             text += f": {json.load(content)['message']['message']}"
+        self.failures.append(text)
         _say(text)
 
 
