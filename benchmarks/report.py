@@ -19,6 +19,7 @@ from statistics import geometric_mean
 from typing import Any
 
 from _chart import bars
+from sweeps.reasons import reason
 
 FOLDER = Path(__file__).resolve().parent
 README = FOLDER.parent / "README.md"
@@ -28,7 +29,7 @@ SCRIPTS = (
     "compare", "sweep", "overhead", "examples", "inference", "transforms", "checkpoint", "graph",
 )  # fmt: skip
 # Rows of sweep.py in the report, and what it says of each.
-WORST, COLUMNS = 20, ("wengert", "torch", "ratio")
+WORST, COLUMNS = 50, ("wengert", "torch", "ratio")
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 
 
@@ -129,14 +130,15 @@ def sweep(result: dict[str, Any]) -> str:
                                number(geometric_mean(ratios)), *map(str, above)])  # fmt: skip
     worst = sorted(rows, key=lambda row: -row["ratio"])[:WORST]
     lines = [
-        [f"{row['name']}, {row['part']}, 1e{row['exponent']}", *(number(row[c]) for c in COLUMNS)]
+        [f"{row['name']}, {row['part']}, 1e{row['exponent']}", *(number(row[c]) for c in COLUMNS),
+         reason(row["name"], row["exponent"])]
         for row in worst
-    ]
+    ]  # fmt: skip
     return "\n\n".join([
         "Functions and layers, wengert / torch:",
         markdown(["", "rows", "geometric mean", "above 1", "above 2", "above 5"], counts),
         f"The {len(lines)} rows with the largest ratios (us):",
-        markdown(["", "wengert", "torch", "wengert / torch"], lines),
+        markdown(["", "wengert", "torch", "wengert / torch", "why"], lines),
     ])  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def test_an_extension_of_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(_extensions, "_original", fail)
     monkeypatch.setattr(ExtensionFileLoader, "create_module", ExtensionFileLoader.create_module)
-    _extensions.explain()
+    _extensions.explain_errors()
     loader = ExtensionFileLoader("package._C", "/package/_C.so")
     spec = ModuleSpec("package._C", loader, origin="/package/_C.so")
     with pytest.raises(ImportError, match=r"package\._C is compiled code for PyTorch's C\+\+"):

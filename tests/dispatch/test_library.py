@@ -380,3 +380,23 @@ def test_on_the_meta_device_the_fake_is_asked() -> None:
 
     with pytest.raises(RuntimeError, match="There was no fake impl registered for test::unfaked"):
         unfaked(wengert.empty(2, device="meta"))
+
+
+def test_tensors_written_to_without_an_alias() -> None:
+    """As bitsandbytes declares the tensors that its kernels fill."""
+    library = Library("writers", "DEF")
+    library.define("fill(Tensor A, Tensor! out) -> ()")
+
+    def fill(A: Any, out: Any) -> None:  # noqa: N803
+        out.copy_(A)
+
+    library.impl("fill", fill, "CPU")
+    out = wengert.zeros(2)
+    ops.writers.fill(wengert.ones(2), out)
+    assert out.tolist() == [1, 1]
+    (schema,) = [ops.writers.fill.default._schema]
+    assert [a.alias_info is not None and a.alias_info.is_write for a in schema.arguments] == [
+        False,
+        True,
+    ]
+    library._destroy()

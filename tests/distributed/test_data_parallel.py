@@ -434,3 +434,16 @@ def check_large(rank: int, size: int) -> None:
 
 def test_collectives_with_gradients(ranks: Ranks) -> None:
     ranks.run(check_functional)
+
+
+def check_description(rank: int, size: int) -> None:
+    model = DistributedDataParallel(wengert.nn.Linear(2, 3), find_unused_parameters=True)
+    assert model._get_ddp_logging_data() == {
+        "backend_name": "gloo", "broadcast_buffers": 1, "find_unused_parameters": 1,
+        "gradient_as_bucket_view": 0, "module_name": "Linear", "num_parameter_tensors": 2,
+        "rank": rank, "total_parameter_size_bytes": 36, "world_size": size,
+    }  # fmt: skip
+
+
+def test_what_a_parallel_module_says_of_itself(two_ranks: Ranks) -> None:
+    two_ranks.run(check_description)

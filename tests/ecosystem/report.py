@@ -81,6 +81,7 @@ def execute(*arguments: str) -> tuple[int | None, str]:
         **os.environ,
         "PYTHONPATH": str(ROOT / "src"),
         "HF_HUB_OFFLINE": "1",
+        "KERAS_BACKEND": "torch",
         "MPLBACKEND": "agg",
     }
     command = [PYTHON, "-m", "wengert", "run", "--quiet", "--full-traceback", *arguments]

@@ -401,3 +401,24 @@ def test_modules_are_freed_without_the_garbage_collector() -> None:
         assert np.isfinite(y.item())
     finally:
         gc.enable()
+
+
+def test_attributes_of_its_own_do_not_pass_through_a_subclass() -> None:
+    """Keras tracks what is assigned, and assigns before `__init__`."""
+    assigned = []
+
+    class Tracking(nn.Module):
+        def __new__(cls) -> Tracking:
+            module = super().__new__(cls)
+            module.early = [1]
+            return module
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            assigned.append(name)
+            super().__setattr__(name, value)
+
+    module = Tracking()
+    copy.deepcopy(module)
+    assert assigned == ["early", "early"]  # the second: that of the copy's `__new__`
+    assert module.early == [1]
+    assert module.training

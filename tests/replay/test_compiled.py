@@ -50,7 +50,7 @@ def test_explain_names_the_line_that_reads() -> None:
     (split,) = report.splits
     assert split.endswith("if y.sum() > 0:")
     assert any("tanh+mul" in loop for loop in report.loops)
-    assert report.bytes[0] <= report.bytes[1]
+    assert report.bytes[0] <= report.bytes[1] + 64  # what the kernel of the mean writes between
     assert "split where a value is read" in str(report)
 
 

@@ -110,6 +110,21 @@ def test_options_and_numbers_in_front(torch: Any) -> None:
         assert library._foreach_norm(x, 1, dtype=library.float64)[1].dtype == library.float64
 
 
+@pytest.mark.torch
+def test_numbers_of_numpy(torch: Any) -> None:
+    def results(library: Any) -> list[Any]:
+        x = [library.ones(2), library.ones(1, dtype=library.int64)]
+        mul, div, pow = library._foreach_mul, library._foreach_div, library._foreach_pow
+        values = [mul(x, n) for n in (np.float32(2), np.int64(2))]
+        values += [div(x, np.float64(2.5)), mul(x, [np.float32(2), np.int64(3)])]
+        values += [pow(np.float32(2), x)]
+        return [(str(t.dtype).rpartition(".")[2], t.tolist()) for row in values for t in row]
+
+    assert results(wengert) == results(torch)
+    with pytest.raises(TypeError, match="got ndarray"):
+        wengert._foreach_mul([wengert.ones(2)], np.ones(2))
+
+
 def test_scaling_in_one_pass_is_stamped() -> None:
     w = [wengert.ones(2), wengert.ones(50, 50)]
     x = wengert.ones(2, requires_grad=True)

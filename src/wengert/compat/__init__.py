@@ -82,7 +82,7 @@ def install(package: str = "torch") -> None:
     _spawn.follow_into_children(package)
     if package == "torch":
         compatibility.lenient = True
-        _extensions.explain()
+        _extensions.explain_errors()
 
 
 def uninstall(package: str = "torch") -> None:

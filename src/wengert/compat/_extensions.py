@@ -32,13 +32,13 @@ def _create_module(self: ExtensionFileLoader, spec: ModuleSpec) -> ModuleType:
         raise ImportError(needs_pytorch(spec.name), name=spec.name, path=spec.origin) from error
 
 
-def explain() -> None:
+def explain_errors() -> None:
     """Have the errors of such extensions say what they mean."""
     loader: Any = ExtensionFileLoader
     loader.create_module = _create_module
 
 
 def stop_explaining() -> None:
-    """Undo `explain`."""
+    """Undo `explain_errors`."""
     loader: Any = ExtensionFileLoader
     loader.create_module = _original

@@ -7,6 +7,7 @@ A type is the text of it, without the alias annotation: `Tensor`, `Tensor?`, `in
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import re
 from typing import Any, NamedTuple
@@ -110,7 +111,12 @@ _ARGUMENT = re.compile(
 
 
 def parse_schema(text: str) -> FunctionSchema:
-    """A schema from its text. RuntimeError for what is none."""
+    """A schema from its text. RuntimeError for what is none.
+
+    ``Tensor!`` is written to, and aliases nothing else.
+    """
+    numbers = itertools.count()
+    text = re.sub(r"\bTensor!", lambda match: f"Tensor(${next(numbers)}!)", text)
     head = _HEAD.match(text)
     if head is None:
         raise RuntimeError(
@@ -158,7 +164,7 @@ def _argument(text: str, schema: str) -> Argument:
     alias = None
     if match["alias"]:
         names = match["alias"].split("->")[0].strip()
-        alias = Alias(frozenset(re.findall(r"\w+", names)), "!" in names)
+        alias = Alias(frozenset(re.findall(r"\$?\w+", names)), "!" in names)
     suffix = re.sub(r"\([^)]*\)|\d", "", match["suffix"])
     kind = {"SymInt": "int"}.get(match["kind"], match["kind"]) + suffix
     default = match["default"]

@@ -13,7 +13,7 @@ from wengert.distributed._reducer import Reducer
 from wengert.distributed.algorithms.join import Join, Joinable, JoinHook
 from wengert.distributed.collectives import broadcast
 from wengert.distributed.process_group import ProcessGroup
-from wengert.distributed.world import default_group
+from wengert.distributed.world import default_group, get_backend
 from wengert.nn.module import Module
 
 _MEBIBYTE = 1 << 20
@@ -182,6 +182,20 @@ class DistributedDataParallel(Module, Joinable):
 
     def _set_static_graph(self) -> None:
         self.static_graph = self.reducer.static = True
+
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        parameters = self.reducer.parameters
+        return {
+            "backend_name": get_backend(self.process_group),
+            "broadcast_buffers": int(self.broadcast_buffers),
+            "find_unused_parameters": int(self.find_unused_parameters),
+            "gradient_as_bucket_view": int(self.gradient_as_bucket_view),
+            "module_name": type(self.module).__name__,
+            "num_parameter_tensors": len(parameters),
+            "rank": self.process_group.rank(),
+            "total_parameter_size_bytes": sum(p.nbytes for p in parameters),
+            "world_size": self.process_group.size(),
+        }
 
     @staticmethod
     def _set_params_and_buffers_to_ignore_for_model(module: Module, names: Any) -> None:

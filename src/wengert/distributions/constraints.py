@@ -374,7 +374,7 @@ class _PositiveSemidefinite(_Symmetric):
         symmetric = super().check(value)
         if not symmetric.all():
             return symmetric
-        return eigvalsh(value).ge(0).all(-1)
+        return eigvalsh(value.detach()).ge(0).all(-1)
 
 
 class _PositiveDefinite(_Symmetric):

@@ -15,3 +15,5 @@ from wengert.export.exported_program import export as export
 from wengert.export.files import load as load
 from wengert.export.files import save as save
 from wengert.export.graph_signature import ExportGraphSignature as ExportGraphSignature
+from wengert.export.unflatten import UnflattenedModule as UnflattenedModule
+from wengert.export.unflatten import unflatten as unflatten

@@ -107,7 +107,7 @@ class ExportedProgram:
             else:
                 values[node] = graph.get_attr(target)
                 root[target] = self._tensor(target)
-        return _ProgramModule(self, root, graph, check_guards)
+        return ProgramModule(self, root, graph, check_guards)
 
     def _tensor(self, path: str) -> Any:
         return self.state_dict[path] if path in self.state_dict else self.constants[path]
@@ -131,13 +131,24 @@ class ExportedProgram:
         return f"ExportedProgram:\n{body}\n{signature}\nRange constraints: {ranges}\n"
 
 
-class _ProgramModule(GraphModule):
-    """A module around a graph, with the arguments of the module that was exported."""
+class ProgramModule(GraphModule):
+    """A module around a graph, with the arguments of the module that was exported.
+
+    Attributes:
+        refusal: the class of the error for inputs that the program was not recorded for.
+    """
+
+    refusal: type[Exception] = AssertionError
 
     def __init__(
         self, program: ExportedProgram, root: dict[str, Any], graph: Graph, checked: bool
     ) -> None:
         super().__init__(root, graph)
+        for path, tensor in program.state_dict.items():  # those that nothing reads, too
+            self._take({path: tensor}, path)
+        for path in program.graph_signature.non_persistent_buffers:
+            owner, _, name = path.rpartition(".")
+            self.get_submodule(owner)._non_persistent_buffers_set.add(name)
         self.in_spec, self.out_spec, self.symbols = (
             program.in_spec,
             program.out_spec,
@@ -158,18 +169,18 @@ class _ProgramModule(GraphModule):
         return super().__call__(*leaves)
 
     def _check(self, leaves: list[Any]) -> None:
-        """Raise AssertionError for an input that the program was not recorded for."""
+        """Raise for an input that the program was not recorded for."""
         sizes: dict[str, int] = {}
         for node, leaf in zip(self.inputs, leaves, strict=True):
             info = node.meta.get("val")
             if info is None or not isinstance(leaf, Tensor):
                 if leaf != node.meta.get("constant"):
-                    raise AssertionError(
+                    raise self.refusal(
                         f"Guard failed: {node.name} == {node.meta.get('constant')!r}, got {leaf!r}"
                     )
                 continue
             if leaf.dtype != info.dtype or leaf.ndim != info.ndim:
-                raise AssertionError(
+                raise self.refusal(
                     f"Guard failed: {node.name} has {info.ndim} dimensions of {info.dtype}, got"
                     f" {leaf.ndim} of {leaf.dtype}"
                 )
@@ -177,13 +188,13 @@ class _ProgramModule(GraphModule):
                 if isinstance(expected, str):
                     expected = sizes.setdefault(expected, leaf.shape[d])
                 if leaf.shape[d] != expected:
-                    raise AssertionError(
+                    raise self.refusal(
                         f"Guard failed: {node.name}.size()[{d}] == {expected}, got {leaf.shape[d]}"
                     )
         for symbol in self.symbols:
             size = sizes[symbol.name]
             if size < symbol.least or (symbol.most is not None and size > symbol.most):
-                raise AssertionError(
+                raise self.refusal(
                     f"Guard failed: {symbol.name} is between {symbol.least} and {symbol.most},"
                     f" got {size}"
                 )

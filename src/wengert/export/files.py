@@ -204,7 +204,7 @@ def _plain(example: Any) -> Any:
 def _encoded_node(node: Node, encoder: Encoder) -> dict[str, Any]:
     called = node.op == "call_function"
     target = encoder.target(node.target, node.name) if called else node.target
-    meta = {k: node.meta[k] for k in ("dims", "constant", "where") if k in node.meta}
+    meta = {k: node.meta[k] for k in ("dims", "constant", "where", "calls") if k in node.meta}
     entry = {
         "op": node.op, "name": node.name, "target": target,
         "args": encoder.value(tuple(node.args), node.name),
@@ -240,7 +240,7 @@ def _encoded_spec(spec: Spec) -> Any:
         kind = f"result.{spec.kind.__name__}"
     if kind is None or not all(isinstance(k, str | int) for k in spec.keys):
         raise NotImplementedError(f"export.save: a file cannot hold containers of {spec.kind}")
-    return [kind, list(spec.keys), [_encoded_spec(c) for c in spec.children]]
+    return [kind, list(spec.keys), [_encoded_spec(c) for c in spec.children_specs]]
 
 
 def decoded(content: Any, decoder: Decoder) -> ExportedProgram:

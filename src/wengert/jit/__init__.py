@@ -286,9 +286,9 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     >>> loaded(wengert.ones(4, 2)).equal(traced(wengert.ones(4, 2)))
     True
     """
-    from wengert.jit._files import save as write
+    from wengert.jit._files import write_module
 
-    write(m, f, _extra_files)
+    write_module(m, f, _extra_files)
 
 
 def load(
@@ -305,9 +305,9 @@ def load(
         RuntimeError: for a file that is none of `save`, as PyTorch's TorchScript archives.
         ValueError: for a path where there is no file.
     """
-    from wengert.jit._files import load as read
+    from wengert.jit._files import read_module
 
     if builtins.isinstance(f, str | os.PathLike) and not os.path.isfile(f):
         raise ValueError(f"The provided filename {os.fspath(f)} does not exist")
-    module = read(f, _extra_files)
+    module = read_module(f, _extra_files)
     return module if map_location is None else module.to(map_location)

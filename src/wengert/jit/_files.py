@@ -28,7 +28,7 @@ _PROGRAM = "archive/traced.json"
 _VERSION = 1
 
 
-def save(m: Any, f: File, extra_files: dict[str, Any] | None) -> None:
+def write_module(m: Any, f: File, extra_files: dict[str, Any] | None) -> None:
     """Write a traced module or function; RuntimeError for one that has no program."""
     if isinstance(m, ScriptFunction):
         methods, names, training = {"forward": m.method()}, {"": m.name}, False
@@ -59,7 +59,7 @@ def _class_names(module: Module) -> dict[str, str]:
     }
 
 
-def load(f: File, extra_files: dict[str, Any] | None) -> LoadedModule:
+def read_module(f: File, extra_files: dict[str, Any] | None) -> LoadedModule:
     """A module that `save` wrote; RuntimeError for anything else."""
     _refuse_torchscript(f)
     content, tensors, extra = read_archive(f, _PROGRAM, "jit.load")

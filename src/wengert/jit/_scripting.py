@@ -69,9 +69,9 @@ class ScriptModule(Module):
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Write the programs and tensors to a file, as `wengert.jit.save` does."""
-        from wengert.jit._files import save
+        from wengert.jit._files import write_module
 
-        save(self, f, _extra_files)
+        write_module(self, f, _extra_files)
 
     def extra_repr(self) -> str:
         """The name of the class that it was made of."""
@@ -190,9 +190,9 @@ class ScriptFunction:
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Write the program to a file, as `wengert.jit.save` does."""
-        from wengert.jit._files import save
+        from wengert.jit._files import write_module
 
-        save(self, f, _extra_files)
+        write_module(self, f, _extra_files)
 
     def __repr__(self) -> str:
         return f"<torch.jit.ScriptFunction {self.name}>"

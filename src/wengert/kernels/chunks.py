@@ -12,6 +12,8 @@ from wengert.kernels.precision import HALF
 # Elements from which a kernel pays off where NumPy takes several passes. One call of a kernel costs
 # what two passes cost whatever the size; the bound spares the smallest arrays its compilation.
 FEW = 1 << 5
+# The same where NumPy takes few passes.
+SOME = 1 << 8
 
 _C_CONTIGUOUS, _ALIGNED = 0x1, 0x100
 _IN_PLACE = _C_CONTIGUOUS | _ALIGNED

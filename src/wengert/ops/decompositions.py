@@ -26,6 +26,7 @@ from wengert.ops.matrices import (
     differences,
     halved_diagonal,
     identity,
+    is_recorded,
     joined,
     mH,
     real_part,
@@ -431,6 +432,22 @@ def _svdvals(A: Value) -> Value:
     return kernels.products.factorizations.svdvals(A)
 
 
+def _svdvals_vjp_by_vectors(g: Value, A: Value, u: Value, vh: Value) -> Value:
+    if isinstance(g, Tensor) or isinstance(A, Tensor):  # recorded: the vectors depend on A, too
+        return _svdvals_vjp(g, A)
+    return times(u * unsqueeze(g, -2), vh)
+
+
+@primitive(
+    A=_svdvals_vjp_by_vectors, aux=("u", "vh"), reference=lambda A: _svdvals(A),
+    label="LinalgSvdBackward0", name="linalg.svdvals",
+)  # fmt: skip
+def _svdvals_with_vectors(A: Value) -> Value:
+    _refuse_nonfinite("linalg.svd", A)
+    u, s, vh = kernels.products.factorizations.svd(A, False)
+    return s, u, vh
+
+
 def svdvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The singular values of matrices, the largest first.
 
@@ -442,7 +459,8 @@ def svdvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
         return write_out(svdvals, out, A)
     check_matrix("linalg.svd", A)
     check_inexact("linalg.svd", A, "linalg_svd_cpu")
-    return _svdvals(A)
+    # Backward needs the vectors, of which the values are a by-product.
+    return _svdvals_with_vectors(A) if is_recorded(A) else _svdvals(A)
 
 
 def svd(

@@ -18,6 +18,7 @@ from wengert.ops.matrices import (
     check_square,
     diagonals,
     differences,
+    is_recorded,
     joined,
     mH,
     real_part,
@@ -78,6 +79,20 @@ def _eigvalsh(A: Value, uplo: Triangle) -> Value:
     return kernels.products.factorizations.eigvalsh(A, uplo)
 
 
+def _eigvalsh_vjp_by_vectors(g: Value, A: Value, V: Value, uplo: Triangle) -> Value:
+    if isinstance(g, Tensor) or isinstance(A, Tensor):  # recorded: the vectors depend on A, too
+        return _eigvalsh_vjp(g, A, uplo)
+    return matmul(V * unsqueeze(g, -2), mH(V))
+
+
+@primitive(
+    A=_eigvalsh_vjp_by_vectors, aux=("V",), reference=lambda A, uplo: _eigvalsh(A, uplo),
+    label="LinalgEighBackward0", name="linalg.eigvalsh",
+)  # fmt: skip
+def _eigvalsh_with_vectors(A: Value, uplo: Triangle) -> Value:
+    return kernels.products.factorizations.eigh(A, uplo)
+
+
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of Hermitian matrices, the smallest first.
 
@@ -89,7 +104,9 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
     """
     if out is not None:
         return write_out(eigvalsh, out, A, UPLO)
-    return _eigvalsh(A, _checked(A, UPLO))
+    triangle = _checked(A, UPLO)
+    # Backward needs the vectors, of which the values are a by-product.
+    return _eigvalsh_with_vectors(A, triangle) if is_recorded(A) else _eigvalsh(A, triangle)
 
 
 # Other matrices: everything is complex

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.core.dtypes import COMPLEX, FLOAT, of_numpy
-from wengert.core.tensor import Tensor, wrap
+from wengert.core.tensor import Tensor, concrete, mode, wrap
 from wengert.ops.batching import leading
 from wengert.ops.broadcasting import expand
 from wengert.ops.complexes import conj, real
@@ -38,6 +38,11 @@ def check_matrix(name: str, A: Tensor, argument: str = "A") -> None:
             f"{name}: The input tensor {argument} must have at least 2 dimensions, but it has"
             f" {len(A.shape)}"
         )
+
+
+def is_recorded(A: Tensor) -> bool:
+    """Whether what is computed of a tensor, which no transform follows, may be differentiated."""
+    return type(A) in concrete and A._edge is not None and mode.site is not None
 
 
 def check_square(name: str, A: Tensor, argument: str = "A") -> None:

@@ -129,7 +129,8 @@ def rank_of(A: Tensor, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Ten
     bounds = _tolerances(A, atol, rtol)
     if not min(A.shape[-2:]):
         return A.new_zeros(tuple(A.shape[:-2]), dtype=dtypes.int64)
-    s = (eigvalsh(A).abs() if hermitian else svdvals(A)).detach()
+    A = A.detach()
+    s = eigvalsh(A).abs() if hermitian else svdvals(A)
     bound = maximum(bounds[0], bounds[1] * amax(s, -1))
     return sum(s > unsqueeze(bound, -1), -1)
 
@@ -171,7 +172,7 @@ def least_squares(A: Tensor, B: Tensor, rcond: float | None, driver: str | None)
     if m > n and driver != "gelsy" and (driver == "gels" or not has_zeros(rank == n)):
         residuals = sum((matmul(A, solution) - matrix).abs() ** 2, -2)
     if driver in ("gelsd", "gelss"):
-        values = svdvals(A).detach()
+        values = svdvals(A.detach())
     return result_of(
         "linalg_lstsq", squeeze(solution, -1) if vector else solution, residuals, rank, values
     )

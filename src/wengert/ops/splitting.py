@@ -19,7 +19,7 @@ from wengert.ops.numpy_names import MISSING, either, require_arguments
 from wengert.ops.outputs import write_out
 from wengert.ops.shape import dtype_of
 from wengert.ops.subscript import basic, slice_vjp
-from wengert.ops.variadic import require_tensor, with_outputs
+from wengert.ops.variadic import require_tensor, required_outline, with_outputs
 from wengert.ops.zeros import or_zeros
 
 Key = tuple[Any, ...]
@@ -146,8 +146,7 @@ def unbind(input: Tensor, dim: int = 0, *, axis: int | None = None) -> tuple[Ten
     """
     if axis is not None:
         dim = either("unbind", "dim", dim, axis, 0)
-    require_tensor("unbind", "input", input)
-    rank = input._outline.ndim
+    rank = required_outline("unbind", "input", input).ndim
     if not rank:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions: unbind()")
     outputs: tuple[Tensor, ...] = _unbind(input, axis_of(dim, rank))
@@ -163,11 +162,10 @@ def split(
     >>> wengert.split(wengert.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3]))
     """
-    require_tensor("split", "tensor", tensor)
+    shape = required_outline("split", "tensor", tensor).shape
     if not isinstance(split_size_or_sections, int):
         return split_with_sizes(tensor, split_size_or_sections, dim)
     size = split_size_or_sections
-    shape = tensor._outline.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = axis_of(dim, len(shape))
@@ -238,8 +236,7 @@ def chunk(
     """
     if axis is not None:
         dim = either("chunk", "dim", dim, axis, 0)
-    require_tensor("chunk", "input", input)
-    shape = input._outline.shape
+    shape = required_outline("chunk", "input", input).shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:

@@ -337,8 +337,16 @@ def output_of(part: type[Any], whole: Any, index: int, shape: tuple[int, ...]) -
 
 def require_tensor(name: str, argument: str, value: Tensor, position: int = 1) -> None:
     """Raise TypeError where `value` is neither a Tensor nor an array."""
-    if not isinstance(value, Tensor) and not isinstance(value, ARRAYS):
-        raise TypeError(
-            f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
-            f" {type(value).__name__}"
-        )
+    required_outline(name, argument, value, position)
+
+
+def required_outline(name: str, argument: str, value: Tensor, position: int = 1) -> Any:
+    """What has the shape and dtype of a Tensor or an array; TypeError for anything else."""
+    if isinstance(value, Tensor):
+        return value._outline
+    if isinstance(value, ARRAYS):
+        return value
+    raise TypeError(
+        f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
+        f" {type(value).__name__}"
+    )

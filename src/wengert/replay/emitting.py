@@ -93,6 +93,7 @@ class Emitter:
         self.program, self.views, self.threads = program, given, threads
         self.calls: list[Call] = []
         self.temporaries: dict[int, int] = {}  # their bytes
+        self.written: set[int] = set()  # results of later instructions that calls give as well
 
     def type_of(self, value: int) -> Type:
         """Shape and dtype of a value."""
@@ -120,9 +121,9 @@ class Emitter:
         self.temporaries[root] = 4 * prod(shape)
         return dense(root, shape, F32)
 
-    def call(self, kernel: Any, *arguments: Any, count: int, chunk: int) -> None:
+    def call(self, kernel: Any, *arguments: Any, total: int, chunk: int) -> None:
         """Add a call."""
-        self.calls.append(Call(kernel, arguments, count, chunk))
+        self.calls.append(Call(kernel, arguments, total, chunk))
 
 
 def dense(root: int, shape: Sequence[int], dtype: np.dtype[Any]) -> View:

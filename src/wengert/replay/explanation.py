@@ -23,7 +23,8 @@ class Explanation:
         loops: for each fused loop, the operations in it.
         splits: the lines that read a value, which ends a program.
         ways: how many ways through the function are on record.
-        bytes: the most bytes of intermediate values, fused and as eager mode would hold them.
+        bytes: the most bytes of intermediate values and of what kernels write between, and those
+            of values as eager mode would hold them.
         seconds: of the first call, and of the fastest later one.
         retired: why the function runs as it is by now, empty if it does not.
         programs: the programs themselves.
@@ -97,7 +98,7 @@ def explanation_of(function: Compiled) -> Explanation:
         found.backwards += sum(isinstance(e, BackwardEntry) for e in path)
         found.calls += len((plan.native or plan.program).instructions)
         found.loops += [i.name for i in plan.program.instructions if i.members]
-        sizes.append((plan.program.peak(), plan.eager_bytes))
+        sizes.append((plan.bytes, plan.eager_bytes))
         found.programs.append(plan.program)
         if entry.children or (entry.after is not None and entry.after.children):
             found.splits += _read_at(entry)

@@ -285,7 +285,8 @@ class Lowering:
             type_ = self.operand_type(ref)
             if self.program.types[gradient].shape != type_.shape:
                 fit = partial(operands.sum_to, shape=type_.shape)
-                (gradient,) = self._emit("sum_to", fit, (gradient,), [type_], entry, type_.shape)
+                key = "sum_to", type_.shape
+                (gradient,) = self._emit("sum_to", fit, (gradient,), [type_], entry, key)
             gradients.append((ref, gradient))
         return gradients
 

@@ -22,6 +22,16 @@ from wengert.kernels.reduction import native as reduction
 from wengert.replay.emitting import BOOL, F32, I64, Emitter, Scalar, View, dense
 from wengert.replay.fusion import FusedLoop
 from wengert.replay.ir import Instruction, Type
+from wengert.replay.row_forms import (
+    layer_norm,
+    layer_norm_back,
+    log_softmax_back,
+    log_softmax_form,
+    params_of,
+    softmax_back,
+    softmax_form,
+    taken_form,
+)
 from wengert.replay.trace import OpEntry
 
 Form = Callable[[Emitter, Instruction], bool]
@@ -53,12 +63,20 @@ def _form_of(instruction: Instruction) -> Form | None:
 
 def is_view(instruction: Instruction) -> bool:
     """Whether results show the memory of the one operand, and nothing is computed."""
-    if instruction.name == "rows":
+    if instruction.name == "rows" or _is_reshaped(instruction):
         return True
     entry, key = instruction.entry, instruction.key
     if not isinstance(entry, OpEntry) or len(instruction.inputs) != 1 or not key:
         return False
     return bool(entry.op.view) and type(key[0]) is str
+
+
+def _is_reshaped(instruction: Instruction) -> bool:
+    key = instruction.key
+    return bool(key) and key[0] in _RESHAPES
+
+
+_RESHAPES = frozenset((name, "input") for name in ("reshape", "view", "flatten"))
 
 
 # Views
@@ -98,6 +116,17 @@ def _view(emitter: Emitter, instruction: Instruction) -> bool:
 def _address(array: np.ndarray) -> int:
     address: int = array.__array_interface__["data"][0]
     return address
+
+
+def _reshaped(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of a reshape, whose elements lie where they are."""
+    source = emitter.view(instruction.inputs[0])
+    (out,) = instruction.outputs
+    seen = None if source is None else source.as_shape(emitter.type_of(out).shape)
+    if seen is None or seen.dtype != F32 or not seen.size:
+        return False
+    emitter.views[out] = seen
+    return True
 
 
 # Elementwise loops
@@ -152,11 +181,11 @@ def loop_over(
         Scalar(v) if letter == "s" else v for v, letter in zip(inputs, letters, strict=True)
     ]
     if flat:
-        emitter.call(plan.kernel, *arguments, *outputs, count=total, chunk=plan.chunk)
+        emitter.call(plan.kernel, *arguments, *outputs, total=total, chunk=plan.chunk)
     else:
         width, middle = lengths[-1], lengths[-2]
         emitter.call(
-            plan.kernel, *arguments, *outputs, *strides, middle, width, count=total // width,
+            plan.kernel, *arguments, *outputs, *strides, middle, width, total=total // width,
             chunk=max(1, plan.chunk // width),
         )  # fmt: skip
     return True
@@ -174,7 +203,7 @@ def _fill(emitter: Emitter, instruction: Instruction, divisor: int) -> bool:
     if source is None or out is None or source.size != 1 or out.dtype != F32 or not out.size:
         return False
     kernel = copies.fill.f32
-    emitter.call(kernel, source, 1.0 / divisor, out, count=out.size, chunk=CHUNK)
+    emitter.call(kernel, source, 1.0 / divisor, out, total=out.size, chunk=CHUNK)
     return True
 
 
@@ -204,7 +233,7 @@ def _product(
     busy = np.zeros(plan.slots, np.int64)
     emitter.call(
         packed.product_kernel.f32, a, b, target, bias, scratch, busy, plan.slots, 0, plan.sizes,
-        count=plan.tasks, chunk=plan.chunk,
+        total=plan.tasks, chunk=plan.chunk,
     )  # fmt: skip
     return True
 
@@ -259,13 +288,13 @@ def _sum_into(emitter: Emitter, source: View, out: View, first: int, last: int) 
     if inner == 1:
         while outer == 1 and n >= 1 << 16 and n % 1024 == 0:  # in parts, for several threads
             parts = emitter.temporary([n // 1024])
-            emitter.call(reduction.row_sums.f32, source, parts, 1024, count=n // 1024, chunk=64)
+            emitter.call(reduction.row_sums.f32, source, parts, 1024, total=n // 1024, chunk=64)
             source, n = parts, n // 1024
-        emitter.call(reduction.row_sums.f32, source, out, n, count=outer, chunk=rows_of(n))
+        emitter.call(reduction.row_sums.f32, source, out, n, total=outer, chunk=rows_of(n))
         return True
     blocks = -(-inner // reduction.LANES)
     emitter.call(
-        reduction.middle_sums.f32, source, out, n, inner, blocks, count=outer * blocks,
+        reduction.middle_sums.f32, source, out, n, inner, blocks, total=outer * blocks,
         chunk=max(1, rows_of(n * min(inner, reduction.LANES))),
     )  # fmt: skip
     return True
@@ -346,7 +375,7 @@ def _join(emitter: Emitter, instruction: Instruction) -> bool:
     for v in views:
         part = out._replace(offset=out.offset + offset)
         emitter.call(
-            copies.copy_rows.f32, v, part, v.size, v.size, v.size, count=1, chunk=1
+            copies.copy_rows.f32, v, part, v.size, v.size, v.size, total=1, chunk=1
         )  # fmt: skip
         offset += v.size
     return True
@@ -369,7 +398,7 @@ def _split_back(emitter: Emitter, instruction: Instruction) -> bool:
             return False
         part, width = out._replace(offset=out.offset + offset), n * inner
         emitter.call(
-            copies.copy_rows.f32, v, part, width, out.shape[axis] * inner, width, count=outer,
+            copies.copy_rows.f32, v, part, width, out.shape[axis] * inner, width, total=outer,
             chunk=rows_of(width),
         )  # fmt: skip
         offset += width
@@ -389,12 +418,12 @@ def _cross_entropy(emitter: Emitter, instruction: Instruction) -> bool:
     out = emitter.view(instruction.outputs[0])
     assert logs is not None
     assert out is not None
-    reduced = _params(instruction)["reduced"]
+    reduced = params_of(instruction)["reduced"]
     loss = emitter.temporary(index.shape) if reduced else out
     width, count = x.shape[-1], index.size
     emitter.call(
         classification.cross_entropy.f32, x, index, share, step, smoothing, loss, logs,
-        logs._replace(offset=count), width, count=count, chunk=rows_of(width),
+        logs._replace(offset=count), width, total=count, chunk=rows_of(width),
     )  # fmt: skip
     return not reduced or _sum_into(emitter, loss, out, 0, len(index.shape))
 
@@ -417,23 +446,17 @@ def _cross_entropy_back(emitter: Emitter, instruction: Instruction) -> bool:
     width, count = x.shape[-1], index.size
     emitter.call(
         classification.cross_entropy_gradient.f32, x, index, scale, min(len(shape), 1), smoothing,
-        logs, logs._replace(offset=logs.offset + count), out, width, count=count,
+        logs, logs._replace(offset=logs.offset + count), out, width, total=count,
         chunk=rows_of(width),
     )  # fmt: skip
     return True
-
-
-def _params(instruction: Instruction) -> dict[str, Any]:
-    entry = instruction.entry
-    assert isinstance(entry, OpEntry)
-    return entry.params
 
 
 def _losses(
     emitter: Emitter, instruction: Instruction, values: tuple[int, ...]
 ) -> tuple[View, View, View, int, float] | None:
     """Scores, indices, shares with their step, and smoothing; classes have to be the last axis."""
-    params = _params(instruction)
+    params = params_of(instruction)
     if len(values) != 3:
         return None
     x, index, share = (emitter.view(v) for v in values)
@@ -472,4 +495,12 @@ _BY_KEY: dict[Any, Form] = {
     ("mean_over", "input"): _mean_back,
     "_cross_entropy": _cross_entropy,
     ("_cross_entropy", "input"): _cross_entropy_back,
+    "_softmax": softmax_form,
+    ("_softmax", "input"): softmax_back,
+    "_log_softmax": log_softmax_form,
+    ("_log_softmax", "input"): log_softmax_back,
+    "_layer_norm": layer_norm,
+    ("_layer_norm", "shared"): layer_norm_back,
+    **dict.fromkeys([("_layer_norm", n) for n in ("input", "weight", "bias")], taken_form),
+    **dict.fromkeys(_RESHAPES, _reshaped),
 }

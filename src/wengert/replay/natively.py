@@ -22,7 +22,7 @@ class Lowered:
         self.instruction, self.calls = instruction, calls
         views = [v for call in calls for v in views_of(call)]
         own = () if is_view(instruction) else instruction.outputs
-        self.defined = {v for v in own if emitter.views[v].root == v}
+        self.defined = {v for v in own if v in emitter.views and emitter.views[v].root == v}
         self.read = {v.root for v in views if v.root >= 0} - self.defined
 
 
@@ -62,15 +62,10 @@ def natively(program: Program, views: dict[int, View]) -> Program | None:
                 )
             )  # fmt: skip
         # Views of what the segment has computed: nothing but a look at its memory.
-        instructions += [i for i in members if not calls_of(lowered, i) and _is_seen(i, needed)]
+        instructions += [i for i in members if is_view(i) and _is_seen(i, needed)]
     native_program = replace(program, instructions=instructions)
     native_program.check()
     return native_program
-
-
-def calls_of(lowered: dict[Instruction, Lowered], instruction: Instruction) -> list[Call]:
-    """The calls of an instruction."""
-    return lowered[instruction].calls
 
 
 def _is_seen(instruction: Instruction, needed: set[int]) -> bool:
@@ -114,8 +109,7 @@ def _needed(
         defined = {v for i in members for v in lowered[i].defined}
         needed.update({v for i in members for v in lowered[i].read} - defined)
     for instruction in reversed(program.instructions):
-        is_look = instruction in lowered and not lowered[instruction].calls
-        if is_look and _is_seen(instruction, needed):
+        if instruction in lowered and is_view(instruction) and _is_seen(instruction, needed):
             needed.update(instruction.inputs)
     return needed
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from wengert.autograd.engine import anomaly, observers
@@ -85,7 +86,7 @@ class Run(Operands):
         """Let go of the inputs: nothing is deferred any more."""
         self.originals, self.arrays, self.edges = [], [], []
         self.steps, self.owners, self.owned = [], set(), 0
-        pending_runs.discard(self)
+        pending_runs.pop(id(self), None)
 
     # Calls
 
@@ -131,14 +132,14 @@ class Run(Operands):
                 elif self.tensors[~place]() is not x or not self._is_again(x, ~place):
                     break
             else:
-                return self._follow(child, None, None, impl, args, kwargs)
+                return self._follow(child, site, None, None, impl, args, kwargs)
         fresh: list[Any] = []
         numbers: list[float] = []
         if not self._is_as(child, args, kwargs, fresh, numbers):
             return self._search(op, names, impl, args, kwargs, (code, lasti))
         if not child.continues and not active.inside:
             return impl(*args, **kwargs)
-        return self._follow(child, fresh, numbers, impl, args, kwargs)
+        return self._follow(child, mode.site, fresh, numbers, impl, args, kwargs)
 
     def _search(
         self, op: Any, names: tuple[str, ...], impl: Any, args: Any, kwargs: Any, line: Any
@@ -167,10 +168,10 @@ class Run(Operands):
         if child is None:
             return self._record(op, names, impl, args, kwargs, key, line, (fresh, numbers))
         self.entry.hot = child
-        return self._follow(child, fresh, numbers, impl, args, kwargs)
+        return self._follow(child, mode.site, fresh, numbers, impl, args, kwargs)
 
     def _follow(
-        self, child: Any, fresh: Any, numbers: Any, impl: Any, args: Any, kwargs: Any
+        self, child: Any, site: Any, fresh: Any, numbers: Any, impl: Any, args: Any, kwargs: Any
     ) -> Any:
         """Go on to an entry that a call is as."""
         view = child.op.view
@@ -187,7 +188,7 @@ class Run(Operands):
             steps = self.steps
             if not steps:
                 self._watch()
-            steps.append((mode.site, mode.off, tick()))
+            steps.append((site, None if child.records else mode.off, tick()))
             outputs = self.outputs
             source = args[0] if view else None
             if child.single:
@@ -202,7 +203,7 @@ class Run(Operands):
 
     def _watch(self) -> None:
         """See the writes to memory that what is deferred is going to read."""
-        pending_runs.add(self)
+        pending_runs[id(self)] = reference(self, partial(pending_runs.pop, id(self)))
         if before_write not in storage.guards:
             storage.guards.append(before_write)
 
@@ -459,13 +460,11 @@ def current_run() -> Run | None:
     if run is None:
         run = None if active.behind is None else active.behind()
     if run is not None and run.settled:
-        run = run.following()
-        if active.inside:
-            active.run = run
-        else:
+        if not active.inside:
             active.run, active.behind = None, None
             stop_asking()
             return None
+        active.run = run = run.following()
     if run is None and not active.inside:
         stop_asking()
     return run

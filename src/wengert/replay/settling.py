@@ -17,18 +17,22 @@ from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
 from wengert.replay.background import background
-from wengert.replay.deferred import filled
+from wengert.replay.deferred import Outline, filled
+from wengert.replay.emitting import dense_strides
 from wengert.replay.fusion import eliminate, fuse, schedule
 from wengert.replay.ir import Program
 from wengert.replay.lowering import Lowering, laid_out
 from wengert.replay.natively import natively, views_of_inputs
 from wengert.replay.products import join_products, plan_products
 from wengert.replay.rules import DetachForm, SeveralForm, Step
+from wengert.replay.segments import Segment
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Record
 
 if TYPE_CHECKING:
     from wengert.replay.run import Run
 
+
+Code = tuple[Callable[[Sequence[Any], Sequence[float]], Sequence[Any]], frozenset[int]]
 
 # A program that has run so often is worth compiling.
 _USES = 3
@@ -40,6 +44,7 @@ class Plan:
     Attributes:
         program: computes their values, and what the nodes of their graph save.
         native: the same, with what kernels compute in segments; None until it is compiled.
+        code: the program as a function, and which of its results need no look at their memory.
         problem: why it could not be compiled, which is a mistake of ours.
         nodes: the places whose nodes are made, oldest first.
         saved: for each of them, what its slots hold: an index into the results, or a constant.
@@ -69,7 +74,8 @@ class Plan:
         self._unfused = replace(program, types=[*program.types])
         fuse(program)
         program.check()
-        self.run, self.uses = written(program), 0
+        self.code: Code = written(program), frozenset()
+        self.uses = 0
         self.native: Program | None = None
         self.problem: Exception | None = None
 
@@ -81,10 +87,30 @@ class Plan:
                 fuse(program, 0)
                 found = natively(program, views_of_inputs(self.lowering))
                 if found is not None:
-                    self.run, self.program, self.native = written(found), program, found
+                    self.program, self.native = program, found
+                    self.code = written(found), frozenset(self._fresh(found))
         except Exception as error:  # the program runs as it is
             self.problem = error.with_traceback(None)
         del self._unfused
+
+    @property
+    def bytes(self) -> int:
+        """The most bytes of intermediate values and results."""
+        if self.native is None:
+            return self.program.peak()
+        segments = [i.compute for i in self.native.instructions if isinstance(i.compute, Segment)]
+        return self.native.peak() + max(sum(segment.blocks) for segment in segments)
+
+    def _fresh(self, native: Program) -> set[int]:
+        """The living tensors whose arrays are new, and lie in memory as those of eager mode."""
+        made = {v for i in native.instructions if isinstance(i.compute, Segment) for v in i.outputs}
+        results, dense = native.results, set[int]()
+        for k, place in enumerate(self.alive):
+            type_, outline = native.types[results[k]], self.outlines[place]
+            same = type_.shape == outline.shape and type_.dtype == outline.dtype
+            if same and outline.strides == _dense(outline) and results.count(results[k]) == 1:
+                dense.update({k} if results[k] in made else ())
+        return dense
 
     def _nodes(self) -> list[int]:
         """The places whose nodes the living tensors reach."""
@@ -135,9 +161,10 @@ def compute(run: Run) -> None:
     if plan.uses == (1 if background.at_once else _USES):
         run.record.compiling += 1
         background.submit(partial(_compile, plan, run.record))
-    results = plan.run(run.arrays, run.numbers)
+    code, fresh = plan.code  # at once: another thread may compile it
+    results = code(run.arrays, run.numbers)
     edges = _made_nodes(plan, run, results) if plan.nodes else {}
-    arrays = _own_arrays(plan, run, results)
+    arrays = _own_arrays(plan, run, results, fresh)
     for (place, tensor), array in zip(tensors, arrays, strict=True):
         _fill(plan, run, place, tensor, array, edges.get(place))
 
@@ -145,6 +172,10 @@ def compute(run: Run) -> None:
 def _compile(plan: Plan, record: Record) -> None:
     plan.compile()
     record.compiling -= 1
+
+
+def _dense(outline: Outline) -> tuple[int, ...]:
+    return tuple([s * outline.dtype.itemsize for s in dense_strides(outline.shape)])
 
 
 def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) -> None:
@@ -156,13 +187,18 @@ def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) 
         mark_view(tensor, source)
 
 
-def _own_arrays(plan: Plan, run: Run, results: Sequence[Any]) -> list[np.ndarray]:
+def _own_arrays(
+    plan: Plan, run: Run, results: Sequence[Any], fresh: frozenset[int]
+) -> list[np.ndarray]:
     """The arrays of the living tensors: gradients own their memory, others as their operations."""
     taken = {id(a) for a in run.arrays}
     taken.update(map(id, plan.program.constants.values()))
     own = []
     for k, place in enumerate(plan.alive):
         array = results[k]
+        if k in fresh:
+            own.append(array)
+            continue
         if type(array) is not np.ndarray:
             array = np.asarray(array)
         entry = plan.lowering.entries.get(place)

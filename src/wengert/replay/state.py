@@ -73,7 +73,7 @@ class Active(threading.local):
 active = Active()
 
 # Runs with deferred values: a write to what they read settles them.
-pending_runs: weakref.WeakSet[Run] = weakref.WeakSet()
+pending_runs: dict[int, weakref.ref[Run]] = {}  # by their identity
 
 
 def unusual() -> bool:
@@ -106,12 +106,12 @@ _HOLDERS = _holders()
 def before_write(array: np.ndarray) -> None:
     """A guard of writes: what is to be computed from that memory is computed now."""
     written = id(owner(array))
-    runs = list(pending_runs)
-    if not runs:
+    if not pending_runs:
         with suppress(ValueError):
             storage.guards.remove(before_write)
-    for run in runs:
-        if run.reads(written):
+    for reference in list(pending_runs.values()):
+        run = reference()
+        if run is not None and run.reads(written):
             run.settle()
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from wengert import ops
 from wengert.core import storage
 from wengert.core.tensor import Tensor, caller, getframe, mode, tensors
@@ -63,7 +65,8 @@ def function_of(name: str) -> Callable[..., Any]:
 
     def function(self: Any, *others: Any, **options: Any) -> Any:
         lists = [*others, *(options.pop(n) for names in beside for n in names if n in options)]
-        if base == "pow" and isinstance(self, Number):
+        if base == "pow" and isinstance(self, (*Number, np.generic)):
+            self = _plain(self)
             return _each(name, operation, [self] * len(lists[0]), lists, options)
         _require_tensors(name, self)
         if base == "mul" and in_place and _scaled_in_one_pass(name, self, lists):
@@ -132,14 +135,14 @@ def _spread(name: str, values: Any, count: int) -> Sequence[Any]:
                 f" {values.numel()} elements in {name}()"
             )
     if not isinstance(values, list | tuple):
-        if isinstance(values, (Tensor, *Number)):
-            return [values] * count
+        if isinstance(values, (Tensor, *Number, np.generic)):
+            return [_plain(values)] * count
         raise TypeError(
             f"{name}() received an invalid combination of arguments: expected a list, a Tensor or a"
             f" number, got {type(values).__name__}"
         )
     if len(values) == count:
-        return values
+        return [_plain(value) for value in values]
     if values and isinstance(values[0], Tensor):
         raise RuntimeError(
             "Tensor lists must have the same number of tensors, got"
@@ -149,6 +152,11 @@ def _spread(name: str, values: Any, count: int) -> Sequence[Any]:
         "Tensor list must have same number of elements as scalar list:"
         f" {name}() got {count} and {len(values)}"
     )
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's, which they stand for."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _scaled_in_one_pass(name: str, targets: Sequence[Tensor], lists: list[Any]) -> bool:

@@ -141,7 +141,7 @@ def _flatten_until(tree: Any, is_leaf: Any, leaves: list[Any]) -> TreeSpec:
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """The tree of that structure with these leaves."""
-    return unflatten_tree(list(leaves), treespec)
+    return treespec.unflatten(leaves)
 
 
 def tree_leaves(tree: Any, is_leaf: Any = None) -> list[Any]:
@@ -157,7 +157,7 @@ def tree_structure(tree: Any, is_leaf: Any = None) -> TreeSpec:
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Any = None) -> Any:
     """The tree with a function applied to its leaves, and to those of further trees beside."""
     leaves, spec = tree_flatten(tree, is_leaf)
-    columns = [leaves, *(tree_flatten(other, is_leaf)[0] for other in rests)]
+    columns = [leaves, *(spec.flatten_up_to(other) for other in rests)]
     return unflatten_tree([func(*row) for row in zip(*columns, strict=True)], spec)
 
 

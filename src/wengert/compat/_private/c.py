@@ -60,6 +60,11 @@ def _are_functorch_transforms_active() -> bool:
     return bool(transform_stack.levels)
 
 
+# What PyTorch was built with: the CPU's part alone.
+_has_cuda = _has_cudnn = _has_magma = _has_mps = _has_xpu = False
+has_lapack = True
+
+
 def _is_alias_of(data: Tensor, other: Tensor) -> bool:
     """Whether two tensors lie in one storage."""
     return data.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
@@ -89,12 +94,18 @@ __all__ = [
     "_get_default_device",
     "_get_privateuse1_backend_name",
     "_get_tracing_state",
+    "_has_cuda",
+    "_has_cudnn",
+    "_has_magma",
+    "_has_mps",
+    "_has_xpu",
     "_is_alias_of",
     "_is_torch_function_mode_enabled",
     "_is_tracing",
     "_log_api_usage_once",
     "device",
     "dtype",
+    "has_lapack",
     "is_grad_enabled",
     "layout",
 ]

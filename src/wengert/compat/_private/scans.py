@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.autograd.transforms.tree import flatten_tree, unflatten_tree
 from wengert.core.tensor import Tensor
 from wengert.ops import stack
-from wengert.utils._pytree import tree_flatten, tree_unflatten
 
 
 def associative_scan(
@@ -22,15 +22,15 @@ def associative_scan(
     `xs` is a tensor or a tree of tensors of equal length there. ValueError for
     ``combine_mode="pointwise"``, which is CUDA's.
     """
-    leaves, spec = tree_flatten(xs)
+    leaves, spec = flatten_tree(xs)
     _check(combine_fn, leaves, dim, combine_mode)
     slices = [list(parts) for parts in zip(*(leaf.unbind(dim) for leaf in leaves), strict=True)]
     if reverse:
         slices.reverse()
     results = slices[:1]
     for parts in slices[1:]:
-        combined = combine_fn(tree_unflatten(results[-1], spec), tree_unflatten(parts, spec))
-        results.append(tree_flatten(combined)[0])
+        combined = combine_fn(unflatten_tree(results[-1], spec), unflatten_tree(parts, spec))
+        results.append(flatten_tree(combined)[0])
         if len(results[-1]) != len(leaves):
             raise AssertionError(
                 f"associative_scan(): combine_fn returned {len(results[-1])} tensors, expected as"
@@ -38,7 +38,7 @@ def associative_scan(
             )
     if reverse:
         results.reverse()
-    return tree_unflatten([stack(list(r), dim) for r in zip(*results, strict=True)], spec)
+    return unflatten_tree([stack(list(r), dim) for r in zip(*results, strict=True)], spec)
 
 
 def _check(combine_fn: Any, leaves: list[Any], dim: int, combine_mode: str) -> None:

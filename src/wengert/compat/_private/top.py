@@ -19,7 +19,7 @@ from wengert.compat._private.absent_types import (
     TensorType,
 )
 from wengert.core.conditions import _assert as _assert
-from wengert.core.dtypes import INT, NamedDtype, dtype, int8, int32
+from wengert.core.dtypes import INT, NamedDtype, bool_, dtype, int8, int32
 from wengert.core.layout import contiguous_format as legacy_contiguous_format
 from wengert.core.tensor import Tensor
 from wengert.ops.matmul import mm as dsmm
@@ -99,11 +99,37 @@ def _assert_async(condition: Any, message: str | None = None) -> None:
 
 def _check_with(error: type[Exception], condition: Any, message: Any = None) -> None:
     """An error of a class, unless the condition holds."""
+    if isinstance(condition, Tensor):
+        raise TypeError(
+            "cond must be a bool, but got a Tensor. For tensor conditions, use "
+            "torch._check_tensor_all() to assert that all elements are true."
+        )
     if not isinstance(condition, bool):
         raise TypeError(f"cond must be a bool, but got {type(condition)}")
     if not condition:
+        if message is not None and not callable(message):
+            raise TypeError("message must be a callable")
         text = "Expected cond to be True, but got False."
         raise error(text if message is None else str(message()))
+
+
+def _check_tensor_all_with(error: type[Exception], cond: Any, message: Any = None) -> None:
+    """An error of a class, unless all elements of a tensor are true."""
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype is not bool_:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _check_with(error, bool(cond.all().item()), message)
+
+
+def _check_tensor_all(cond: Any, message: Callable[[], str] | None = None) -> None:
+    """RuntimeError, unless all elements of a tensor are true."""
+    _check_tensor_all_with(RuntimeError, cond, message)
+
+
+def _check_not_implemented(cond: Any, message: Callable[[], str] | None = None) -> None:
+    """NotImplementedError, unless the condition holds."""
+    _check_with(NotImplementedError, cond, message)
 
 
 def _check(cond: Any, message: Callable[[], str] | None = None) -> None:
@@ -140,6 +166,9 @@ __all__ = [
     "_assert_async",
     "_check",
     "_check_index",
+    "_check_not_implemented",
+    "_check_tensor_all",
+    "_check_tensor_all_with",
     "_check_type",
     "_check_value",
     "_check_with",

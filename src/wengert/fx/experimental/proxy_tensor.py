@@ -94,7 +94,7 @@ def make_fx(
         recording = record(
             lambda state, inputs: f(*unflatten_tree(inputs, spec)), leaves, _names(f, args), {}
         )
-        if any(child.kind is not None for child in spec.children):
+        if any(child.kind is not None for child in spec.children_specs):
             recording.graph.set_codegen(_TreeCodeGen(spec))
         return GraphModule(dict(recording.attributes), recording.graph)
 

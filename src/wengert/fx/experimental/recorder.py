@@ -16,12 +16,23 @@ from wengert.core.dtypes import dtype
 from wengert.core.generators import default_generator
 from wengert.core.size import Size
 from wengert.core.storage import line_of, source_text
-from wengert.core.tensor import Tensor, caller, getframe, memory_of, mode, shape_of, wrap
+from wengert.core.tensor import (
+    Site,
+    Tensor,
+    caller,
+    getframe,
+    memory_of,
+    mode,
+    shape_of,
+    wrap,
+)
 from wengert.fx.graph import Graph
 from wengert.fx.node import Node, has_side_effect, map_aggregate
 from wengert.ops.op import REGISTRY
 
 Path = str
+# Calls of modules, the outermost first: their names where they were called, and numbers.
+Calls = tuple[tuple[str, int], ...]
 for _writer in ("_batch_norm", "_instance_norm", "_moved"):  # of running statistics
     has_side_effect(REGISTRY[_writer].function)
 has_side_effect(Tensor.copy_)
@@ -104,6 +115,8 @@ class GraphRecorder:
         self.attributes: dict[Path, Tensor] = {}
         self._constants: dict[int, tuple[Tensor, Node]] = {}
         self._originals: list[Tensor] = []  # keeps their ids from being used again
+        self._calls: dict[Site, Calls] = {}
+        self._foreign: set[Site] = set()  # of modules that their callers do not have
 
     def call(self, function: Callable[..., Any], args: Any, kwargs: Any, result: Any) -> Node:
         """The node of a call."""
@@ -160,9 +173,29 @@ class GraphRecorder:
     def _noted(self, node: Node, result: Any) -> Node:
         node.meta["val"] = described_value(result)
         node.meta["where"] = mode.where.path()
+        node.meta["calls"] = self._calls_around(mode.where)
         code, lasti = caller(getframe(1))
         node.stack_trace = _described(code, lasti)
         return node
+
+    def _calls_around(self, site: Site) -> Calls:
+        """The calls inside the outermost module that led to a site.
+
+        What a module calls that it does not have as a submodule counts as a part of it.
+        """
+        if site.parent is None or site.module is None or site.parent.module is None:
+            return ()
+        if site not in self._calls:
+            around, caller, called = site.parent, site.parent.module(), site.module()
+            calls = self._calls_around(around)
+            known = () if caller is None or around in self._foreign else caller.named_modules()
+            name = next((name for name, child in known if child is called), None)
+            if name is None:
+                self._foreign.add(site)
+            else:
+                calls = (*calls, (name, len(self._calls)))
+            self._calls[site] = calls
+        return self._calls[site]
 
 
 def _same_elements(a: Tensor, b: Tensor) -> bool:

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import plain, real_for, rows_of
+from wengert.kernels.chunks import SOME, plain, real_for, rows_of
 from wengert.kernels.distance import native
-from wengert.kernels.jit import LARGE
 from wengert.kernels.precision import widened
 from wengert.kernels.reduction import p_norm
 
@@ -135,7 +134,7 @@ def _inverse_or_zero(x: Array) -> Array:
 
 def _run(a: Array, b: Array, p: float) -> str | None:
     """The variant of kernels, where there is one for these."""
-    if a.size * b.shape[-2] < LARGE or not p or (p not in (1, 2, math.inf) and a.dtype != _SINGLE):
+    if a.size * b.shape[-2] < SOME or not p or (p not in (1, 2, math.inf) and a.dtype != _SINGLE):
         return None
     return real_for(a.dtype)
 

@@ -28,9 +28,9 @@ BLOCK = 256
 
 @inline
 def _read(x: reals, place: i64, width: i64, share: reals) -> real:
-    """A share of an element; zero behind the last one."""
-    value = x[min(place, width - 1)] * share[0]
-    return value if place < width else 0.0
+    """A share of an element; of zero behind the last one, so that a share of nan stays nan."""
+    value = x[min(place, width - 1)]
+    return (value if place < width else 0.0) * share[0]
 
 
 @kernel

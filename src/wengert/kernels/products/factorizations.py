@@ -13,11 +13,15 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.core.forks import hold_forks
-from wengert.kernels.products.blas import threads_for
+from wengert.kernels.products import openblas
+from wengert.kernels.products.blas import dot, one_thread, threads_for
 
 Info = np.ndarray | None
 Outcome = tuple[np.ndarray, Info]
 Triangle = Literal["L", "U"]
+
+# Rows, and right sides, from which half of a triangular system is a product: those are fast.
+_SUBSTITUTED = 32
 
 
 def _lapack(names: tuple[str, ...], *arrays: np.ndarray) -> Any:
@@ -138,15 +142,31 @@ def solve(a: np.ndarray, b: np.ndarray) -> Outcome:
 
 def solve_triangular(a: np.ndarray, b: np.ndarray, upper: bool, unit: bool) -> np.ndarray:
     """x of a @ x = b by substitution; the other triangle of `a` is not read."""
-    from scipy.linalg import get_blas_funcs
+    out = np.array(b, np.result_type(a, b), order="C")
+    if out.size:
+        with one_thread():
+            for matrix, sides in zip(stacked(np.ascontiguousarray(a)), stacked(out), strict=True):
+                _solve(matrix, sides, upper, unit)
+    return out
 
-    if not b.size:
-        return b.copy()
-    (trsm,) = get_blas_funcs(("trsm",), (a, b))
-    pairs = zip(stacked(a), stacked(b), strict=True)
-    with hold_forks():
-        found = [trsm(1.0, m, v, lower=not upper, diag=unit) for m, v in pairs]
-    return np.stack(found).reshape(b.shape)
+
+def _solve(a: np.ndarray, x: np.ndarray, upper: bool, unit: bool) -> None:
+    """Replace right sides by solutions, those of half of the rows first."""
+    half = len(a) // 2
+    if half < _SUBSTITUTED or x.shape[1] < _SUBSTITUTED:
+        if not openblas.substitute(a, x, upper, unit):
+            from scipy.linalg import get_blas_funcs
+
+            (trsm,) = get_blas_funcs(("trsm",), (a, x))
+            with hold_forks():
+                x[...] = trsm(1.0, a, x, lower=not upper, diag=unit)
+        return
+    first, second = slice(half), slice(half, None)
+    if upper:
+        first, second = second, first
+    _solve(a[first, first], x[first], upper, unit)
+    x[second] -= dot(a[second, first], x[first])
+    _solve(a[second, second], x[second], upper, unit)
 
 
 def householder(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

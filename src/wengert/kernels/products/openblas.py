@@ -47,6 +47,32 @@ def address(name: str) -> int:
     return ctypes.cast(library[f"{_PREFIX}{name}{_SUFFIX}"], ctypes.c_void_p).value or 0
 
 
+_LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
+_ROWS, _LEFT, _PLAIN, _UPPER, _LOWER, _DIVIDED, _UNIT = 101, 141, 111, 121, 122, 131, 132
+
+
+def substitute(a: np.ndarray, x: np.ndarray, upper: bool, unit: bool) -> bool:
+    """Replace right sides, rows of `x`, by the solutions of a triangular system; False if not here.
+
+    Both are matrices of one dtype with their rows in one piece.
+    """
+    library, letter = _library(), _LETTERS.get(a.dtype.str[1:])
+    name = f"{_PREFIX}cblas_{letter}trsm{_SUFFIX}"
+    if library is None or a.dtype != x.dtype or not hasattr(library, name):
+        return False
+    one = np.ones((), a.dtype)
+    number: Any = ctypes.c_float if letter == "s" else ctypes.c_double
+    alpha = number(1) if letter in ("s", "d") else ctypes.c_void_p(one.ctypes.data)
+    steps = [max(m.strides[0] // m.itemsize, m.shape[1]) for m in (a, x)]  # odd for a single row
+    sizes = [ctypes.c_int64(n) for n in (*x.shape, *steps)]
+    triangle, diagonal = _UPPER if upper else _LOWER, _UNIT if unit else _DIVIDED
+    library[name](
+        _ROWS, _LEFT, triangle, _PLAIN, diagonal, sizes[0], sizes[1], alpha,
+        ctypes.c_void_p(a.ctypes.data), sizes[2], ctypes.c_void_p(x.ctypes.data), sizes[3],
+    )  # fmt: skip
+    return True
+
+
 class Holds(NamedTuple):
     """Functions to hold the BLAS to one thread while any caller needs it, and to set the count."""
 

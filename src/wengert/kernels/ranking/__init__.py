@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.axes import length_of
-from wengert.kernels.chunks import plain, rows_of
+from wengert.kernels.chunks import SOME, plain, rows_of
 from wengert.kernels.jit import CHUNK, LARGE, available
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
@@ -84,7 +84,7 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
 def top(array: np.ndarray, k: int, axis: int, largest: bool) -> Any:
     """The indices of the k largest or smallest elements, best first, of equal ones the first."""
     n = length_of(array.shape, axis)
-    if array.ndim and 0 < k <= _BEST and array.size >= LARGE and 4 * k <= n:
+    if array.ndim and 0 < k <= _BEST and array.size >= SOME and 4 * k <= n:
         keys = _keys(array, axis, not largest)
         if keys is not None:
             return np.moveaxis(_best(keys, k), -1, axis)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.kernels.jit import LARGE
+from wengert.kernels.chunks import SOME
 from wengert.kernels.resample.native import resampled
 
 
@@ -36,7 +36,7 @@ def _weighted(x: np.ndarray, taps: Taps, row: int) -> np.ndarray:
 
 def gather(x: np.ndarray, taps: Taps) -> np.ndarray:
     """The output along the axis of the taps."""
-    if x.size >= LARGE:
+    if x.size >= SOME:
         found = resampled(x, taps.source, taps.weight, taps.axis, None)
         if found is not None:
             return found
@@ -50,7 +50,7 @@ def gather(x: np.ndarray, taps: Taps) -> np.ndarray:
 
 def scatter(g: np.ndarray, taps: Taps) -> np.ndarray:
     """The adjoint of `gather`."""
-    if g.size >= LARGE:
+    if g.size >= SOME:
         found = resampled(g, taps.source, taps.weight, taps.axis, taps.size)
         if found is not None:
             return found

@@ -9,8 +9,8 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.kernels.axes import axis_of
-from wengert.kernels.chunks import plain, real_for, rows_of
-from wengert.kernels.jit import LARGE, Kernel
+from wengert.kernels.chunks import SOME, plain, real_for, rows_of
+from wengert.kernels.jit import Kernel
 from wengert.kernels.precision import widened
 from wengert.kernels.reduction import ACCUMULATOR
 from wengert.kernels.scan import native
@@ -21,7 +21,7 @@ _WIDE = ACCUMULATOR | {np.dtype(np.float32): np.dtype(np.float64)}
 
 def _run(array: np.ndarray) -> str | None:
     """The variant of kernels for an array, if there is one that pays off."""
-    return real_for(array.dtype) if array.size >= LARGE else None
+    return real_for(array.dtype) if array.size >= SOME else None
 
 
 def _call(

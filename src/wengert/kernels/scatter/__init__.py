@@ -127,6 +127,8 @@ def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> None:
         out += sum_at(out.shape, key, values)
         return
     large = values.size >= FEW
+    if large:
+        values = np.ascontiguousarray(values)  # as kernels read them; a sum's gradient repeats one
     if large and _of_one_axis(key) and native.add_slices(out, key[-1], values, len(key) - 1):
         return
     arrays, axes = integer_parts(key)

@@ -52,14 +52,14 @@ class Module(Calls, StateDict, Conversion):
                 else f"takes 1 positional argument but {len(args) + 1} were given"
             )
             raise TypeError(f"{type(self).__name__}.__init__() {what}")
-        self.__dict__ |= _fresh_state()
+        self.__dict__.update(_fresh_state())  # not by a `__setattr__` of a subclass
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
     def __setstate__(self, state: Any) -> None:
         """Restore the state of a copy or pickle; missing attributes are as in a new module."""
         state, slots = state if isinstance(state, tuple) else (state, None)
-        self.__dict__ |= _fresh_state() | (state or {})
+        self.__dict__.update(_fresh_state() | (state or {}))
         for name, value in (slots or {}).items():
             setattr(self, name, value)
 

@@ -1,0 +1,34 @@
+"""Why functions take longer than PyTorch's: what the table of the slowest rows says beside them."""
+
+from __future__ import annotations
+
+import re
+
+# The first pattern that a row's name matches counts.
+REASONS = (
+    (r"lgamma|digamma|polygamma", "in float64, to 0.6 units in the last place of float32"),
+    (r"grid_sample", "taps and their weights are operations of their own, for any derivative"),
+    (r"multi_margin_loss|MultiMarginLoss", "made of operations on each element"),
+    (r"lstsq", "by singular values, whatever the driver"),
+    (r"pdist", "both sides of each pair, as `cdist`"),
+    (r"flip", "NumPy copies reversed rows element by element"),
+    (r"_indices", "NumPy's passes over all indices"),
+    (r"\bmode\b|median|kthvalue|unique", "NumPy sorts, in passes"),
+    (r"ctc_loss|CTCLoss|Pad2d|glu|GLU|renorm|cross",
+     "made of several operations, each with the cost of a call"),
+    (r"Gamma|Beta|Dirichlet|Chi2|StudentT|Fisher", "derivatives of quantiles, in float64"),
+    (r"normal|randn|random_", "PyTorch's stream of numbers, made in blocks"),
+)  # fmt: skip
+FIXED = "the cost of a call, in Python"
+
+
+def reason(name: str, exponent: int) -> str:
+    """Why such a row is slow; empty where nobody has looked."""
+    for pattern, text in REASONS:
+        if re.search(pattern, name):
+            return text
+    return FIXED if exponent == 3 or name in CONSTANT else ""
+
+
+# What costs the same at any size: views, and what writes or compares few bytes.
+CONSTANT = frozenset({"equal", "trace", "nn.functional.nll_loss", "fill_", "zero_", "expand"})

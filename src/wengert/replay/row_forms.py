@@ -1,0 +1,140 @@
+"""Operations on rows as kernels: softmax, its logarithm, layer normalisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.kernels.chunks import rows_of
+from wengert.kernels.norm import native as norm
+from wengert.kernels.reduction import native as reduction
+from wengert.kernels.softmax import native as softmax
+from wengert.replay.emitting import F32, Emitter, View
+from wengert.replay.ir import Instruction, Type
+from wengert.replay.trace import OpEntry
+
+# Chunks that sums of the gradients of weights have at most.
+_PARTS, _DEEP = 64, 1024
+
+
+def _rows(emitter: Emitter, instruction: Instruction, dim: Any, count: int) -> list[View] | None:
+    """The views of dense operands and of the result, if rows are along the last dimension."""
+    views = emitter.seen((*instruction.inputs, *instruction.outputs[:1]))
+    if views is None or len(views) != count + 1 or not all(v.is_dense for v in views):
+        return None
+    shape = views[-1].shape
+    if not shape or not views[-1].size or type(dim) is not int:
+        return None
+    same = all(v.shape == shape for v in views)
+    return views if same and dim % len(shape) == len(shape) - 1 else None
+
+
+def _along(emitter: Emitter, instruction: Instruction, kernel: Any, count: int) -> bool:
+    views = _rows(emitter, instruction, params_of(instruction)["dim"], count)
+    if views is None:
+        return False
+    width = views[0].shape[-1]
+    emitter.call(
+        kernel.f32, *views, width, total=views[0].size // width, chunk=rows_of(width)
+    )  # fmt: skip
+    return True
+
+
+def softmax_form(emitter: Emitter, instruction: Instruction) -> bool:
+    """Of each row."""
+    return _along(emitter, instruction, softmax.softmax, 1)
+
+
+def softmax_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """From the gradient of each row, and the row."""
+    return _along(emitter, instruction, softmax.softmax_pullback, 2)
+
+
+def log_softmax_form(emitter: Emitter, instruction: Instruction) -> bool:
+    """Of each row."""
+    return _along(emitter, instruction, softmax.log_softmax, 1)
+
+
+def log_softmax_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """From the gradient of each row, and the row."""
+    return _along(emitter, instruction, softmax.log_softmax_pullback, 2)
+
+
+def params_of(instruction: Instruction) -> dict[str, Any]:
+    """The arguments of an operation that are no operands."""
+    entry = instruction.entry
+    assert isinstance(entry, OpEntry)
+    return entry.params
+
+
+def layer_norm(emitter: Emitter, instruction: Instruction) -> bool:
+    """With weight and bias, over the last dimensions."""
+    params = params_of(instruction)
+    plan = params["plan"]
+    views = emitter.seen((*instruction.inputs, instruction.outputs[0]))
+    if views is None or len(views) != 4 or not all(v.is_dense for v in views):
+        return False
+    if len(plan.view) != 2 or plan.axes != (1,) or not plan.centred or not views[0].size:
+        return False
+    count, size = plan.view
+    x, weight, bias, out = views
+    if weight.size != size or bias.size != size:
+        return False
+    for v in instruction.outputs[1:]:
+        emitter.program.types[v] = Type((count, 1), F32)
+        emitter.views.pop(v, None)
+    mean, rstd = (emitter.view(v) for v in instruction.outputs[1:])
+    emitter.call(
+        norm.rows.f32, x, weight, bias, out, mean, emitter.temporary((count,)), rstd, size, 1,
+        float(params["eps"]), total=count, chunk=rows_of(size),
+    )  # fmt: skip
+    return True
+
+
+def layer_norm_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """All its gradients in one pass, which the instructions that take them are not part of."""
+    plan = params_of(instruction)["plan"]
+    (shared,) = instruction.outputs
+    users = [i for i in emitter.program.instructions if shared in i.inputs]
+    takers = {_taken(i): i for i in users}
+    if len(takers) < len(users) or not takers.keys() <= {"input", "weight", "bias"}:
+        return False
+    if len(instruction.inputs) != 5 or len(plan.view) != 2 or plan.axes != (1,):
+        return False
+    views = [emitter.view(v) for v in instruction.inputs]
+    if any(v is None or v.dtype != F32 or not v.is_dense for v in views):
+        return False
+    g, x, weight, mean, rstd = views
+    count, size = plan.view
+    assert g is not None
+    assert weight is not None
+    assert mean is not None
+    if not plan.centred or weight.size != size or g.size != count * size or mean.size != count:
+        return False
+    found = {n: emitter.view(takers[n].outputs[0]) if n in takers else None
+             for n in ("input", "weight", "bias")}  # fmt: skip
+    chunk = max(rows_of(size), min(-(-count // _PARTS), _DEEP))
+    pieces = -(-count // chunk)
+    gain, shift = emitter.temporary((pieces, size)), emitter.temporary((pieces, size))
+    grad = found["input"] or emitter.temporary((count, size))
+    emitter.call(
+        norm.rows_gradient.f32, g, x, weight, mean, rstd, grad, gain, shift, size, 1, chunk,
+        total=count, chunk=chunk,
+    )  # fmt: skip
+    blocks = -(-size // reduction.LANES)
+    for parts, out in ((gain, found["weight"]), (shift, found["bias"])):
+        if out is not None:
+            emitter.call(
+                reduction.middle_sums.f32, parts, out, pieces, size, blocks, total=blocks, chunk=1
+            )
+    emitter.written.update(i.outputs[0] for i in users)
+    return True
+
+
+def taken_form(emitter: Emitter, instruction: Instruction) -> bool:
+    """A gradient that is there already."""
+    return instruction.outputs[0] in emitter.written
+
+
+def _taken(instruction: Instruction) -> str:
+    key = instruction.key
+    return key[0][1] if key and type(key[0]) is tuple and key[0][0] == "_layer_norm" else ""

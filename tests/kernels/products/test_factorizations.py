@@ -1,0 +1,41 @@
+"""Triangular systems: of every size, triangle and dtype, in one piece and cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wengert.kernels.products import openblas
+from wengert.kernels.products.factorizations import solve_triangular
+
+SIZES = [(1, 1), (5, 40), (40, 3), (64, 32), (65, 70), (131, 33)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize(("rows", "sides"), SIZES)
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("bundled", [False, True])
+def test_triangular_systems(
+    dtype: type, rows: int, sides: int, upper: bool, bundled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not bundled:  # as with a NumPy that has another BLAS
+        monkeypatch.setattr(openblas, "substitute", lambda *_: False)
+    random = np.random.default_rng(rows + sides)
+    full = (random.standard_normal((2, rows, rows)) / rows + 2 * np.eye(rows)).astype(dtype)
+    b = random.standard_normal((2, rows, sides)).astype(dtype)
+    for unit in (False, True):
+        triangle = np.triu(full) if upper else np.tril(full)
+        if unit:
+            np.einsum("...ii->...i", triangle)[...] = 1
+        x = solve_triangular(full, b, upper, unit)
+        assert x.dtype == dtype
+        np.testing.assert_allclose(triangle @ x, b, atol=100 * np.finfo(dtype).eps)
+        turned = solve_triangular(
+            np.asarray(full, order="F"), np.asarray(b, order="F"), upper, unit
+        )
+        np.testing.assert_array_equal(turned, x)
+
+
+def test_nothing_to_solve() -> None:
+    assert solve_triangular(np.zeros((0, 0)), np.zeros((0, 3)), True, False).shape == (0, 3)
+    assert solve_triangular(np.eye(2), np.zeros((2, 0)), True, False).shape == (2, 0)

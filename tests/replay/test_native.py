@@ -1,0 +1,186 @@
+"""What kernels compute is one native call, with the values of eager mode."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from wengert import compiler, nn
+from wengert.replay.segments import Segment
+from wengert.replay.settling import Plan
+
+from .harness import check_same
+
+F = nn.functional
+Function = Callable[..., Any]
+
+
+def plans(function: Any) -> list[Plan]:
+    return list(function.compiled.record.plans.values())
+
+
+def segments(function: Any) -> list[Segment]:
+    programs = [p.native for p in plans(function) if p.native is not None]
+    return [i.compute for p in programs for i in p.instructions if isinstance(i.compute, Segment)]
+
+
+def results(function: Function, *shapes: tuple[int, ...]) -> list[Any]:
+    """A function's value and gradients, from inputs of these shapes."""
+    wengert.manual_seed(0)
+    inputs = [wengert.randn(shape, requires_grad=True) for shape in shapes]
+    y = function(*inputs)
+    y.square().mean().backward()
+    return [y.detach(), *[x.grad for x in inputs]]
+
+
+ROWS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
+    "linear": (F.linear, [(8, 5), (7, 5), (7,)]),
+    "linear of one column": (F.linear, [(8, 5), (1, 5), (1,)]),
+    "linear of one row": (F.linear, [(1, 5), (7, 5), (7,)]),
+    "linear of three dimensions": (F.linear, [(4, 3, 5), (7, 5), (7,)]),
+    "linear of a transposed weight": (lambda x, w: F.linear(x, w.t()), [(8, 5), (5, 7)]),
+    "product": (lambda a, b: (a @ b).tanh(), [(6, 5), (5, 7)]),
+    "broadcast rows": (lambda x, b: (x + b).sigmoid() * x, [(8, 5), (5,)]),
+    "broadcast columns": (lambda x, b: (x * b).exp(), [(8, 5), (8, 1)]),
+    "broadcast both": (lambda a, b: a * b + a, [(8, 1), (1, 6)]),
+    "a number for all": (lambda x, s: (x * s).tanh(), [(8, 5), ()]),
+    "sum": (lambda x: x.tanh() * x.sum(), [(8, 5)]),
+    "mean of rows": (lambda x: (x * 2).mean(1).exp(), [(8, 5)]),
+    "sum of columns": (lambda x: (x * 2).sum(0).exp(), [(8, 5)]),
+    "sum of the middle": (lambda x: (x * 2).sum(1).exp(), [(4, 3, 5)]),
+    "softmax": (lambda x: (x * 2).softmax(-1), [(8, 5)]),
+    "log softmax": (lambda x: (x * 2).log_softmax(1), [(8, 5)]),
+    "softmax of columns": (lambda x: (x * 2).softmax(0), [(8, 5)]),
+    "layer norm": (lambda x, w, b: F.layer_norm(x * 2, (6,), w, b), [(4, 5, 6), (6,), (6,)]),
+    "layer norm of a frozen weight": (
+        lambda x, w, b: F.layer_norm(x * 2, (6,), w.detach(), b) + w.sum(),
+        [(5, 6), (6,), (6,)],
+    ),
+    "chunks": (lambda x: x.chunk(3, 1)[2].tanh() * x.chunk(3, 1)[0], [(4, 9)]),
+    "reshape": (lambda x: (x * 2).reshape(6, 4).tanh().view(4, 6), [(4, 6)]),
+    "transpose": (lambda x: (x * 2).t().tanh() @ x, [(4, 6)]),
+    "activations": (lambda x: F.gelu(x) + F.silu(x) + F.relu(x) + F.elu(x), [(8, 5)]),
+    "masks": (lambda x, y: wengert.where(x > y, x, y * 2), [(8, 5), (8, 5)]),
+    "cross entropy": (
+        lambda x: F.cross_entropy(x * 2, wengert.arange(8) % 5, reduction="none"),
+        [(8, 5)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_values_and_gradients_are_those_of_eager_mode(name: str) -> None:
+    function, shapes = ROWS[name]
+    eager = results(function, *shapes)
+    step = compiler.compile(lambda *inputs: function(*inputs))
+    for _ in range(3):
+        for a, b in zip(results(step, *shapes), eager, strict=True):
+            check_same(a, b)
+    assert [p.problem for p in plans(step)] == [None] * len(plans(step))
+    assert segments(step)
+
+
+def network() -> tuple[Any, Any, Any]:
+    wengert.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16), nn.GELU(), nn.Linear(16, 5))
+    optimizer = wengert.optim.Adam(model.parameters(), lr=0.01)
+    x, target = wengert.randn(12, 8), wengert.arange(12) % 5
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), target)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return model, x, step
+
+
+def test_a_step_of_training_is_one_call() -> None:
+    eager = [network()[2]() for _ in range(1)]
+    _, _, step = network()
+    step = compiler.compile(step)
+    losses = [step().item() for _ in range(4)]
+    assert losses[0] == pytest.approx(eager[0].item())
+    (plan,) = plans(step)
+    assert plan.native is not None
+    assert [i.name for i in plan.native.instructions] == ["native"]
+    assert compiler.explain(step)().calls == 1
+
+
+def test_other_ways_in_memory_are_copied_first() -> None:
+    step = compiler.compile(lambda x, w: F.linear(x.tanh(), w).exp())
+    x, w = wengert.randn(6, 4), wengert.randn(3, 4)
+    for _ in range(3):
+        check_same(step(x, w), F.linear(x.tanh(), w).exp())
+    memory = bytearray(4 * 24 + 1)
+    odd = wengert.from_numpy(np.frombuffer(memory, np.float32, 24, 0).reshape(6, 4))
+    odd.copy_(x)
+    check_same(step(odd, w), F.linear(x.tanh(), w).exp())
+
+
+def test_two_threads_run_one_program() -> None:
+    def several(x: Any) -> Any:
+        for _ in range(4):
+            x = (x @ x).tanh() + x
+        return x.sum(0)
+
+    step = compiler.compile(several)
+    inputs = [wengert.randn(32, 32) for _ in range(4)]
+    expected = [several(x) for x in inputs]
+    step(inputs[0]).tolist()
+    step(inputs[0]).tolist()
+    found: dict[int, list[Any]] = {}
+
+    def work(k: int) -> None:
+        found[k] = [step(inputs[k]).numpy().copy() for _ in range(50)]
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, y in enumerate(expected):
+        for one in found[k]:
+            np.testing.assert_allclose(one, y.numpy(), rtol=2e-5, atol=1e-5)
+
+
+def test_results_keep_their_memory() -> None:
+    step = compiler.compile(lambda x: (x * 2).tanh() @ x)
+    x = wengert.randn(8, 8)
+    first = step(x)
+    values = [first.tolist()]
+    kept = [step(x * k) for k in range(1, 4)]
+    values += [y.tolist() for y in kept]
+    assert [first.tolist(), *[y.tolist() for y in kept]] == values
+
+
+def test_another_number_of_threads() -> None:
+    step = compiler.compile(lambda x: (x @ x).tanh().sum())
+    x = wengert.randn(64, 64)
+    step(x).item()
+    expected = step(x).item()
+    before = wengert.get_num_threads()
+    wengert.set_num_threads(before + 1)
+    try:
+        assert step(x).item() == pytest.approx(expected, rel=1e-5)
+    finally:
+        wengert.set_num_threads(before)
+
+
+def test_intermediate_values_hand_on_their_memory() -> None:
+    def deep(x: Any) -> Any:
+        for _ in range(20):
+            x = (x @ x).softmax(-1)
+        return x
+
+    step = compiler.compile(deep)
+    for _ in range(2):
+        step(wengert.randn(256, 256)).tolist()
+    (segment,) = segments(step)
+    assert sum(segment.blocks) < 6 * 4 * 256 * 256
