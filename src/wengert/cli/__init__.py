@@ -191,7 +191,10 @@ def _add_run(commands: Any) -> None:
 
 def _add_ranks(run: argparse.ArgumentParser) -> None:
     """The options of a run in several processes."""
-    run.add_argument("--nproc", metavar="N", help="run in N processes, ranks of torch.distributed")
+    run.add_argument(
+        "--nproc", metavar="N", help="run in N processes, ranks of torch.distributed; MIN:MAX:"
+        " with --max-restarts, go on with fewer when some are killed",
+    )  # fmt: skip
     run.add_argument("--no-prefix", action="store_true", help="with --nproc: leave output as it is")
     run.add_argument("--log-dir", metavar="DIR", help="with --nproc: also write it to files there")
     run.add_argument(
