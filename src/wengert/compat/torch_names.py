@@ -97,6 +97,10 @@ INNER: dict[str, frozenset[str]] = {
     }.items()
 }
 
+_OPTIMIZERS = (
+    "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam"
+)
+
 # Modules that wengert keeps in one piece, under another name, or in several places.
 ELSEWHERE: dict[str, str] = {
     "functorch": "wengert.func",
@@ -140,14 +144,9 @@ ELSEWHERE: dict[str, str] = {
     "torch.utils.data._utils.collate": "wengert.data.collate",
     "torch.utils.data._utils.worker": "wengert.data.worker",
     **{
-        f"torch.{package}.{name}": f"wengert.{package}.{name} wengert.{package}"
-        for package, names in {
-            "optim": (
-                "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
-                " sparse_adam"
-            ),
-        }.items()
-        for name in names.split()
+        f"torch.optim.{name}": f"wengert.optim.{name} wengert.optim"
+        " wengert.compat._private.functional_optimizers"
+        for name in _OPTIMIZERS.split()
     },
     **{
         f"torch.utils.data.{name}": f"wengert.data.{name} wengert.data"
@@ -237,6 +236,9 @@ PRIVATE: dict[str, str] = {
         "torch.onnx.operators": "onnx_shapes",
         "torch.onnx.symbolic_helper": "symbolics",
         "torch.onnx.symbolic_opset11": "symbolics",
+        "torch.optim._adafactor": "functional_optimizers",
+        "torch.optim._functional": "functional_optimizers",
+        "torch.optim._muon": "functional_optimizers",
         "torch.optim.optimizer": "optimizer_helpers",
         "torch.profiler": "profiler_switches",
         "torch.quantization": "quantization_marks",
