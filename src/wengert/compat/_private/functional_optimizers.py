@@ -88,7 +88,7 @@ def _run(
         ) from None
     finally:
         for p, gradient in zip(params, before, strict=True):
-            p._grad = gradient  # type: ignore[assignment]
+            p._grad = gradient
     for k, p in enumerate(params):
         for state, column in columns.items():
             if k < len(column):
