@@ -378,6 +378,26 @@ def check_functional(rank: int, size: int) -> None:
     assert (w.grad._array == size).all()
 
 
+def check_many_buffers(rank: int, size: int) -> None:
+    """Of several dtypes, more than a round has pieces, more bytes than it has room."""
+    model = wengert.nn.Linear(1, 1)
+    for k in range(150):
+        model.register_buffer(
+            f"small{k}", wengert.full((k % 3,), k + 100 * rank, dtype=wengert.int32)
+        )
+    model.register_buffer("number", wengert.tensor(rank))
+    model.register_buffer("large", wengert.full((2_500_001,), float(rank), dtype=wengert.float64))
+    model.register_buffer("columns", wengert.full((3, 5), float(rank)).t())
+    model.register_buffer("flags", wengert.tensor([rank == 0, True]))
+    parallel = DistributedDataParallel(model, init_sync=False)
+    parallel(wengert.ones(1, 1))
+    assert all((getattr(model, f"small{k}") == k).all() for k in range(150))
+    assert model.number.item() == 0
+    assert not model.large.any()
+    assert not model.columns.any()
+    assert model.flags.all()
+
+
 FOLDS = {
     dist.ReduceOp.PRODUCT: wengert.prod,
     dist.ReduceOp.MIN: wengert.amin,
@@ -470,6 +490,14 @@ def check_large(rank: int, size: int) -> None:
 def test_collectives_with_gradients(ranks: Ranks) -> None:
     ranks.run(check_functional)
     ranks.run(check_products_and_extremes)
+
+
+def test_buffers_come_from_one_rank(ranks: Ranks) -> None:
+    ranks.run(check_many_buffers)
+
+
+def test_buffers_come_from_another_machine(two_machines: Ranks) -> None:
+    two_machines.run(check_many_buffers)
 
 
 def check_description(rank: int, size: int) -> None:
