@@ -7,6 +7,7 @@ HOMES = {
     "theano.scalar.basic": "dtypes",
     "theano.updates": "updates",
     "theano.gof.type": "graph",
+    "theano.gof.null_type": "graph",
     "theano.compile.mode": "modes",
     "theano.compile.debugmode": "modes",
     "theano.compile.nanguardmode": "modes",
