@@ -52,12 +52,14 @@ docs: $(STAMPS)/docs
 	$(BIN)/mkdocs build --strict
 
 bench: $(STAMPS)/torch $(STAMPS)/bench
+	$(BIN)/python tools/prebuild.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/products.py
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/examples.py
 	$(BIN)/python benchmarks/inference.py
+	$(BIN)/python benchmarks/bfloat16.py
 	$(BIN)/python benchmarks/transforms.py
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python benchmarks/graph.py
@@ -66,12 +68,14 @@ bench: $(STAMPS)/torch $(STAMPS)/bench
 
 release: $(STAMPS)/release
 	rm -rf dist
-	$(BIN)/python -m build
+	$(BIN)/python tools/prebuild.py
+	$(BIN)/python -m build --sdist
+	$(BIN)/python -m build --wheel
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python tools/release.py dist/*
 
 clean:
-	rm -rf $(VENV) build dist site benchmarks/results
+	rm -rf $(VENV) build dist site benchmarks/results src/wengert/kernels/prebuilt
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 

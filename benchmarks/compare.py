@@ -214,23 +214,28 @@ def memory(peers: list[str], conditions: Conditions) -> Iterator[Comparison]:
 
 
 def cold_start(peers: list[str], conditions: Conditions) -> Iterator[Comparison]:
-    """How long the first step takes in a fresh process, without kernels on disk and with them."""
+    """How long the first step takes in a fresh process: by what there is on disk.
+
+    Nothing, so that all kernels are compiled; those of the package, with an empty cache; and the
+    cache that this left.
+    """
     times = range(1 + conditions.rounds // 10)
+    states = ("all compiled", "empty cache", "warm cache")
     for workload in (w for family in TRAINING.values() for w in family):
-        empty: dict[str, list[float | str]] = {}
-        warm: dict[str, list[float | str]] = {}
-        if "wengert" in peers:
-            empty["wengert"], warm["wengert"] = [], []
-            for _ in times:
-                with tempfile.TemporaryDirectory() as folder:
-                    own = conditions.environment | {"WENGERT_CACHE": folder}
-                    for found in (empty, warm):
-                        found["wengert"].append(measured("first", "wengert", workload, own))
+        found: dict[str, dict[str, list[float | str]]] = {state: {} for state in states}
+        for _ in times if "wengert" in peers else ():
+            with tempfile.TemporaryDirectory() as folder:
+                own = conditions.environment | {"WENGERT_CACHE": folder}
+                bare = conditions.environment | {"WENGERT_CACHE": "", "WENGERT_PREBUILT": "0"}
+                for state, environment in zip(states, (bare, own, own), strict=True):
+                    seconds = measured("first", "wengert", workload, environment)
+                    found[state].setdefault("wengert", []).append(seconds)
         if "torch" in peers:
             torch = [measured("first", "torch", workload, conditions.environment) for _ in times]
-            empty["torch"] = warm["torch"] = torch
-        for cache, found in (("empty", empty), ("warm", warm)):
-            yield from_fresh(Comparison(f"{cache} cache, {workload.name}", "cold", "s"), found)
+            for figures in found.values():
+                figures["torch"] = torch
+        for state, figures in found.items():
+            yield from_fresh(Comparison(f"{state}, {workload.name}", "cold", "s"), figures)
 
 
 # Families that are not served, but measured in fresh processes.

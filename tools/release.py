@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+import zipfile
 from pathlib import Path
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "two_heads.py"
@@ -63,8 +64,15 @@ def main() -> None:
         sys.exit(f"expected an sdist and a wheel, got {', '.join(sys.argv[1:]) or 'nothing'}")
     for file in files:
         print(f"== {file.name}", flush=True)
+        if file.suffix == ".whl" and not _has_kernels(file):
+            sys.exit(f"{file.name} has no compiled kernels: python tools/prebuild.py")
         with tempfile.TemporaryDirectory() as folder:
             try_out(file, Path(folder))
+
+
+def _has_kernels(wheel: Path) -> bool:
+    with zipfile.ZipFile(wheel) as archive:
+        return any(name.startswith("wengert/kernels/prebuilt/") for name in archive.namelist())
 
 
 def try_out(file: Path, folder: Path) -> None:

@@ -117,7 +117,7 @@ def test_warming_trains_everything() -> None:
     """On NumPy alone: what is compiled takes half a minute."""
     program = "from wengert.cli._warming import warm_cache; warm_cache(print)"
     environment = os.environ | {"WENGERT_JIT": "0"}
-    assert len(good(python("-c", program, env=environment)).splitlines()) == 5
+    assert len(good(python("-c", program, env=environment)).splitlines()) == 6
 
 
 MODELS = """

@@ -378,6 +378,41 @@ def check_functional(rank: int, size: int) -> None:
     assert (w.grad._array == size).all()
 
 
+FOLDS = {
+    dist.ReduceOp.PRODUCT: wengert.prod,
+    dist.ReduceOp.MIN: wengert.amin,
+    dist.ReduceOp.MAX: wengert.amax,
+}
+
+
+def check_products_and_extremes(rank: int, size: int) -> None:
+    """Derivatives, also second ones, are those of one process that has the rows of all ranks."""
+    rows = [np.cos(np.arange(2.0 * size) + 3 * r) for r in range(size)]
+    weights = [np.arange(2.0 * size) + r for r in range(size)]
+    for op, fold in FOLDS.items():
+        own = wengert.tensor(rows[rank], requires_grad=True)
+        parts = [part * 1 for part in own.split(2)]
+        weight = wengert.tensor(weights[rank])
+        at_root = dist_functional.reduce(own, 1, op) * (rank == 1)
+        share = dist_functional.reduce_scatter(wengert.zeros(2).double(), parts, op)
+        total = dist_functional.all_reduce(own, op) + at_root
+        loss = (total**2 * weight).sum() + (share**3).sum() * (rank + 1)
+
+        every = [wengert.tensor(row, requires_grad=True) for row in rows]
+        folded = fold(wengert.stack(every), 0)
+        whole = sum(
+            ((folded * (2 if r == 1 else 1)) ** 2 * wengert.tensor(weights[r])).sum()
+            + (folded[2 * r : 2 * r + 2] ** 3).sum() * (r + 1)
+            for r in range(size)
+        )
+        (g,) = wengert.autograd.grad(loss, own, create_graph=True)
+        expected = wengert.autograd.grad(whole, every, create_graph=True)
+        np.testing.assert_allclose(g.detach()._array, expected[rank].detach()._array, rtol=1e-12)
+        (second,) = wengert.autograd.grad((g**2).sum(), own)
+        seconds = wengert.autograd.grad(sum((e**2).sum() for e in expected), every)
+        np.testing.assert_allclose(second._array, seconds[rank]._array, rtol=1e-12)
+
+
 def check_collected(rank: int, size: int) -> None:
     """Nothing holds a wrapper, its buckets or a graph, and no cycle has to be found."""
     gc.collect()
@@ -434,6 +469,7 @@ def check_large(rank: int, size: int) -> None:
 
 def test_collectives_with_gradients(ranks: Ranks) -> None:
     ranks.run(check_functional)
+    ranks.run(check_products_and_extremes)
 
 
 def check_description(rank: int, size: int) -> None:

@@ -30,6 +30,20 @@ def trained(library: Any, name: str) -> list[Any]:
     return counts + [(k, [*v.shape], v.stride(), str(v.dtype), str(v.device)) for k, v in tensors]
 
 
+def muon(library: Any) -> list[Any]:
+    matrix = library.nn.Parameter(library.empty(4, 3, device="meta"))
+    optimizer = library.optim.Muon([matrix])
+    for _ in range(2):
+        matrix.grad = library.ones_like(matrix)
+        optimizer.step()
+    return [(k, [*v.shape], str(v.device)) for k, v in optimizer.state[matrix].items()]
+
+
+@pytest.mark.torch
+def test_muon_on_meta(torch: Any) -> None:
+    assert muon(wengert) == muon(torch)
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_training_on_meta(torch: Any, name: str) -> None:

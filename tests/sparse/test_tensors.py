@@ -209,3 +209,45 @@ def test_the_old_constructor(torch: Any) -> None:
         return [(repr(m), str(m.dtype), m.is_coalesced()) for m in made]
 
     assert program(wengert) == program(torch)
+
+
+def without_entries(torch: Any, name: str) -> list[str]:
+    """What functions that create tensors make in a sparse layout."""
+    layout, dense = getattr(torch, name), torch.ones(2, 3, dtype=torch.float64)
+    sparse = torch.eye(2).to_sparse(layout=layout)
+    made = [
+        torch.zeros(2, 3, layout=layout), torch.zeros(2, 3, 4, layout=layout, dtype=torch.int64),
+        torch.zeros_like(dense, layout=layout), dense.new_zeros(2, 3, layout=layout),
+        torch.zeros_like(sparse), sparse.new_zeros(3, 2), sparse.new_zeros(1, 2, dtype=torch.int8),
+        torch.zeros(2, 2, layout=layout, requires_grad=True),
+    ]  # fmt: skip
+    shapes = [torch.empty(2, 3, layout=layout), dense.new_empty((4, 3), layout=layout)]
+    said = [repr(x) for x in made] + [repr(x + x) for x in made[:2]]
+    return said + [f"{x.shape} {x.layout} {x.dtype} {x._nnz()}" for x in shapes]
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("name", ["sparse_coo", "sparse_csr", "sparse_csc"])
+def test_creation_without_entries(torch: Any, name: str) -> None:
+    assert without_entries(wengert, name) == without_entries(torch, name)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:Sparse")
+def test_what_is_like_a_sparse_tensor(torch: Any) -> None:
+    def told(torch: Any) -> list[Any]:
+        csr, coo = torch.eye(2).to_sparse_csr(), torch.eye(2).to_sparse()
+        dense = torch.zeros_like(coo, layout=torch.strided)
+        found = [repr(torch.ones_like(csr)), repr(dense), torch.empty_like(csr)._nnz()]
+        for refused in (
+            lambda: torch.ones_like(coo), lambda: torch.rand_like(csr),
+            lambda: torch.zeros_like(csr, layout=torch.strided),
+            lambda: torch.zeros(3, layout=torch.sparse_csr),
+            lambda: torch.empty_like(torch.ones(2), layout=torch.sparse_coo),
+        ):  # fmt: skip
+            with pytest.raises(RuntimeError):
+                refused()
+        return found
+
+    assert told(wengert) == told(torch)

@@ -121,26 +121,29 @@ def _kernels() -> Iterator[Fact]:
         yield Fact("kernels", "none", "llvmlite is missing, so that NumPy computes everything",
                    "pip install llvmlite")  # fmt: skip
         return
+    from wengert.kernels.jit import prebuilt
+
     try:
         cpu = _compiled()
     except Exception as error:
         yield Fact("kernels", "none", f"none can be compiled: {type(error).__name__}: {error}",
                    "pip install --upgrade llvmlite numpy; WENGERT_JIT=0 does without")  # fmt: skip
         return
-    yield Fact("kernels", f"compiled for {cpu}")
+    level = prebuilt.level()
+    brought = f", {prebuilt.count()} brought along for {level.name}" if level is not None else ""
+    yield Fact("kernels", f"compiled for {cpu}{brought}")
 
 
 def _compiled() -> str:
     """The processor that kernels are made for, after one has been computed with."""
-    from wengert.kernels.jit import compiler
+    from wengert.kernels.jit.targets import processor
 
     if not jit.available():
         raise RuntimeError("this interpreter's arrays are not laid out as kernels expect")
     line = wengert.linspace(0.0, 1.0, 4 * jit.LARGE)
     if not wengert.allclose(line.exp().log(), line, atol=1e-5):
         raise RuntimeError("a kernel has computed wrong numbers")
-    name, _ = compiler.processor()
-    return name
+    return processor().name
 
 
 def _cache() -> Iterator[Fact]:

@@ -20,6 +20,7 @@ def warm_cache(tell: Callable[[str], None]) -> None:
 def _steps() -> Iterator[tuple[str, Callable[[], None]]]:
     yield "linear layers, activations, losses", _perceptrons
     yield "convolutions, pooling, normalization", _convolutions
+    yield "residual and generative networks", _images
     yield "recurrent layers", _recurrent
     yield "attention", _attention
     yield "optimizers", _optimizers
@@ -57,6 +58,30 @@ def _convolutions() -> None:
         _train(net, images.clone().requires_grad_())
     _train(nn.ConvTranspose2d(16, 8, 4, 2, 1), images.clone().requires_grad_())
     _train(nn.Conv2d(16, 16, 3, padding=1, groups=16), images.clone().requires_grad_())
+
+
+def _images() -> None:
+    for batch, channels, size in ((32, 3, 32), (64, 1, 28)):
+        images = torch.rand(batch, channels, size, size)
+        stem = nn.Sequential(nn.Conv2d(channels, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16))
+        x = F.relu(stem(images))
+        for width in (16, 32, 64):
+            stride = 1 if width == 16 else 2
+            first = nn.Conv2d(x.shape[1], width, 3, stride, 1, bias=False)
+            second = nn.Conv2d(width, width, 3, padding=1, bias=False)
+            short = nn.Conv2d(x.shape[1], width, 1, stride, bias=False)
+            norms = [nn.BatchNorm2d(width) for _ in range(3)]
+            inner = F.relu(norms[0](first(x)))
+            x = F.relu(norms[1](second(inner)) + norms[2](short(x)))
+        scores = nn.Linear(64, 10)(F.adaptive_avg_pool2d(x, 1).flatten(1))
+        F.cross_entropy(scores, torch.randint(0, 10, (batch,))).backward()
+        noise = torch.randn(batch, 64, 4, 4)
+        generator = nn.Sequential(
+            nn.ConvTranspose2d(64, 32, 4, 2, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU(),
+            nn.ConvTranspose2d(32, 16, 4, 2, 1), nn.LeakyReLU(0.2), nn.Upsample(scale_factor=2),
+            nn.Conv2d(16, channels, 3, padding=1), nn.Tanh(),
+        )  # fmt: skip
+        _train(generator, noise)
 
 
 def _recurrent() -> None:

@@ -231,6 +231,7 @@ PRIVATE: dict[str, str] = {
         "torch.nn.modules.module": "module_text",
         "torch.nn.parallel.scatter_gather": "scattering",
         "torch.nn.utils._named_member_accessor": "member_accessor",
+        "torch.nn.utils._per_sample_grad": "per_sample_gradients",
         "torch.nn.parameter": "uninitialized",
         "torch.onnx": "symbolics",
         "torch.onnx.operators": "onnx_shapes",

@@ -832,6 +832,8 @@ class TensorMethods:
         """Product of two matrices of the same dtype."""
     def mode(self, dim: _int = -1, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None, out: tuple[Tensor, ...] | None = None) -> ValuesIndices:
         """The most frequent value along `dim` (the smallest of several) and its last index."""
+    def module_load(self, other: Tensor, assign: _bool = False) -> Tensor:
+        """What `load_state_dict` swaps a tensor of a module with, to load `other` into it."""
     def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """As `movedim`."""
     def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:

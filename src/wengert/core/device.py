@@ -113,6 +113,7 @@ class DefaultDevice(threading.local):
     """Where this thread makes tensors when no device is given: on the CPU, or on meta."""
 
     meta = False
+    fake: Any = None  # makes, from an outline and a device, what stands for a tensor with memory
 
     def __init__(self) -> None:
         self.outer: list[bool] = []  # what was the default outside the contexts that are entered
@@ -124,10 +125,12 @@ default_device = DefaultDevice()
 def on_meta(where: Any) -> bool:
     """Whether `where` names the meta device; raises unless it names that or the CPU.
 
-    None stands for the default device.
+    None stands for the default device. Where tensors are fake, none has memory.
     """
     if where is None:
         return default_device.meta
+    if default_device.fake is not None:
+        return True
     if where is cpu:
         return False
     if device(where).type == "meta":

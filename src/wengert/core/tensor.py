@@ -164,6 +164,7 @@ class Tensor(TensorMethods):
     _grad: Tensor | None
     _root: Tensor  # set on a view: the tensor whose memory it shows
     _views: list[weakref.ref[Tensor]]  # set on a tensor that has views
+    _memoryless = False  # whether there is an outline where others have an array, for good
 
     # NumPy's operators give way to the reflected ones here.
     __array_priority__ = 1000

@@ -209,9 +209,9 @@ def all_gather_into_tensor(
 
 def _check_parts(name: str, gathered: Tensor, own: Tensor, size: int) -> None:
     if gathered.dtype != own.dtype:
-        raise ValueError(
-            f"Invalid usage of tensors with different dtypes: {name}() was given"
-            f" {gathered.dtype} and {own.dtype}"
+        raise RuntimeError(
+            f"{name}(): invalid tensor type: the tensor for all ranks has {gathered.dtype}, the one"
+            f" for a rank {own.dtype}"
         )
     if gathered.numel() != size * own.numel():
         raise RuntimeError(

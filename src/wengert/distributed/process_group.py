@@ -21,6 +21,7 @@ from wengert.distributed._communicator import Collective, Communicator, Site
 from wengert.distributed._mailbox import Mailbox
 from wengert.distributed.errors import DistBackendError
 from wengert.distributed.futures import Future
+from wengert.distributed.observers import observed_time, tell_exchange, tell_wait
 
 
 class Work:
@@ -159,9 +160,11 @@ class ProcessGroup:
             else:
                 self._running.acquire()
         if not queued:
+            begin = observed_time()
             try:
                 job()
             finally:
+                tell_wait(begin)
                 self._running.release()
                 with self._mutex:
                     self._outstanding -= 1
@@ -178,6 +181,7 @@ class ProcessGroup:
         if comm is None:
             algorithm(_Alone())
             return
+        begin = observed_time()
         comm.begin(collective, seconds)
         try:
             algorithm(comm)
@@ -186,6 +190,9 @@ class ProcessGroup:
             raise
         finally:
             comm.end()
+            sent, comm.sent = comm.sent, 0
+            where = collective.where
+            tell_exchange(begin, collective.name, where, comm.key, collective.number, sent)
 
     def _start_thread(self) -> None:
         if self._thread is None:

@@ -56,10 +56,10 @@ _KERNELS: dict[Any, tuple[Kernel, Any, Any]] = {
 @cache
 def has_halves() -> bool:
     """Whether the processor converts halves: LLVM would call functions that are not there."""
-    from wengert.kernels.jit import compiler
+    from wengert.kernels.jit.targets import processor
 
     x86 = platform.machine().lower() in ("x86_64", "amd64")
-    return "+f16c" in compiler.processor()[1].split(",") if x86 else platform.machine() == "aarch64"
+    return processor().has("f16c") if x86 else platform.machine() == "aarch64"
 
 
 def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from wengert.autograd.custom.transforms import apply_and_record
 from wengert.autograd.grad_mode import no_grad
 from wengert.autograd.refusals import refusal_node
 from wengert.autograd.transforms.levels import Level
-from wengert.core.device import device, on_meta
+from wengert.core.device import default_device, device, on_meta
 from wengert.core.dtypes import defaults, of_numpy
 from wengert.core.layout import contiguous_format
 from wengert.core.outline import Outline
@@ -200,6 +200,8 @@ class MetaTensor(Tracer):
     device = META
     is_meta = True
     is_cpu = False
+    _memoryless = True
+    kinds: ClassVar[dict[type, type]] = {}  # classes of tensors without memory, by those with it
 
     @property
     def value(self) -> Any:  # type: ignore[override]
@@ -329,12 +331,20 @@ class MetaTensor(Tracer):
         return text + ")"
 
 
-def without_memory(shape: Any, dtype: np.dtype[Any], strides: Any = None) -> MetaTensor:
-    """A meta tensor; its rows lie one behind the other if no strides are given."""
-    made: MetaTensor = new(MetaTensor)
+def without_memory(
+    shape: Any, dtype: np.dtype[Any], strides: Any = None, where: Any = None
+) -> MetaTensor:
+    """A meta tensor; its rows lie one behind the other if no strides are given.
+
+    `where` is the device that was asked for: what a fake tensor says it is on.
+    """
     shape = tuple(shape)
     if strides is None or 0 in shape:
         strides = rows(shape, dtype)
+    if default_device.fake is not None:
+        fake: MetaTensor = default_device.fake(shape, dtype, strides, where)
+        return fake
+    made: MetaTensor = new(MetaTensor)
     made._array = NoData(shape, dtype, strides)
     made._edge = None
     return made

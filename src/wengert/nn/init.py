@@ -86,7 +86,7 @@ def trunc_normal_(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of"
             " values may be incorrect."
         )
-    if tensor.is_meta:
+    if tensor._memoryless:
         return tensor
     mass = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     draw = _redraw_until_inside if mass > 0.3 else _truncated_by_rejection
@@ -137,7 +137,7 @@ def _truncated_by_rejection(
 def _write(tensor: Tensor, values: Any, name: str) -> Tensor:
     if inferences:
         check_written((tensor,), name)
-    if tensor.is_meta:
+    if tensor._memoryless:
         return tensor
     storage.before_write(tensor._array)
     np.copyto(tensor._array, values, casting="unsafe")
@@ -184,7 +184,7 @@ def eye_(tensor: Tensor) -> Tensor:
             [0., 1.]])
     """
     _check_rank(tensor, (2,), "Only tensors with 2 dimensions are supported")
-    values = 0 if tensor.is_meta else np.eye(*tensor._outline.shape)
+    values = 0 if tensor._memoryless else np.eye(*tensor._outline.shape)
     return _write(tensor, values, "eye_")
 
 
@@ -199,7 +199,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     shape = tensor._outline.shape
     if shape[0] % groups:
         raise ValueError(f"dim 0 must be divisible by groups, got {shape[0]} and groups={groups}")
-    if tensor.is_meta:
+    if tensor._memoryless:
         return tensor
     values = np.zeros(shape)
     out = shape[0] // groups
@@ -317,7 +317,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
             "Only tensors with 2 or more dimensions are supported, got one of shape"
             f" {list(array.shape)}"
         )
-    if array.size == 0 or tensor.is_meta:
+    if array.size == 0 or tensor._memoryless:
         return tensor
     rows = array.shape[0]
     flat = wrap(np.empty((rows, array.size // rows), array.dtype))
@@ -341,7 +341,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     rows, columns = tensor._outline.shape
     zeros = math.ceil(sparsity * rows)
     normal_(tensor, 0, std, generator)
-    if tensor.is_meta:
+    if tensor._memoryless:
         return tensor
     for column in range(columns):
         tensor._array[default_generator.permutation(rows)[:zeros], column] = 0

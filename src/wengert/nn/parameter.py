@@ -122,15 +122,19 @@ def _placed(cls: type[Tensor], data: Any) -> Any:
     """The class for data without memory, or sparse; None if the class itself is right."""
     if isinstance(data, SparseTensor) and not issubclass(cls, SparseTensor):
         return _sparse_kind(cls, data)
-    meta = isinstance(data, MetaTensor)
-    if meta is issubclass(cls, MetaTensor):
+    home = _home(type(data))
+    if home is _home(cls):
         return None
-    if not meta:
-        return next(k for k in cls.__mro__ if not issubclass(k, Tracer))
-    for kind, memoryless in ((Parameter, _MetaParameter), (Buffer, _MetaBuffer)):
-        if cls is kind:
-            return memoryless
-    return type(cls.__name__, (MetaTensor, cls), {"__slots__": ()})
+    plain = next(kind for kind in cls.__mro__ if not issubclass(kind, Tracer))
+    if home is None:
+        return plain
+    return home.kinds.get(plain) or type(plain.__name__, (home, plain), {"__slots__": ()})
+
+
+def _home(kind: type) -> Any:
+    """The class of tensors without memory that a class belongs to; None for others."""
+    own = (k for k in kind.__mro__ if issubclass(k, MetaTensor) and "kinds" in vars(k))
+    return next(own, None)
 
 
 def _array_of(data: Any, name: str) -> np.ndarray:
@@ -180,6 +184,9 @@ class _MetaBuffer(MetaTensor, Buffer):
     """A buffer on the meta device."""
 
     __slots__ = ()
+
+
+MetaTensor.kinds.update({Parameter: _MetaParameter, Buffer: _MetaBuffer})
 
 
 class _SparseParameter(Parameter):

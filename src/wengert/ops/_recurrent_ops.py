@@ -44,7 +44,7 @@ def _of_less_rows(new: Tensor, old: Tensor, n: int) -> Tensor:
 def _zeros(state: Tensor | None, rows: int, width: int, like: Tensor) -> Tensor:
     if state is not None:
         return state
-    if like.is_meta:
+    if like._memoryless:
         return like.new_zeros((rows, width))
     return wrap(np.zeros((rows, width), like._outline.dtype))
 

@@ -193,7 +193,7 @@ def ctc_loss(
     steps, batch, classes = log_probs.shape
     if not 0 <= blank < classes:
         raise RuntimeError(f"blank must be in label range, got {blank} for {classes} classes")
-    if log_probs.is_meta or targets.is_meta:
+    if log_probs._memoryless or targets._memoryless:
         raise NotImplementedError(
             "ctc_loss() of tensors on the meta device: the lengths of targets are elements of a"
             " tensor, and there are none"

@@ -151,7 +151,7 @@ def _check_index(name: str, input: Any, weight: Any) -> None:
 
 def _check_range(input: Tensor, rows: int) -> None:
     """Raise IndexError for an index, in any sample of a batch, that names no row."""
-    if input.is_meta:
+    if input._memoryless:
         return
     index = memory_of(input)
     if not kernels.scatter.native.within(index, rows):
@@ -375,7 +375,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if type(classes) is not np.ndarray:
             raise classes.shape_refusal("one_hot without an explicit positive num_classes")
         num_classes = int(indices.max()) + 1
-    if tensor.is_meta:
+    if tensor._memoryless:
         return _one_hot(tensor, num_classes)
     least, most = (int(indices.min()), int(indices.max())) if indices.size else (0, -1)
     if least < 0:

@@ -108,7 +108,7 @@ def _wrong_weight(input: Tensor, weight: Tensor) -> RuntimeError:
 def _histogram(
     points: Tensor, bins: Sequence[Any], range: Any, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, list[Tensor]]:
-    if points.is_meta:
+    if points._memoryless:
         elements("histogram", points)
     dtype = memory_of(points).dtype
     if dtype not in (np.float32, np.float64):

@@ -233,7 +233,7 @@ def binary_cross_entropy(
             f" {of_numpy[input._outline.dtype].short} for binary_cross_entropy()'s target"
         )
     for what, x in (("input", memory_of(input)), ("target", memory_of(target))):
-        if not (input.is_meta or ((x >= 0) & (x <= 1)).all()):
+        if not (input._memoryless or ((x >= 0) & (x <= 1)).all()):
             raise RuntimeError(f"all elements of {what} should be between 0 and 1")
     loss = _binary_cross_entropy(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)

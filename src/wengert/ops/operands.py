@@ -68,7 +68,7 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
     instances are asked.
     """
     for x in inputs:
-        if type(x) not in silent and answers(type(x)):
+        if type(x) not in silent and answers(type(x)) and not _only_followed(x):
             return _overridden(op, inputs, params)
         if isinstance(x, SparseTensor):
             return SparseTensor.dispatch(op, inputs, params)
@@ -84,6 +84,11 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
     if op.mixed and differ and len(inputs) > 1:
         inputs = tuple(operands(op, *inputs))
     return _at_level(level, op, inputs, params)
+
+
+def _only_followed(x: Any) -> bool:
+    """Whether a tracer's class is not to be asked now: its level is."""
+    return isinstance(x, Tracer) and (overriding.off or overriding.subclasses_off)
 
 
 def _compared(inputs: tuple[Any, ...]) -> tuple[Any, bool, bool]:

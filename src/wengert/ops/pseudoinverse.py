@@ -155,7 +155,7 @@ def least_squares(A: Tensor, B: Tensor, rcond: float | None, driver: str | None)
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
     matrix = unsqueeze(B, -1) if vector else B
     m, n = A.shape[-2:]
-    if A.is_meta:
+    if A._memoryless:
         elements("linalg.lstsq", A)
     if matrix.shape[-2] != m:
         raise RuntimeError(

@@ -375,7 +375,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         )
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, but got {minlength}")
-    values = elements("bincount", input) if input.is_meta else memory_of(input)
+    values = elements("bincount", input) if input._memoryless else memory_of(input)
     if array.ndim != 1 or (values.size and values.min() < 0):
         raise RuntimeError(
             "bincount only supports 1-d non-negative integral inputs. Got shape"

@@ -208,7 +208,7 @@ def _overlapped(
     envelope = narrow(
         overlap_add(squares, (total,), -1, n_fft, hop), 0, first, max(last - first, 0)
     )
-    if envelope.is_meta:
+    if envelope._memoryless:
         raise NotImplementedError(
             "istft() of tensors on the meta device: whether the window covers all samples depends"
             " on its elements, and there are none"

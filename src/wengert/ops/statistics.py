@@ -518,7 +518,7 @@ def cov(
 def _at_least_none(degrees: Any) -> Any:
     """The degrees of freedom, a number or a tensor, clamped to 0 with a warning."""
     values = memory_of(degrees) if isinstance(degrees, Tensor) else np.asarray(degrees)
-    bare = isinstance(degrees, Tensor) and degrees.is_meta
+    bare = isinstance(degrees, Tensor) and degrees._memoryless
     if not (bare or (values > 0).all()):
         warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than"
                       " the number of observations.")  # fmt: skip

@@ -337,7 +337,8 @@ def output_of(part: type[Any], whole: Any, index: int, shape: tuple[int, ...]) -
 
 def require_tensor(name: str, argument: str, value: Tensor, position: int = 1) -> None:
     """Raise TypeError where `value` is neither a Tensor nor an array."""
-    required_outline(name, argument, value, position)
+    if not isinstance(value, Tensor):  # a sparse one has no outline
+        required_outline(name, argument, value, position)
 
 
 def required_outline(name: str, argument: str, value: Tensor, position: int = 1) -> Any:

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from wengert.core.forks import hold_forks
+from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor
 from wengert.kernels.products.blas import dot
 from wengert.optim._stepping import Stepping, Update, check_rate, move_towards, number, zero_state
@@ -93,6 +94,8 @@ class Muon(Stepping):
             state = self.state[p]
             if "momentum_buffer" not in state:
                 state["momentum_buffer"] = zero_state(g)
+            if isinstance(array, Outline):  # on the meta device: there is nothing to update
+                return
             average = state["momentum_buffer"]._array
             move_towards(average, g, 1 - momentum)
             if group["nesterov"]:

@@ -86,6 +86,9 @@ class Stepping(Optimizer):
             g = getattr(p, "_grad", None)
             if g is not None:
                 array = p._array
+                if isinstance(array, Outline):  # on the meta device: state alone
+                    update(p, array, g._array)
+                    continue
                 before_write(array)
                 update(p, array, g._array)
                 stamp(array, by, code, lasti)

@@ -413,11 +413,23 @@ def coalesced_flag(self: SparseTensor, coalesced: bool) -> SparseTensor:
 
 
 def _filled_like(self: SparseTensor, name: str, fill: Any, options: dict[str, Any]) -> Tensor:
-    """What `zeros_like` and its kin make of a sparse tensor; only zeros are sparse."""
-    if fill:
-        raise unsupported(name, self)
+    """What `zeros_like` and its kin make of a sparse tensor: other numbers at compressed places."""
     check_cpu(options.get("device"))
-    zeros = _shapes.like_zeros(self)
+    other = options.get("layout") not in (None, layout_of(self))
+    if (other or fill != 0) and isinstance(self, CompressedTensor):
+        if other:
+            raise RuntimeError(
+                f"{name} with different sparse layout is not supported (self is"
+                f" {layout_of(self)} but you requested {options['layout']})"
+            )
+        zeros: Any = self.with_values(self._stored.detach().new_full(self._stored.shape, fill or 0))
+    elif fill:
+        raise unsupported(name, self)
+    elif other:
+        like = self._stored.detach().new_empty(0)
+        zeros = like.new_zeros(self._extent, layout=options["layout"])
+    else:
+        zeros = _shapes.like_zeros(self)
     if options.get("dtype") is not None:
         zeros = convert(zeros, options["dtype"])
     return zeros.requires_grad_(bool(options.get("requires_grad", False)))

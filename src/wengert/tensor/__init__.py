@@ -31,6 +31,7 @@ from wengert.tensor import (
     gradients,
     printing,
     storages,
+    swapping,
     wrappers,
 )
 from wengert.tensor._attributes import *
@@ -48,7 +49,8 @@ from wengert.tensor.storages import *
 from wengert.tensor.windows import *
 
 for _part in (_methods, _attributes, gradients, _convert, _indexing, _legacy, _new,
-              _random_inplace, _removed, _resizing, printing, storages, wrappers):  # fmt: skip
+              _random_inplace, _removed, _resizing, printing, storages, swapping,
+              wrappers):  # fmt: skip
     _part.bind()
 
 _public.publish_functions({n: v for n, v in globals().items() if n[0] != "_"})

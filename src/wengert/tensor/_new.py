@@ -8,8 +8,9 @@ from typing import Any
 from wengert.autograd.transforms.levels import beside
 from wengert.core.device import cpu, default_device
 from wengert.core.dtypes import of_numpy
+from wengert.core.sparse import SparseTensor, numpy_dtype
 from wengert.core.tensor import Tensor
-from wengert.meta.tensors import META, MetaTensor
+from wengert.meta.tensors import MetaTensor
 from wengert.tensor import creation
 from wengert.tensor.arguments import size_of
 
@@ -49,9 +50,11 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> T
 
 def _as(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
     if options.get("dtype") is None:
-        options["dtype"] = of_numpy[self._outline.dtype]
+        options["dtype"] = of_numpy[numpy_dtype(self)]
+    if isinstance(self, SparseTensor):
+        options["layout"] = options.get("layout") or self.layout
     if isinstance(self, MetaTensor) and options.get("device") is None:
-        options["device"] = META
+        options["device"] = self.device
     elif default_device.meta:
         options["device"] = options.get("device") or cpu
     return options
@@ -62,7 +65,7 @@ def _sized(
 ) -> Tensor:
     """What `make` makes of a size; of a batch where `self` is one."""
     options, shape = _as(self, options), size_of(name, size)
-    if isinstance(self, MetaTensor):
+    if isinstance(self, MetaTensor | SparseTensor) or options.get("layout") is not None:
         return make(shape, *values, **options)
     tensor: Tensor = beside(self, lambda lead: make((*lead, *shape), *values, **options))
     return tensor

@@ -124,7 +124,9 @@ def finish(
         raise RuntimeError(
             f"{name}(): pin_memory=True requires an accelerator, and this library computes on 'cpu'"
         )
-    tensor = without_memory(array.shape, array.dtype, array.strides) if meta else wrap(array)
+    if not meta:
+        return leaf(name, wrap(array), options.get("requires_grad", False))
+    tensor = without_memory(array.shape, array.dtype, array.strides, options.get("device"))
     return leaf(name, tensor, options.get("requires_grad", False))
 
 

@@ -20,6 +20,7 @@ from wengert.meta.tensors import META, MetaTensor, like, moved, without_memory
 from wengert.ops import formats
 from wengert.ops.casting import convert
 from wengert.tensor import _data
+from wengert.tensor._entries import without_entries
 from wengert.tensor.arguments import (
     Options,
     allocate,
@@ -62,7 +63,7 @@ def tensor(data: Any, **options: Unpack[Options]) -> Tensor:
 
 def _copied(data: MetaTensor, dtype: dtypes.dtype | None, options: Options) -> Tensor:
     """What `tensor` makes of a meta tensor."""
-    options["device"] = options.get("device") or META
+    options["device"] = options.get("device") or data.device
     copy = moved(data.detach(), options["device"])
     array = copy._array if dtype is None else convert(copy, dtype)._array
     return finish("tensor", array, options)
@@ -221,6 +222,9 @@ def _sized(
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     dtype = dtype_of(name, options)
     shape = size_of(name, size)
+    made = without_entries(name, shape, dtype, options) if "layout" in options else None
+    if made is not None:
+        return made
     order = None if format is contiguous_format else formats.order_in(format, len(shape))
     return finish(name, allocate(make, shape, dtype, options, order), options, out)
 
@@ -269,11 +273,13 @@ def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
         return wrap(np.zeros_like(input._array))
     format = formats.check_format(name, options.pop("memory_format", None))
     dtype = dtype_of(name, options, of_numpy[input._outline.dtype])
+    made = without_entries(name, input.shape, dtype, options)
+    if made is not None:
+        return made
+    if default_device.meta or isinstance(input, MetaTensor):
+        options["device"] = options.get("device") or input.device
     if isinstance(input, MetaTensor):
-        options["device"] = options.get("device") or META
         input = input.value
-    elif default_device.meta:
-        options["device"] = options.get("device") or cpu
     if on_meta(options.get("device")):
         order = None if format is preserve_format else formats.order_in(format, input.ndim)
         return finish(name, like(input, dtype.np, order)._array, options)

@@ -167,7 +167,7 @@ def _get_data(self: Tensor) -> Tensor:
 def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-    if type(value) not in tensors and value.is_meta:
+    if type(value) not in tensors and value._memoryless:
         raise RuntimeError(
             "incompatible tensor type: .data of a tensor on the CPU must be one on it as well, got"
             " one on 'meta'"

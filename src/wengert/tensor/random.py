@@ -20,7 +20,7 @@ from wengert.core.float8 import is_float8
 from wengert.core.generators import Draw, Generator, default_generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer, memory_of, wrap
 from wengert.kernels.layout import order_of
-from wengert.meta.tensors import META, MetaTensor, without_memory
+from wengert.meta.tensors import MetaTensor, without_memory
 from wengert.ops import formats
 from wengert.ops.broadcasting import broadcast_shapes, expand
 from wengert.ops.casting import convert
@@ -206,7 +206,7 @@ def _like(
     if options.get("dtype") is None:
         options["dtype"] = of_numpy[input._outline.dtype]
     if isinstance(input, MetaTensor):
-        options["device"] = options.get("device") or META
+        options["device"] = options.get("device") or input.device
         input = input.value
     elif default_device.meta:
         options["device"] = options.get("device") or cpu
@@ -386,7 +386,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         expand(convert(x, dtype) if isinstance(x, Tensor) else wrap(np.asarray(x, dtype.np)), shape)
         for x in (mean, std)
     )
-    if not any(x.is_meta for x in tensors):
+    if not any(x._memoryless for x in tensors):
         check_deviations(spread)
     _refuse_out(out)
     draws = draw_numbers(lambda s: source.normal(s, np_dtype=dtype.np), shape, tensors)

@@ -6,9 +6,10 @@
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from wengert.tensor.swapping import swap_tensors as swap_tensors
 from wengert.utils import data as data
 
-__all__ = ["checkpoint", "data"]
+__all__ = ["checkpoint", "data", "swap_tensors"]
 
 # Loaded when first named.
 _LAZY = frozenset({

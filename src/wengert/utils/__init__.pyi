@@ -1,6 +1,7 @@
 # Where the names of the package are defined, for type checkers. Written by tools/stubs.py: do not
 # edit.
 
+from wengert.tensor.swapping import swap_tensors as swap_tensors
 from wengert.utils import benchmark as benchmark
 from wengert.utils import checkpoint as checkpoint
 from wengert.utils import collect_env as collect_env

@@ -221,8 +221,8 @@ def test_processes_that_start_together_share_a_cache(folder: Path) -> None:
 def test_arrays_are_read_where_they_lie() -> None:
     if not available():
         pytest.skip("no llvmlite")
-    from wengert.kernels.jit import compiler
+    from wengert.kernels.jit import compiler, targets
 
     assert compiler.reads_arrays()
-    assert object.__basicsize__ == compiler.DATA
+    assert object.__basicsize__ == targets.DATA
     assert np.zeros(1).ctypes.data

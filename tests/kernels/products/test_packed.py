@@ -170,10 +170,10 @@ def test_processors_with_smaller_vectors(missing: str) -> None:
     """The same machine as if it had less: other tiles, and other code for them."""
     lanes, hidden = WITHOUT[missing]
     script = f"""
-from wengert.kernels.jit import compiler
-features = compiler.processor()[1].split(",")
-kept = ["-" + f[1:] if f[1:].startswith({hidden}) else f for f in features]
-compiler.processor = lambda: ("x86-64", ",".join(kept))
+from wengert.kernels.jit import targets
+features = [f[1:] for f in targets.host().features.split(",") if f[0] == "+"]
+kept = [f for f in features if not f.startswith({hidden})]
+targets.choose(targets.Level("x86-64", tuple(kept)))
 from tests.kernels.products import test_packed as tests
 assert tests.lanes() == {lanes}, tests.lanes()
 for layouts in ("nn", "nt", "tn"):

@@ -1,31 +1,28 @@
-"""``torch.__future__``: how ``Module.to`` puts its results in place; there is one way here."""
+"""``torch.__future__``: how ``Module.to`` and ``load_state_dict`` put their results in place."""
 
 from __future__ import annotations
 
-
-def _only_false(name: str, value: bool) -> None:
-    if value:
-        raise NotImplementedError(f"torch.__future__.{name}({value!r}): it can only be False here")
+from wengert.nn.module.convert import conversion
 
 
 def set_overwrite_module_params_on_conversion(value: bool) -> None:
-    """Accept False; NotImplementedError for True."""
-    _only_false("set_overwrite_module_params_on_conversion", value)
+    """Whether a converted module has new parameters in the place of the old ones."""
+    conversion.overwrite = value
 
 
 def get_overwrite_module_params_on_conversion() -> bool:
-    """False: a parameter stays the same object when its module is converted."""
-    return False
+    """False unless set: a parameter stays the same object when its module is converted."""
+    return conversion.overwrite
 
 
 def set_swap_module_params_on_conversion(value: bool) -> None:
-    """Accept False; NotImplementedError for True."""
-    _only_false("set_swap_module_params_on_conversion", value)
+    """Whether parameters exchange all that they are with converted or loaded ones."""
+    conversion.swap = value
 
 
 def get_swap_module_params_on_conversion() -> bool:
-    """False: parameters get new values, and are not swapped for others."""
-    return False
+    """False unless set: parameters get new values."""
+    return conversion.swap
 
 
 __all__ = [

@@ -14,21 +14,16 @@ import os
 import platform
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
 from wengert.core.forks import compile_lock, once
-from wengert.kernels.jit import disk, get_threads
+from wengert.kernels.jit import disk, get_threads, prebuilt, targets
 from wengert.kernels.jit.language import NEEDS
 from wengert.kernels.jit.native import own_modules
 from wengert.kernels.jit.threads import pool_text
-
-# PyArrayObject starts with the object's head, and then has the address of its data.
-DATA = object.__basicsize__
 
 Function = Callable[..., Any]
 
@@ -140,7 +135,7 @@ def entry_text(name: str, kinds: str) -> str:
     for i, kind in enumerate(kinds + "ii"):
         reads += f"  %g{i} = getelementptr ptr, ptr %arguments, i64 {i}\n"
         reads += f"  %o{i} = load ptr, ptr %g{i}\n"
-        reads += _READ[kind].format(i=i, data=DATA)
+        reads += _READ[kind].format(i=i, data=targets.DATA)
         reads += f"  %b{i} = getelementptr i64, ptr %buffer, i64 {i}\n"
         reads += f"  store i64 %w{i}, ptr %b{i}\n"
     loads = "".join(
@@ -173,31 +168,20 @@ def _toolchain() -> tuple[Any, Any]:
 def _machine() -> Any:
     # Each its own: an engine takes the target machine that it is given.
     target = llvm.Target.from_default_triple()
-    cpu, features = processor()
+    cpu, features = targets.processor()
     return target.create_target_machine(cpu=cpu, features=features, opt=3, jit=True)
 
 
-@cache
-def processor() -> tuple[str, str]:
-    """LLVM's name of the processor, and its features."""
-    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-
-
-@cache
-def _origin() -> bytes:
-    """What all object code depends on beside the kernel: the compiler and the processor."""
-    digest = hashlib.sha256()
-    for fact in (llvmlite.__version__, *processor(), DATA, platform.python_implementation()):
-        digest.update(f"{fact}\n".encode())
-    for path in sorted(Path(__file__).parent.parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.digest()
+# Called with the name and the content of each module that is compiled.
+listeners: list[Callable[[str, bytes], None]] = []
 
 
 def _object(name: str, text: Callable[[], str], finished: bool) -> tuple[list[str], bytes]:
-    """The symbols that a module needs, and its object code, from disk or made now."""
-    key = hashlib.sha256(_origin() + name.encode()).hexdigest()[:40]
-    stored = disk.read(key)
+    """The symbols that a module needs, and its object code: brought along, kept, or made now."""
+    key = targets.key(name)
+    stored = prebuilt.read(name)
+    if stored is None:
+        stored = disk.read(key)
     if stored is not None:
         head, _, code = stored.partition(b"\n")
         return head.decode().split(), code
@@ -215,7 +199,10 @@ def _object(name: str, text: Callable[[], str], finished: bool) -> tuple[list[st
         passes = llvm.create_pass_builder(machine, options)
         passes.getModulePassManager().run(module, passes)
     code = machine.emit_object(module)
-    disk.write(key, " ".join(needs).encode() + b"\n" + code)
+    content = " ".join(needs).encode() + b"\n" + code
+    for tell in listeners:
+        tell(name, content)
+    disk.write(key, content)
     return needs, code
 
 
@@ -310,4 +297,4 @@ def function(name: str, address: int, flags: int) -> Function:
 def reads_arrays() -> bool:
     """Whether arrays of this Python and NumPy have their address where kernels look for it."""
     probe = np.zeros(1)
-    return bool(ctypes.c_void_p.from_address(id(probe) + DATA).value == probe.ctypes.data)
+    return bool(ctypes.c_void_p.from_address(id(probe) + targets.DATA).value == probe.ctypes.data)

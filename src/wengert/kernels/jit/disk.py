@@ -85,7 +85,15 @@ def read(key: str) -> bytes | None:
     where = folder()
     if where is None:
         return None
-    path = where / key
+    content = read_entry(where / key, key)
+    if content is not None:
+        with suppress(OSError):  # where the folder may only be read
+            os.utime(where / key)
+    return content
+
+
+def read_entry(path: Path, key: str) -> bytes | None:
+    """The content of a file, if it is there, whole, and the entry of that key."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode) or status.st_size > _CAP:
@@ -93,11 +101,12 @@ def read(key: str) -> bytes | None:
         data = path.read_bytes()
     except OSError:
         return None
-    if _digest(key, data[_DIGEST:]) != data[:_DIGEST]:
-        return None
-    with suppress(OSError):  # where the folder may only be read
-        os.utime(path)
-    return data[_DIGEST:]
+    return data[_DIGEST:] if _digest(key, data[_DIGEST:]) == data[:_DIGEST] else None
+
+
+def entry(key: str, content: bytes) -> bytes:
+    """What a file holds."""
+    return _digest(key, content) + content
 
 
 def write(key: str, content: bytes) -> None:
@@ -110,7 +119,7 @@ def write(key: str, content: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=where, prefix=".new-")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(_digest(key, content) + content)
+                file.write(entry(key, content))
             os.replace(temporary, where / key)
         except BaseException:
             os.unlink(temporary)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.core.forks import once
-from wengert.kernels.jit import compiler
+from wengert.kernels.jit import compiler, targets
 
 _TEXT = """\
 declare ptr @PyLong_FromLong(i64)
@@ -100,5 +100,5 @@ done:
 def runner() -> Callable[..., Any]:
     """`run`, which checks nothing."""
     compiler.pool()
-    address = compiler.add("sequence", lambda: _TEXT.format(data=compiler.DATA))
+    address = compiler.add("sequence", lambda: _TEXT.format(data=targets.DATA))
     return compiler.function("sequence", address("run_sequence"), compiler.FASTCALL)

@@ -17,8 +17,24 @@ from wengert.nn.parameter import Parameter, _convert_lazy, is_lazy
 from wengert.ops import formats
 from wengert.tensor.creation import empty_like
 from wengert.tensor.gradients import clear_grad
+from wengert.tensor.swapping import swap_tensors
 
 M = TypeVar("M", bound="Conversion")
+
+
+class ConversionSettings:
+    """What `Module.to` and its like do with parameters, for the process.
+
+    Attributes:
+        swap: a parameter exchanges all that it is with a converted one.
+        overwrite: a converted one takes its place.
+    """
+
+    swap = False
+    overwrite = False
+
+
+conversion = ConversionSettings()
 
 
 class Conversion(Tree):
@@ -47,16 +63,33 @@ class Conversion(Tree):
         with no_grad():
             data = fn(parameter)
             grad = None if parameter.grad is None else fn(parameter.grad)
-            if data.is_meta is parameter.is_meta:
-                parameter.data = data
-            else:  # a tensor cannot change its device
-                parameter = Parameter(data, parameter.requires_grad)
-                self._parameters[key] = parameter
-        if grad is not None:
-            if parameter.grad is None:
-                parameter.grad = grad
-            else:
+        if conversion.swap:
+            self._swap(key, parameter, Parameter(data, parameter.requires_grad), grad)
+        elif conversion.overwrite or data._memoryless is not parameter._memoryless:
+            fresh = Parameter(data, parameter.requires_grad)  # a tensor cannot change its device
+            if grad is not None:
+                fresh.grad = grad.requires_grad_(parameter.grad.requires_grad)
+            self._parameters[key] = fresh
+        else:
+            parameter.data = data
+            if grad is not None:
                 parameter.grad.data = grad
+
+    def _swap(self, key: str, parameter: Any, converted: Any, grad: Tensor | None) -> None:
+        """Have a parameter and its gradient exchange what they are with their converted forms."""
+        gradient, parameter.grad = parameter.grad, None
+        where = f"_apply(): Couldn't swap {type(self).__name__}.{key}"
+        try:
+            swap_tensors(parameter, converted)
+        except Exception as error:
+            parameter.grad = gradient
+            raise RuntimeError(where) from error
+        if grad is not None:
+            try:
+                swap_tensors(gradient, grad.requires_grad_(gradient.requires_grad))
+            except Exception as error:
+                raise RuntimeError(f"{where}.grad") from error
+            parameter.grad = gradient
 
     def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
         """Move parameters and buffers to a device without their values, which are not set there.

@@ -22,7 +22,9 @@ from wengert.core.size import Size
 from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Hooks, Tensor, caller, getframe, inferences
 from wengert.meta.tensors import NO_DATA
+from wengert.nn.module.convert import conversion
 from wengert.nn.parameter import Parameter, is_lazy
+from wengert.tensor.swapping import swap_tensors
 
 EXTRA_STATE = "_extra_state"
 Copies = list[Callable[[], None]]
@@ -199,14 +201,16 @@ class StateDict:
             if problem is not None:
                 error_msgs.append(problem)
                 continue
-            if target.is_meta and not (source.is_meta or assign):
+            if target._memoryless and not (source._memoryless or assign):
                 warn(
                     f"for {key}: copying from a non-meta parameter in the checkpoint to a meta"
                     " parameter in the current model, which is a no-op. (Did you mean to pass"
                     " `assign=True`, so that the module gets the tensors of the state dictionary?)"
                 )
-            copy = _assign_later if assign else _copy_later
-            step = copy(self, name, target, source)
+            if conversion.swap:
+                step = _swap_later(key, target, source, assign)
+            else:
+                step = (_assign_later if assign else _copy_later)(self, name, target, source)
             if copies is None:
                 step()
             else:
@@ -339,7 +343,7 @@ def _mismatch(key: str, target: Tensor, source: Any, assign: bool) -> str | None
         )
     if is_lazy(target) and is_lazy(source):
         return None
-    if source.is_meta and not (target.is_meta or assign):
+    if source._memoryless and not (target._memoryless or assign):
         return f'While copying the parameter named "{key}", an exception occurred : {NO_DATA}'
     have, came = tuple(target.shape), tuple(source.shape)
     if came != have and not (have == () and came == (1,)):  # scalars were once saved as [1]
@@ -358,7 +362,7 @@ def _copy_later(module: Any, name: str, target: Tensor, source: Tensor) -> Calla
     def copy() -> None:
         if is_lazy(source):
             return  # both are uninitialized
-        if target.is_meta:
+        if target._memoryless:
             return
         if isinstance(target, SparseTensor):
             with no_grad():
@@ -383,3 +387,19 @@ def _assign_later(module: Any, name: str, target: Tensor, source: Tensor) -> Cal
         setattr(module, name, value)
 
     return assign
+
+
+def _swap_later(key: str, target: Tensor, source: Tensor, assign: bool) -> Callable[[], None]:
+    def swap() -> None:
+        with no_grad():
+            loaded = target.module_load(source, assign=assign)
+        if loaded is source or loaded is target:
+            raise RuntimeError(
+                f"While loading the parameter named {key!r}: module_load returned one of self or"
+                " other, please .detach() the result if returning one of the inputs"
+            )
+        if isinstance(target, Parameter) and not isinstance(loaded, Parameter):
+            loaded = Parameter(loaded, requires_grad=target.requires_grad)
+        swap_tensors(target, loaded)
+
+    return swap

@@ -28,7 +28,9 @@ def empty_tensor(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
             f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
         )
     kind = (dtype or dtypes.defaults.dtype).np
-    return without_memory(size, kind) if on_meta(device) else wrap(np.empty(size, kind))
+    if on_meta(device):
+        return without_memory(size, kind, where=device)
+    return wrap(np.empty(size, kind))
 
 
 def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
@@ -39,4 +41,6 @@ def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
 def full_tensor(value: float, *size: int, device: Any = None, dtype: Any = None) -> Tensor:
     """A tensor filled with one value."""
     kind = (dtype or dtypes.defaults.dtype).np
-    return without_memory(size, kind) if on_meta(device) else wrap(np.full(size, value, kind))
+    if on_meta(device):
+        return without_memory(size, kind, where=device)
+    return wrap(np.full(size, value, kind))
