@@ -305,7 +305,8 @@ def ends_of_gradients(theano, T):
     own, _ = theano.subgraph_grad([w], [x], {hidden: ends[0]}, (w**3).sum())
     y = x * x
     found = [
-        *own, T.grad(out, x, consider_constant=[x]), T.grad(out, square, consider_constant=[square]),
+        *own,
+        T.grad(out, x, consider_constant=[x]), T.grad(out, square, consider_constant=[square]),
         T.grad(out, w, consider_constant=[square]),
         T.grad(None, x, known_grads={y: T.as_tensor_variable([1.0, 2.0, 3.0])}),
         T.Rop(w * 1.5, x, x),
@@ -313,3 +314,45 @@ def ends_of_gradients(theano, T):
         T.Rop(T.nnet.softmax(x).flatten(), x, x),
     ]  # fmt: skip
     return called(theano, [x], found, A[:2, :3] / 10)
+
+
+@program
+def neighbourhoods(theano, T):
+    from theano.tensor.nnet.neighbours import images2neibs, neibs2images
+
+    x = T.dtensor4()
+    forms = [
+        images2neibs(x, (1, 2)), images2neibs(x, (2, 3), (1, 1)), images2neibs(x, (5, 2), (3, 1)),
+        images2neibs(x, (2, 4), mode="ignore_borders"), images2neibs(x, (3, 3), (2, 5), "half"),
+        images2neibs(x, (2, 3), (1, 7), "full"), images2neibs(x, (3, 3), mode="wrap_centered"),
+        images2neibs(x, (3, 5), (2, 1), "wrap_centered"),
+    ]  # fmt: skip
+    back = neibs2images(images2neibs(x, (5, 3)), (5, 3), x.shape)
+    cost = (images2neibs(x, (5, 2), (3, 1)) ** 2).sum() + (images2neibs(x, (5, 3)) ** 3).sum()
+    return called(theano, [x], [*forms, back, T.grad(cost, x)], IMAGES)
+
+
+@program
+def softmax_in_two_levels(theano, T):
+    rng = np.random.RandomState(0)
+    x, target = T.dmatrix(), T.ivector()
+    w1, b1 = theano.shared(rng.randn(4, 3)), theano.shared(rng.randn(3))
+    w2, b2 = theano.shared(rng.randn(3, 4, 3)), theano.shared(rng.randn(3, 3))
+    args = [x, x.shape[0], 8, 3, 3, w1, b1, w2, b2]
+    whole, some = T.nnet.h_softmax(*args), T.nnet.h_softmax(*args, target=target)
+    loss = -T.mean(T.log(some))
+    found = [whole, some, *T.grad(loss, [w1, b1, w2, b2])]
+    return called(theano, [x, target], found, A, [1, 7, 3])
+
+
+@program
+def further_linear_algebra(theano, T):
+    from theano.tensor import nlinalg
+
+    x, v = T.dmatrix(), T.dvector()
+    orders = [None, 1, 2, 3, 0, "inf", "-inf"]
+    found = [nlinalg.norm(v, k) for k in orders]
+    found += [nlinalg.norm(x, k) for k in ("fro", 1, -1, "inf", "-inf")]
+    found += [*nlinalg.lstsq()(x.T, v, -1)[:1], nlinalg.eig(T.dot(x, x.T))[0].sum()]
+    found += [nlinalg.tensorsolve(T.dot(x, x.T) + T.eye(3), x[:, 0])]
+    return called(theano, [x, v], found, A + 1, [1.0, 2.0, -3.0, 4.0])

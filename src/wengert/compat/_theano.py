@@ -34,6 +34,7 @@ HOMES = {
     "theano.tensor.nnet.sigm": "expressions.activations",
     "theano.tensor.nnet.conv": "tensor.nnet.abstract_conv",
     "theano.tensor.signal.downsample": "tensor.signal.pool",
+    "theano.sandbox.neighbours": "tensor.nnet.neighbours",
     "theano.sandbox.linalg": "expressions.nlinalg",
     "theano.sandbox.linalg.ops": "expressions.nlinalg",
     "theano.tensor.randomstreams": "tensor.shared_randomstreams",
