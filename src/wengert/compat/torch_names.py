@@ -97,12 +97,22 @@ INNER: dict[str, frozenset[str]] = {
     }.items()
 }
 
+_OPTIMIZERS = (
+    "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam"
+)
+
+_QUANTIZATION = " ".join(
+    f"wengert.compat._private.quantization.{module}" for module in ("fake", "observers", "settings")
+)
+
 # Modules that wengert keeps in one piece, under another name, or in several places.
 ELSEWHERE: dict[str, str] = {
     "functorch": "wengert.func",
     "torch.__config__": "wengert.platform.config",
     "torch._C": "wengert.overrides",
     "torch._dynamo": "wengert.compat._compilers",
+    "torch.ao.quantization": _QUANTIZATION,
+    "torch.quantization": _QUANTIZATION,
     "torch.autograd.grad_mode": "wengert.autograd",
     "torch.autograd.profiler_util": "wengert.autograd.profiler",
     "torch.cuda.amp.autocast_mode": "wengert.cuda.amp",
@@ -140,14 +150,9 @@ ELSEWHERE: dict[str, str] = {
     "torch.utils.data._utils.collate": "wengert.data.collate",
     "torch.utils.data._utils.worker": "wengert.data.worker",
     **{
-        f"torch.{package}.{name}": f"wengert.{package}.{name} wengert.{package}"
-        for package, names in {
-            "optim": (
-                "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
-                " sparse_adam"
-            ),
-        }.items()
-        for name in names.split()
+        f"torch.optim.{name}": f"wengert.optim.{name} wengert.optim"
+        " wengert.compat._private.functional_optimizers"
+        for name in _OPTIMIZERS.split()
     },
     **{
         f"torch.utils.data.{name}": f"wengert.data.{name} wengert.data"
@@ -191,6 +196,9 @@ PRIVATE: dict[str, str] = {
         "torch._utils": "helpers",
         "torch.ao": "quantization_marks",
         "torch.ao.quantization": "quantization_marks",
+        "torch.ao.quantization.fake_quantize": "quantization.fake",
+        "torch.ao.quantization.observer": "quantization.observers",
+        "torch.ao.quantization.qconfig": "quantization.settings",
         "torch.autograd": "autograd_switches",
         "torch.autograd.forward_ad": "forward_levels",
         "torch.classes": "script_classes",
@@ -237,9 +245,15 @@ PRIVATE: dict[str, str] = {
         "torch.onnx.operators": "onnx_shapes",
         "torch.onnx.symbolic_helper": "symbolics",
         "torch.onnx.symbolic_opset11": "symbolics",
+        "torch.optim._adafactor": "functional_optimizers",
+        "torch.optim._functional": "functional_optimizers",
+        "torch.optim._muon": "functional_optimizers",
         "torch.optim.optimizer": "optimizer_helpers",
         "torch.profiler": "profiler_switches",
         "torch.quantization": "quantization_marks",
+        "torch.quantization.fake_quantize": "quantization.fake",
+        "torch.quantization.observer": "quantization.observers",
+        "torch.quantization.qconfig": "quantization.settings",
         "torch.serialization": "serialized_types",
         "torch.sparse": "sparse_types",
         "torch.testing._comparison": "comparisons",

@@ -218,9 +218,9 @@ def recv_object_list(
     >>> dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
     >>> try:
     ...     dist.recv_object_list([None], src=0)
-    ... except ValueError as error:
-    ...     print("from itself")
-    from itself
+    ... except RuntimeError as error:
+    ...     print(error)
+    Invalid source rank: source rank should not be the same as the rank of the current process.
     >>> dist.destroy_process_group()
     """
     size = wrap(np.zeros(1, np.int64))

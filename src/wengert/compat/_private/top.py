@@ -18,6 +18,23 @@ from wengert.compat._private.absent_types import (
     SymInt,
     TensorType,
 )
+from wengert.compat._private.quantization.fake import (
+    fake_quantize_per_channel_affine,
+    fake_quantize_per_tensor_affine,
+)
+from wengert.compat._private.quantization.schemes import (
+    per_channel_affine,
+    per_channel_affine_float_qparams,
+    per_channel_symmetric,
+    per_tensor_affine,
+    per_tensor_symmetric,
+    qint8,
+    qint32,
+    qscheme,
+    quint2x4,
+    quint4x2,
+    quint8,
+)
 from wengert.core.conditions import _assert as _assert
 from wengert.core.dtypes import INT, NamedDtype, bool_, dtype, int8, int32
 from wengert.core.layout import contiguous_format as legacy_contiguous_format
@@ -26,14 +43,6 @@ from wengert.ops.matmul import mm as dsmm
 from wengert.tensor import tensor
 
 spmm = dsmm  # older names of `mm`, from when sparse matrices had functions of their own
-
-
-# Quantized dtypes, as tables of dtypes name them: no tensor has one.
-quint8 = NamedDtype("quint8", 1, INT, "QUInt8")
-qint8 = NamedDtype("qint8", 1, INT, "QInt8")
-qint32 = NamedDtype("qint32", 4, INT, "QInt32")
-quint4x2 = NamedDtype("quint4x2", 1, INT, "QUInt4x2")
-quint2x4 = NamedDtype("quint2x4", 1, INT, "QUInt2x4")
 
 
 # Integers of less than a byte, likewise.
@@ -176,6 +185,8 @@ __all__ = [
     "_shape_as_tensor",
     "_softmax_backward_data",
     "dsmm",
+    "fake_quantize_per_channel_affine",
+    "fake_quantize_per_tensor_affine",
     "int1",
     "int2",
     "int3",
@@ -184,8 +195,14 @@ __all__ = [
     "int6",
     "int7",
     "legacy_contiguous_format",
+    "per_channel_affine",
+    "per_channel_affine_float_qparams",
+    "per_channel_symmetric",
+    "per_tensor_affine",
+    "per_tensor_symmetric",
     "qint8",
     "qint32",
+    "qscheme",
     "quint2x4",
     "quint4x2",
     "quint8",

@@ -91,6 +91,11 @@ def gemm_of_pairs(
     return _packed(left, pairs.paired(b), bias, None, pairs.kernel_for_pairs())
 
 
+def multiplied(a: np.ndarray, b: np.ndarray, run: jit.Kernel) -> np.ndarray | None:
+    """a @ b by a kernel that takes a float32 for several terms; None if it does not apply."""
+    return _packed(a, b, None, None, run)
+
+
 def _packed(
     a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None,
     run: jit.Kernel = packed.product_kernel,

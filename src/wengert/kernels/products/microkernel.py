@@ -173,13 +173,20 @@ def _multiply(
                 yield from add(i, v)
 
 
-def _finish(rows: int, vectors: int) -> Lines:
-    """Store the sums of the loop that ends in `%latch`, or add them to what is there."""
+def _finish(rows: int, vectors: int, integers: bool = False) -> Lines:
+    """Store the sums of the loop that ends in `%latch`, or add them to what is there.
+
+    Those that are bits of `integers` become floats.
+    """
     n, sums = lanes(), _sums(rows, vectors)
     vector = f"<{n} x float>"
     yield "finish:"
     for s in sums:
-        yield _phi(vector, f"r.{s}", ("zeroinitializer", "entry"), (f"%t.{s}", "latch"))
+        name = f"e.{s}" if integers else f"r.{s}"
+        yield _phi(vector, name, ("zeroinitializer", "entry"), (f"%t.{s}", "latch"))
+    for s in sums if integers else ():
+        yield f"  %i.{s} = bitcast {vector} %e.{s} to <{n} x i32>"
+        yield f"  %r.{s} = sitofp <{n} x i32> %i.{s} to {vector}"
     for i in range(rows):
         yield f"  %at.{i} = mul i64 %ldc, {i}"
         for v in range(vectors):
@@ -200,7 +207,7 @@ def _finish(rows: int, vectors: int) -> Lines:
 
 
 def product_loop(
-    gathered: bool, add: Callable[[int, int], Lines] = _added
+    gathered: bool, add: Callable[[int, int], Lines] = _added, integers: bool = False
 ) -> Callable[[int, int], Lines]:
     """The loop of `product`, or that of `gathered_product`."""
 
@@ -249,7 +256,7 @@ def product_loop(
         yield _step("pb", "pb.next", "%pitch")
         yield "  %more.outer = icmp slt i64 %k.next, %depth"
         yield "  br i1 %more.outer, label %outer, label %finish"
-        yield from _finish(rows, vectors)
+        yield from _finish(rows, vectors, integers)
 
     return loop
 
