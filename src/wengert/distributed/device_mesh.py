@@ -200,15 +200,14 @@ class DeviceMesh:
         return self.device_type, self.shape, self._ranks.tobytes(), self.mesh_dim_names
 
     def __repr__(self) -> str:
-        names = self.mesh_dim_names or ("",) * self.ndim
-        sizes = ", ".join(
-            f"{n}={s}" if n else str(s) for n, s in zip(names, self.shape, strict=True)
-        )
+        names = self.mesh_dim_names or ()
+        named = [f"{name}={size}" for name, size in zip(names, self.shape, strict=False)]
+        sizes = f"({', '.join(named)})" if named else str(self.shape)
         strides = tuple(
             int(np.diff(self._ranks, axis=dim).flat[0]) if size > 1 else ()
             for dim, size in enumerate(self.shape)
         )
-        return f"DeviceMesh(({sizes}), {self.device_type!r}, stride={strides})"
+        return f"DeviceMesh({sizes}, {self.device_type!r}, stride={strides})"
 
 
 def _line_group(ranks: np.ndarray, dim: int) -> Any:

@@ -14,8 +14,9 @@ from wengert import serialization
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, wrap
 from wengert.distributed.collectives import barrier
-from wengert.distributed.fsdp.dtensor import DTensor, Layout
 from wengert.distributed.process_group import ProcessGroup
+from wengert.distributed.tensor.dtensor import DTensor
+from wengert.distributed.tensor.layouts import Layout
 from wengert.distributed.world import group_of, is_initialized
 
 _METADATA, _VALUES = "metadata.json", "values.pt"

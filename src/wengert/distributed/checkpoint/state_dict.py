@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from wengert.distributed.fsdp.dtensor import whole_of
 from wengert.distributed.fsdp.gathering import mapped
 from wengert.distributed.fsdp.optimizer_state import named_state, numbered_state, plain_name
 from wengert.distributed.objects import broadcast_object_list
+from wengert.distributed.tensor.dtensor import whole_of
 from wengert.distributed.world import get_rank, is_initialized
 from wengert.nn import Module
 from wengert.optim import Optimizer

@@ -16,7 +16,6 @@ from wengert.distributed.fsdp.api import ShardingStrategy as ShardingStrategy
 from wengert.distributed.fsdp.api import StateDictConfig as StateDictConfig
 from wengert.distributed.fsdp.api import StateDictSettings as StateDictSettings
 from wengert.distributed.fsdp.api import StateDictType as StateDictType
-from wengert.distributed.fsdp.dtensor import DTensor as DTensor
 from wengert.distributed.fsdp.fully_shard import FSDPModule as FSDPModule
 from wengert.distributed.fsdp.fully_shard import UnshardHandle as UnshardHandle
 from wengert.distributed.fsdp.fully_shard import fully_shard as fully_shard
@@ -27,3 +26,4 @@ from wengert.distributed.fsdp.policies import CPUOffloadPolicy as CPUOffloadPoli
 from wengert.distributed.fsdp.policies import MixedPrecisionPolicy as MixedPrecisionPolicy
 from wengert.distributed.fsdp.policies import OffloadPolicy as OffloadPolicy
 from wengert.distributed.fsdp.wrapper import FullyShardedDataParallel as FullyShardedDataParallel
+from wengert.distributed.tensor.dtensor import DTensor as DTensor

@@ -13,10 +13,14 @@ from typing import Any
 
 from wengert.core.tensor import Tensor, wrap
 from wengert.distributed.collectives import broadcast
-from wengert.distributed.fsdp.dtensor import DTensor, Layout, ShardedParameter, sharded_rows
+from wengert.distributed.device_mesh import DeviceMesh
 from wengert.distributed.fsdp.gathering import Gathering, Unshard, mapped
 from wengert.distributed.fsdp.policies import MixedPrecisionPolicy, OffloadPolicy
-from wengert.distributed.process_group import ProcessGroup
+from wengert.distributed.fsdp.rows import sharded_rows
+from wengert.distributed.tensor.dtensor import DTensor
+from wengert.distributed.tensor.layouts import Layout
+from wengert.distributed.tensor.parameters import ShardedParameter
+from wengert.distributed.tensor.placements import Shard
 from wengert.distributed.world import default_group
 from wengert.nn import Module, Parameter
 from wengert.tensor.creation import empty
@@ -153,8 +157,8 @@ def fully_shard(
         )
     if isinstance(module, FSDPModule):
         raise ValueError("fully_shard(): the module has been sharded already")
-    group = default_group() if mesh is None else mesh.get_group()
-    places = _shard_parameters(module, group, ignored_params or set())
+    ranks = DeviceMesh.from_group(default_group(), "cpu") if mesh is None else mesh
+    places = _shard_parameters(module, ranks, ignored_params or set())
     cls: type = type(module)
     module.__class__ = _sharded_class(cls)
     module._sharded_places = places
@@ -177,7 +181,7 @@ def _register_hooks(module: Any, policy: MixedPrecisionPolicy) -> None:
     module.register_load_state_dict_pre_hook(_load_rows)
 
 
-def _shard_parameters(module: Module, group: ProcessGroup, ignored: set[Tensor]) -> Places:
+def _shard_parameters(module: Module, mesh: DeviceMesh, ignored: set[Tensor]) -> Places:
     places: Places = []
     rows: dict[Tensor, ShardedParameter] = {}
     for path, owner in module.named_modules(remove_duplicate=False):
@@ -190,23 +194,23 @@ def _shard_parameters(module: Module, group: ProcessGroup, ignored: set[Tensor])
                     " tensor with numel equal to 1."
                 )
             if p not in rows:
-                rows[p] = _rows_of(p, group)
+                rows[p] = _rows_of(p, mesh)
             owner._parameters[name] = rows[p]
             places.append((path, name))
     for buffer in module.buffers():
         if not buffer.is_meta:
-            broadcast(buffer, group=group, group_src=0)
+            broadcast(buffer, group=mesh.get_group(), group_src=0)
     return places
 
 
-def _rows_of(p: Tensor, group: ProcessGroup) -> Any:
-    layout = Layout(tuple(p.shape), group)
+def _rows_of(p: Tensor, mesh: DeviceMesh) -> Any:
+    layout = Layout(tuple(p.shape), mesh, (Shard(0),))
     if p.is_meta:
         rows = layout.rows()
         shape = (rows.stop - rows.start, *layout.shape[1:])
         own = empty(shape, dtype=p.dtype, device=p.device)
     else:
-        broadcast(p, group=group, group_src=0)
+        broadcast(p, group=layout.group, group_src=0)
         own = wrap(p._array[layout.rows()].copy())
     return sharded_rows(own, layout, ShardedParameter).requires_grad_(p.requires_grad)
 
@@ -297,7 +301,7 @@ def whole_parameters(root: Any, writeback: bool) -> Iterator[None]:
         for owner, name, p in replaced:
             owner._parameters[name] = p
         for p, whole in fresh.items() if writeback else ():
-            p.data.copy_(rows_for(whole.detach(), p))
+            p._array[...] = rows_for(whole.detach(), p)._array
 
 
 def _save_rows(module: Any, state_dict: dict[str, Any], prefix: str, metadata: Any) -> None:
@@ -310,7 +314,8 @@ def _load_rows(module: Any, state_dict: dict[str, Any], prefix: str, *others: An
     for key, _, _, p in places_of(module):
         value = state_dict.get(prefix + key)
         if value is not None and not isinstance(value, DTensor):
-            state_dict[prefix + key] = rows_for(value, p)
+            rows = rows_for(value, p)
+            state_dict[prefix + key] = value if rows is value else sharded_rows(rows, p._layout)
 
 
 def rows_for(value: Any, p: Any) -> Any:

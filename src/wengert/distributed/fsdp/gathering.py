@@ -11,8 +11,9 @@ from wengert.autograd import Function
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, wrap
 from wengert.distributed.collectives import reduce_scatter_tensor
-from wengert.distributed.fsdp.dtensor import Layout, by_dtype, gathered
+from wengert.distributed.fsdp.rows import by_dtype, gathered
 from wengert.distributed.reduce_op import ReduceOp
+from wengert.distributed.tensor.layouts import Layout
 
 
 class Gathering(NamedTuple):

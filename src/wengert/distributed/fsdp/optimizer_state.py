@@ -8,8 +8,9 @@ import numpy as np
 
 from wengert.core.tensor import Tensor, wrap
 from wengert.distributed.data_parallel import DistributedDataParallel
-from wengert.distributed.fsdp.dtensor import DTensor, sharded_rows
 from wengert.distributed.fsdp.fully_shard import rows_for
+from wengert.distributed.fsdp.rows import sharded_rows
+from wengert.distributed.tensor.dtensor import DTensor
 from wengert.nn import Module
 from wengert.optim import Optimizer
 

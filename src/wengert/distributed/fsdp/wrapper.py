@@ -20,12 +20,12 @@ from wengert.distributed.fsdp.api import (
     StateDictSettings,
     StateDictType,
 )
-from wengert.distributed.fsdp.dtensor import whole_of
 from wengert.distributed.fsdp.fully_shard import FSDPModule, fully_shard, whole_parameters
 from wengert.distributed.fsdp.gathering import mapped
 from wengert.distributed.fsdp.optimizer_state import named_state, numbered_state
 from wengert.distributed.fsdp.policies import MixedPrecisionPolicy
 from wengert.distributed.process_group import ProcessGroup
+from wengert.distributed.tensor.dtensor import whole_of
 from wengert.distributed.world import default_group, get_rank
 from wengert.nn import Module
 from wengert.nn.utils import clip_grad_norm_
