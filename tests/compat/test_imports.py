@@ -282,6 +282,7 @@ def test_import_loads_nothing_further():
     private = "wengert.compat._private"
     assert {*out.split()} == {
         "torch", private, f"{private}.top", f"{private}.absent_types", "wengert.platform.absences",
+        *(f"{private}.quantization{module}" for module in ("", ".rounding", ".schemes")),
     }  # fmt: skip
 
 
