@@ -49,7 +49,8 @@ FOR_EACH_OTHER = {
     " profiling refusals relay saved transforms",
     "compat": "differences missing_names package resolution torch_names",
     "distributed": "arguments backend batch_statistics objects observers process_group reduce_op"
-    " run schedules store tcp_store workers world fsdp.dtensor fsdp.fully_shard",
+    " run schedules store tcp_store workers world fsdp.dtensor fsdp.fully_shard"
+    " fsdp.gathering fsdp.optimizer_state fsdp.wrapper",
     "export": "dims exported_program files graph_signature tracing",
     "fx": "experimental.constants experimental.recorder experimental.sizes",
     "graph": "captures description drawing formatting hotness html_page layers memory nodes"

@@ -102,6 +102,18 @@ def test_one_of_two_ranks_waits_for_the_other() -> None:
     assert times.held_up[1] == 3
 
 
+def test_a_rank_that_never_came_is_waited_for() -> None:
+    """Rank 1 is killed: in the second collective rank 0 waits for it until that fails."""
+    ranks = [
+        rank_of(0, spans((1, 2), (3, 8)), [(0, 0, 1, 2, 0), (0, 1, 3, 8, 0)]),
+        rank_of(1, spans((1, 2)), [(0, 0, 1, 2, 0)]),
+    ]
+    times = RunTimes(ranks)
+    assert ranks[0].waiting.tolist() == [[3, 8]]
+    assert ranks[0].communication.tolist() == [[1, 2]]
+    assert times.held_up == {0: 0.0, 1: 5.0}
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run of two ranks, of which the second is slower."""

@@ -210,16 +210,28 @@ class RunTimes:
         return cls([RankTimes.read(file) for file in files])
 
     def _find_late(self) -> None:
-        """Find until when each collective waited, and for whom."""
+        """Find until when each collective waited, and for whom.
+
+        A group's last one in which a rank is missing failed, because that rank never came.
+        """
         entries: dict[tuple[str, int], list[tuple[float, int, int]]] = {}
+        members: dict[str, set[int]] = {}
+        numbers: dict[str, int] = {}
         for i, rank in enumerate(self.ranks):
             rank.late = rank.exchanges[:, 2].copy()
             groups = [group for _, _, group in rank.calls]
             for k, (call, number, begin, _, _) in enumerate(rank.exchanges.tolist()):
-                if number >= 0:
-                    entries.setdefault((groups[int(call)], int(number)), []).append((begin, i, k))
-        for entered in entries.values():
+                if number < 0:
+                    continue
+                group = groups[int(call)]
+                entries.setdefault((group, int(number)), []).append((begin, i, k))
+                members.setdefault(group, set()).add(i)
+                numbers[group] = max(numbers.get(group, 0), int(number))
+        for (group, number), entered in entries.items():
             last, slow, _ = max(entered)
+            missing = members[group] - {i for _, i, _ in entered}
+            if missing and number == numbers[group]:
+                last, slow = np.inf, min(missing)
             for begin, i, k in entered:
                 rank = self.ranks[i]
                 rank.late[k] = min(last, rank.exchanges[k, 3])

@@ -281,7 +281,7 @@ def _ended(rank: RankTimes) -> str:
     if ending.kind == "running":
         return "killed"
     words = ending.kind if ending.kind != "exited" else f"exited with status {ending.status}"
-    return f"{words}: {ending.text}" if ending.text else words
+    return f"{words}: {ending.text.splitlines()[0]}" if ending.text else words
 
 
 def _exchanges_table(times: RunTimes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from wengert.distributed.device_mesh import DeviceMesh
 from wengert.distributed.fsdp.placements import Shard
 from wengert.distributed.process_group import ProcessGroup
 from wengert.distributed.reduce_op import ReduceOp
+from wengert.meta.tensors import MetaTensor
 from wengert.nn import Parameter
 
 
@@ -116,12 +118,22 @@ def _power_sum(parameters: Sequence[Tensor], order: float) -> np.ndarray:
     return total
 
 
-def sharded_rows(array: np.ndarray, layout: Layout, like: type[Tensor] = DTensor) -> Any:
-    """A tensor of a rank's rows."""
+def sharded_rows(rows: Tensor, layout: Layout, like: type[Tensor] = DTensor) -> Any:
+    """A tensor of a rank's rows, in the same memory."""
     make: Any = Tensor
-    tensor = make._make_subclass(like, wrap(array), like is ShardedParameter)
+    tensor = make._make_subclass(_kind(like, rows), rows, like is ShardedParameter)
     tensor._layout = layout
     return tensor
+
+
+def _kind(like: Any, rows: Tensor) -> Any:
+    """The class for rows that have no memory, if these have none."""
+    return like if not rows._memoryless else _memoryless_kind(like)
+
+
+@cache
+def _memoryless_kind(like: Any) -> type[Tensor]:
+    return type(like.__name__, (MetaTensor, like), {"__slots__": ()})
 
 
 def whole_of(value: Any) -> Any:
