@@ -130,8 +130,7 @@ class DistributedDataParallel(Module, Joinable):
         if self._join is not None:
             self._join.announce(1)
         if recording:
-            self.reducer.attach()
-            self.reducer.synchronizes = self.require_backward_grad_sync
+            self.reducer.prepare_for_backward((), self.require_backward_grad_sync)
         if self.require_forward_param_sync and self.broadcast_buffers and self.module.training:
             self._sync_buffers()
         return self.module(*inputs, **kwargs)

@@ -13,8 +13,10 @@ from wengert import ops
 from wengert.core.tensor import Tensor
 from wengert.ops.broadcasting import check_expandable
 from wengert.ops.operands import sum_to
+from wengert.ops.operators import as_operator
 from wengert.tensor._inplace import copy_, inplace
 from wengert.tensor.arguments import size_of
+from wengert.tensor.copies import narrow_copy
 
 
 def bind_module(module: ModuleType) -> None:
@@ -50,6 +52,8 @@ def bind_operators() -> None:
         function = getattr(ops, f"_{name}", None) or getattr(ops, name, None)
         if function is None:
             continue
+        if hasattr(function, "op"):
+            function = as_operator(function)
         setattr(Tensor, f"__{operator}__", function)
         setattr(Tensor, f"__r{operator}__", _reflected(function, f"__r{operator}__"))
         if operator != "matmul":
@@ -57,6 +61,8 @@ def bind_operators() -> None:
     for operator, name in (COMPARISON | UNARY).items():
         function = getattr(ops, f"_{name}", None) or getattr(ops, name, None)
         if function is not None:
+            if operator in COMPARISON and hasattr(function, "op"):
+                function = as_operator(function)
             setattr(Tensor, f"__{operator}__", function)
 
 
@@ -155,6 +161,7 @@ def bind() -> None:
         setattr(Tensor, function.__name__, function)
     define: Any = Tensor
     define.__div__, define.__rdiv__ = Tensor.__truediv__, Tensor.__rtruediv__
+    define.narrow_copy = narrow_copy
     define.abs_ = inplace(_modulus, "abs_")
     define.absolute_ = inplace(_modulus, "absolute_")
     define.polygamma_ = inplace(polygamma, "polygamma_")
