@@ -142,7 +142,7 @@ def fully_shard(
     >>> dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
     >>> model = fully_shard(wengert.nn.Linear(2, 1))
     >>> model(wengert.ones(3, 2)).sum().backward()
-    >>> model.weight.grad
+    >>> model.weight.grad.to_local()
     tensor([[3., 3.]])
     >>> dist.destroy_process_group()
     """
