@@ -440,6 +440,8 @@ from wengert.ops.reduction import nanmean as nanmean
 from wengert.ops.reduction import nansum as nansum
 from wengert.ops.reduction import prod as prod
 from wengert.ops.reduction import sum as sum
+from wengert.ops.reflections import orgqr as orgqr
+from wengert.ops.reflections import ormqr as ormqr
 from wengert.ops.rounding import ceil as ceil
 from wengert.ops.rounding import copysign as copysign
 from wengert.ops.rounding import fix as fix

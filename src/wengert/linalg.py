@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from wengert import ops
 from wengert.core.dtypes import dtype as DType
 from wengert.core.fronts import publish_module
@@ -31,19 +29,15 @@ from wengert.ops.eigen import eigvals, eigvalsh, general_eigen, hermitian_eigen
 from wengert.ops.matmul import matmul as _matmul
 from wengert.ops.matrices import (
     LinAlgError,
-    by_columns,
-    check_inexact,
     check_matrix,
     check_square,
-    instead,
-    mH,
 )
 from wengert.ops.matrix_functions import chain, checked_exp, matrix_norm, power
 from wengert.ops.numpy_names import either, either_dims
 from wengert.ops.outputs import write_out
 from wengert.ops.pseudoinverse import Tolerance, least_squares, pseudoinverse, rank_of
+from wengert.ops.reflections import householder_product
 from wengert.ops.results import result_of
-from wengert.ops.shape import dtype_of
 from wengert.ops.solving import (
     checked_det,
     inv_ex,
@@ -142,42 +136,6 @@ def eig(A: Tensor, *, out: tuple[Tensor, ...] | None = None) -> Any:
     if out is not None:
         return write_out(eig, out, A)
     return result_of("linalg_eig", *general_eigen(A))
-
-
-def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The first columns of a product of reflections, as `geqrf` leaves them.
-
-    >>> import wengert
-    >>> wengert.linalg.householder_product(*wengert.geqrf(wengert.tensor([[3.0], [4.0]])))
-    tensor([[-0.6000],
-            [-0.8000]])
-    """
-    if out is not None:
-        return write_out(householder_product, out, input, tau)
-    name = "linalg.householder_product"
-    check_matrix(name, input, "input")
-    m, n = input.shape[-2:]
-    k = tau.shape[-1] if tau.ndim else 0
-    if m < n:
-        raise RuntimeError(
-            f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1], but got"
-            f" {m} and {n}"
-        )
-    if tau.ndim != input.ndim - 1 or k > n or tuple(tau.shape[:-1]) != tuple(input.shape[:-2]):
-        raise RuntimeError(
-            f"{name}: tau of shape {list(tau.shape)} does not fit input of shape"
-            f" {list(input.shape)}"
-        )
-    if tau.dtype != input.dtype:
-        raise RuntimeError(f"{name}: tau dtype {tau.dtype} does not match {input.dtype}")
-    check_inexact(name, input, "householder_product_cpu")
-    ones = np.eye(m, dtype=dtype_of(input))
-    vectors = input.tril(-1) + ones[:, :n]
-    product = instead(ones[:, :n], input)
-    for i in reversed(range(k)):
-        v = vectors[..., i : i + 1]
-        product = product - tau[..., i, None, None] * (v @ (mH(v) @ product))
-    return by_columns(product)
 
 
 # Inverses, determinants and equations

@@ -117,7 +117,7 @@ MISSING = {
     "from torch.nn import Zork": ("ModuleNotFoundError", NEITHER, "torch.nn.Zork"),
     "torch.zork": ("AttributeError", NEITHER, "torch.zork"),
     "torch.nn.functional.zork": ("AttributeError", NEITHER, "torch.nn.functional.zork"),
-    "torch.ormqr": ("AttributeError", INSTEAD, "torch.ormqr", "linalg.householder_product"),
+    "torch.dequantize": ("AttributeError", INSTEAD, "torch.dequantize", "float16 and bfloat16"),
     "torch.package": ("AttributeError", INSTEAD, "torch.package", STATE),
     # Insides of wengert are not names of torch, nor is what it has beyond PyTorch.
     "import torch.package": ("ModuleNotFoundError", INSTEAD, "torch.package", STATE),

@@ -18,9 +18,9 @@ from wengert.compat import _extensions, differences, missing_names, resolution
 
 
 def test_a_name_that_pytorch_has() -> None:
-    assert missing_names.missing("torch.ormqr") == (
-        "torch.ormqr: wengert has no torch.ormqr yet (this process runs wengert in place of"
-        " PyTorch); instead: linalg.householder_product"
+    assert missing_names.missing("torch.dequantize") == (
+        "torch.dequantize: wengert has no torch.dequantize yet (this process runs wengert in place"
+        " of PyTorch); instead: float32, float16 and bfloat16"
     )
     assert missing_names.describe("torch.package.importer").endswith("of a state_dict")
 
@@ -35,7 +35,7 @@ def test_a_typo() -> None:
 def test_the_package_that_asks_is_named(tmp_path: Path) -> None:
     package = tmp_path / "site-packages" / "asking"
     package.mkdir(parents=True)
-    (package / "__init__.py").write_text("import torch\n\ntorch.ormqr\n")
+    (package / "__init__.py").write_text("import torch\n\ntorch.dequantize\n")
     code = f"""if True:
         import sys
         sys.path.insert(0, {str(package.parent)!r})
@@ -43,7 +43,7 @@ def test_the_package_that_asks_is_named(tmp_path: Path) -> None:
         wengert.compat.install()
         for name in ("asking", "torch"):
             try:
-                __import__(name).ormqr
+                __import__(name).dequantize
             except AttributeError as error:
                 print(error)
     """

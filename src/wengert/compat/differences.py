@@ -53,8 +53,8 @@ def missing_names() -> dict[str, str]:
     """What to use instead of each name that the page lists as missing.
 
     >>> from wengert.compat.differences import missing_names
-    >>> missing_names()["torch.ormqr"]
-    '`linalg.householder_product`'
+    >>> missing_names()["torch.dequantize"]
+    'float32, float16 and bfloat16'
     """
     rows = [cells for kind, *cells in _rows() if kind == "missing"]
     return {name: instead for names, _, instead in rows for name in names.split()}

@@ -29,8 +29,8 @@ def describe(path: str) -> str:
     Names that neither has come with those that look like them.
 
     >>> from wengert.compat.missing_names import describe
-    >>> describe("torch.ormqr")
-    'wengert has no torch.ormqr yet; instead: linalg.householder_product'
+    >>> describe("torch.dequantize")
+    'wengert has no torch.dequantize yet; instead: float32, float16 and bfloat16'
     """
     if not torch_names.is_pytorchs(path):
         close = nearest(path)

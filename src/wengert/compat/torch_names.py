@@ -134,7 +134,7 @@ ELSEWHERE: dict[str, str] = {
     "torch.nn.parallel.distributed": "wengert.nn.parallel",
     "torch.storage": "wengert.tensor.storages",
     "torch.utils._python_dispatch": "wengert.utils._python_dispatch",
-    "torch.utils._pytree": "wengert.utils._pytree",
+    "torch.utils._pytree": "wengert.utils._pytree wengert.utils._tree_paths",
     "torch._functorch.vmap": "wengert.utils._pytree",
     "torch._ops": "wengert.dispatch.overloads",
     "torch._library": "wengert.library",
@@ -339,7 +339,7 @@ def is_pytorchs(path: str) -> bool:
     """Whether PyTorch has a name; True as well where its names are not listed.
 
     >>> from wengert.compat.torch_names import is_pytorchs
-    >>> is_pytorchs("torch.ormqr"), is_pytorchs("torch.zork")
+    >>> is_pytorchs("torch.dequantize"), is_pytorchs("torch.zork")
     (True, False)
     """
     module, _, name = path.rpartition(".")

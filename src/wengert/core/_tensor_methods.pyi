@@ -12,6 +12,7 @@ from builtins import type as _type
 from collections.abc import Callable as Callable
 from collections.abc import Iterator as Iterator
 from collections.abc import Sequence as Sequence
+from typing import NoReturn as NoReturn
 from wengert.autograd.hooks import RemovableHandle as RemovableHandle
 from wengert.core.dtypes import dtype as DType
 from wengert.core.generators import Generator as Generator
@@ -630,6 +631,8 @@ class TensorMethods:
         """This tensor as torch.int32; itself where it already is."""
     def inverse(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse of each square matrix; raises `linalg.LinAlgError` for singular ones."""
+    def ipu(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> NoReturn:
+        """Raise RuntimeError, as in a PyTorch without that device."""
     def is_coalesced(self) -> _bool:
         """Whether the indices of a tensor in COO are sorted, and each of them is there once."""
     def is_complex(self) -> builtins.bool:
@@ -798,6 +801,8 @@ class TensorMethods:
     def mH(self) -> Tensor: ...
     @property
     def mT(self) -> Any: ...
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+        """Replace each element by a function of it and of those in two other tensors; slow."""
     def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
         """Replace each element by a function of it and the one in `other`; slow."""
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
@@ -840,6 +845,8 @@ class TensorMethods:
         """Move the dimensions `source` to the positions `destination`; the others stay in order."""
     def msort(self, *, out: Tensor | None = None) -> Tensor:
         """The elements sorted along the first dimension."""
+    def mtia(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> NoReturn:
+        """Raise AssertionError, as in a PyTorch without that device."""
     def mul(self, other: Operand) -> Tensor:
         """Product, element by element, with broadcasting."""
     def mul_(self, other: Operand) -> Tensor:
@@ -872,6 +879,8 @@ class TensorMethods:
         """Sum over `dim`, treating nan as zero."""
     def narrow(self, dim: _int = ..., start: Any = ..., length: _int = ..., *, axis: _int | None = None) -> Tensor:
         """`length` slices of a dimension starting at `start`, as a view."""
+    def narrow_copy(self, dim: _int = ..., start: Any = ..., length: _int = ..., *, axis: _int | None = None) -> Tensor:
+        """A copy of what `narrow` shows, with memory of its own."""
     @property
     def nbytes(self) -> Any: ...
     @property
@@ -926,6 +935,10 @@ class TensorMethods:
         """The number of elements."""
     def numpy(self, *, force: _bool = False) -> np.ndarray:
         """Return the tensor's memory as a NumPy array."""
+    def orgqr(self, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The same as `linalg.householder_product`."""
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The product of an orthogonal matrix, a product of reflections, and another matrix."""
     def outer(self, vec2: Operand) -> Tensor:
         """Products of each element of one 1-D tensor with each of another."""
     @property
@@ -974,6 +987,8 @@ class TensorMethods:
         """1 over each element."""
     def reciprocal_(self) -> Tensor:
         """In-place form of `reciprocal`."""
+    def record_stream(self, s: Any) -> NoReturn:
+        """Raise NotImplementedError: there are no streams on the CPU."""
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(grad)` whenever the gradient of this tensor is computed."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
@@ -1268,5 +1283,7 @@ class TensorMethods:
         """``input * log(other)``, and 0 wherever `input` is 0 and `other` is not NaN."""
     def xlogy_(self, other: Operand) -> Tensor:
         """In-place form of `xlogy`."""
+    def xpu(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> NoReturn:
+        """Raise AssertionError, as in a PyTorch without that device."""
     def zero_(self) -> Tensor:
         """Set all elements to zero."""

@@ -63,6 +63,7 @@ from wengert.ops.pseudoinverse import *
 from wengert.ops.rectifiers import *
 from wengert.ops.recurrent import *
 from wengert.ops.reduction import *
+from wengert.ops.reflections import *
 from wengert.ops.rounding import *
 from wengert.ops.scan import *
 from wengert.ops.scatter import *

@@ -20,6 +20,7 @@ from wengert.core.layout import *
 from wengert.tensor import (
     _attributes,
     _convert,
+    _devices,
     _indexing,
     _legacy,
     _methods,
@@ -48,7 +49,7 @@ from wengert.tensor.ranges import *
 from wengert.tensor.storages import *
 from wengert.tensor.windows import *
 
-for _part in (_methods, _attributes, gradients, _convert, _indexing, _legacy, _new,
+for _part in (_methods, _attributes, gradients, _convert, _devices, _indexing, _legacy, _new,
               _random_inplace, _removed, _resizing, printing, storages, swapping,
               wrappers):  # fmt: skip
     _part.bind()

@@ -371,6 +371,19 @@ def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Te
     return _each(self, "map_", callable, self, other)
 
 
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replace each element by a function of it and of those in two other tensors; slow.
+
+    >>> import wengert
+    >>> one = wengert.ones(2)
+    >>> wengert.tensor([1.0, 2.0]).map2_(one, one, lambda a, b, c: a + b + c)
+    tensor([3., 4.])
+    """
+    require_tensor("map2_", "x", x)
+    require_tensor("map2_", "y", y)
+    return _each(self, "map2_", callable, self, x, y)
+
+
 def _each(self: Tensor, name: str, function: Callable[..., Any], *operands: Tensor) -> Tensor:
     for operand in operands:
         if operand._edge is not None:
@@ -479,7 +492,7 @@ _CONVERTERS = {
     "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
 }  # fmt: skip
 _METHODS = (numpy, item, tolist, to, type_as, cpu, cuda, pin_memory, share_memory_, is_shared,
-            fill_, zero_, apply_, map_)  # fmt: skip
+            fill_, zero_, apply_, map_, map2_)  # fmt: skip
 _SPECIAL = {
     "__array__": _array, "__array_wrap__": _array_wrap,
     "__float__": _float, "__int__": _int, "__complex__": _complex,

@@ -15,6 +15,7 @@ from wengert.ops.broadcasting import check_expandable
 from wengert.ops.operands import sum_to
 from wengert.tensor._inplace import copy_, inplace
 from wengert.tensor.arguments import size_of
+from wengert.tensor.copies import narrow_copy
 
 
 def bind_module(module: ModuleType) -> None:
@@ -155,6 +156,7 @@ def bind() -> None:
         setattr(Tensor, function.__name__, function)
     define: Any = Tensor
     define.__div__, define.__rdiv__ = Tensor.__truediv__, Tensor.__rtruediv__
+    define.narrow_copy = narrow_copy
     define.abs_ = inplace(_modulus, "abs_")
     define.absolute_ = inplace(_modulus, "absolute_")
     define.polygamma_ = inplace(polygamma, "polygamma_")

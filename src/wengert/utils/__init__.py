@@ -13,8 +13,9 @@ __all__ = ["checkpoint", "data", "swap_tensors"]
 
 # Loaded when first named.
 _LAZY = frozenset({
-    "_python_dispatch", "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension",
-    "dlpack", "flop_counter", "hooks", "model_zoo", "module_tracker", "tensorboard",
+    "_python_dispatch", "_pytree", "_tree_paths", "benchmark", "checkpoint", "collect_env",
+    "cpp_extension", "dlpack", "flop_counter", "hooks", "model_zoo", "module_tracker",
+    "tensorboard",
 })  # fmt: skip
 
 

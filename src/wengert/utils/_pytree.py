@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -28,17 +28,38 @@ class MappingKey(NamedTuple):
 
     key: Any
 
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, mapping: Any) -> Any:
+        """The value there."""
+        return mapping[self.key]
+
 
 class SequenceKey(NamedTuple):
     """Where a value is in a list or tuple."""
 
     idx: int
 
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def get(self, sequence: Any) -> Any:
+        """The value there."""
+        return sequence[self.idx]
+
 
 class GetAttrKey(NamedTuple):
     """Where a value is in an object."""
 
     name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, obj: Any) -> Any:
+        """The value there."""
+        return getattr(obj, self.name)
 
 
 def LeafSpec() -> TreeSpec:  # noqa: N802 (PyTorch's name)
@@ -101,6 +122,19 @@ def register_pytree_node(
 
 
 _register_pytree_node = register_pytree_node
+
+register_pytree_node(
+    deque,
+    lambda d: (list(d), d.maxlen),
+    lambda values, maxlen: deque(values, maxlen=maxlen),
+    flatten_with_keys_fn=_list_flatten_with_keys,
+)
+register_pytree_node(
+    defaultdict,
+    lambda d: (list(d.values()), (d.default_factory, list(d))),
+    lambda values, context: defaultdict(context[0], zip(context[1], values, strict=True)),
+    flatten_with_keys_fn=_dict_flatten_with_keys,
+)
 
 
 def _get_node_type(tree: Any) -> Any:

@@ -101,6 +101,14 @@ QR = [
     Row("Tensor.geqrf", inputs((2, 3, 3)), grad=False),
     Row("linalg.householder_product", inputs((4, 3), (3,)), dtypes=DTYPES),
     Row("linalg.householder_product", inputs((2, 4, 3), (2, 2)), tag="fewer"),
+    Row("orgqr", inputs((4, 3), (3,)), dtypes=DTYPES),
+    Row("Tensor.orgqr", inputs((2, 4, 3), (2, 2)), tag="fewer"),
+    Row("ormqr", inputs((4, 3), (3,), (4, 2)), dtypes=DTYPES),
+    Row("ormqr", inputs((4, 3), (3,), (4, 2)), {"transpose": True}, "transposed"),
+    Row("Tensor.ormqr", inputs((2, 4, 3), (2, 3), (2, 5, 4)), {"left": False}, "right"),
+    Row("ormqr", complexes((4, 3), (3,), (2, 4)), {"left": False, "transpose": True},
+        "right-transposed", dtypes=()),
+    Row("ormqr", complexes((4, 3), (3,), (4, 2)), {"transpose": True}, "complex", dtypes=()),
 ]  # fmt: skip
 
 SVD = [
@@ -165,6 +173,10 @@ ERRORS = [
     ErrorRow("linalg.qr", dtyped("f2", (2, 2)), NotImplementedError, "Half"),
     ErrorRow("geqrf", zeros((2,)), RuntimeError, "at least 2 dimensions"),
     ErrorRow("linalg.householder_product", zeros((2, 3), (2,)), RuntimeError, "greater than"),
+    ErrorRow("ormqr", zeros((4, 3), (3,), (3, 2)), RuntimeError, "must be equal to input"),
+    ErrorRow("ormqr", zeros((4, 3), (4,), (4, 2)), RuntimeError, "must be equal to min"),
+    ErrorRow("ormqr", zeros((2, 4, 3), (2, 3), (4, 2)), RuntimeError, "number of dimensions"),
+    ErrorRow("ormqr", zeros((2, 4, 3), (2, 3), (3, 4, 2)), RuntimeError, "batch dimensions"),
     ErrorRow("linalg.householder_product", zeros((3, 2), (3,)), RuntimeError, "does not fit",
              tag="tau"),
     ErrorRow("svd", zeros((2,)), RuntimeError, "at least 2 dimensions"),

@@ -178,6 +178,18 @@ class Conversion(Tree):
         """AssertionError if there are parameters or buffers, as in a PyTorch without CUDA."""
         return self._apply(lambda t: t.cuda(device))
 
+    def xpu(self: M, device: Any = None) -> M:
+        """AssertionError if there are parameters or buffers, as in a PyTorch without it."""
+        return self._apply(lambda t: t.xpu(device))
+
+    def mtia(self: M, device: Any = None) -> M:
+        """AssertionError if there are parameters or buffers, as in a PyTorch without it."""
+        return self._apply(lambda t: t.mtia(device))
+
+    def ipu(self: M, device: Any = None) -> M:
+        """RuntimeError if there are parameters or buffers, as in a PyTorch without it."""
+        return self._apply(lambda t: t.ipu(device))
+
     def share_memory(self: M) -> M:
         """Move parameters and buffers to memory shared with forked processes."""
         for tensor in (*self.parameters(), *self.buffers()):
