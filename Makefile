@@ -59,6 +59,7 @@ bench: $(STAMPS)/torch $(STAMPS)/bench
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/examples.py
 	$(BIN)/python benchmarks/inference.py
+	$(BIN)/python benchmarks/bfloat16.py
 	$(BIN)/python benchmarks/transforms.py
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python benchmarks/graph.py

@@ -26,7 +26,8 @@ README = FOLDER.parent / "README.md"
 PAGE = FOLDER.parent / "docs" / "performance.md"
 CHART = FOLDER.parent / "docs" / "pictures" / "speed.svg"
 SCRIPTS = (
-    "compare", "sweep", "overhead", "examples", "inference", "transforms", "checkpoint", "graph",
+    "compare", "sweep", "overhead", "examples", "inference", "bfloat16", "transforms", "checkpoint",
+    "graph",
 )  # fmt: skip
 # Rows of sweep.py in the report, and what it says of each.
 WORST, COLUMNS = 50, ("wengert", "torch", "ratio")
@@ -161,6 +162,7 @@ SECTIONS = {
     "overhead": "Overhead",
     "examples": "The examples",
     "inference": "Inference",
+    "bfloat16": "Under autocast to bfloat16",
     "transforms": "Hooks and transforms",
     "checkpoint": "Checkpoints",
     "graph": "The graph tools",

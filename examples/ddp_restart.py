@@ -1,10 +1,11 @@
 """Data-parallel training that goes on after a rank is lost, with as many ranks or with fewer.
 
 A plain PyTorch script. Rank 0 saves a checkpoint after each epoch, and every start resumes from
-it. Here the last rank is killed in the first attempt, and the launcher starts all ranks again:
+it. Here the last rank is killed in the first attempt, and the launcher starts the others again, or
+all of them:
 
+    wengert run --nproc 2:3 --max-restarts 1 examples/ddp_restart.py --fail-at 2
     wengert run --nproc 3 --max-restarts 1 examples/ddp_restart.py --fail-at 2
-    wengert run --nproc 2 examples/ddp_restart.py --epochs 8    # goes on with fewer ranks
 
 The batch of a step is the same however many ranks share it, and so are the losses.
 """

@@ -48,8 +48,11 @@ FOR_EACH_OTHER = {
     "autograd": "custom diagnosis edges engine errors gc_queries grad_mode history hooks naming"
     " profiling refusals relay saved transforms",
     "compat": "differences missing_names package resolution torch_names",
-    "distributed": "arguments backend batch_statistics objects process_group reduce_op run"
-    " schedules store tcp_store workers world fsdp.dtensor fsdp.fully_shard",
+    "distributed": "arguments backend batch_statistics objects observers process_group reduce_op"
+    " run schedules store tcp_store workers world fsdp.fully_shard fsdp.gathering"
+    " checkpoint.files fsdp.optimizer_state fsdp.rows fsdp.wrapper tensor.creation"
+    " tensor.dtensor tensor.functions tensor.layouts tensor.parameters tensor.parallel.plans"
+    " tensor.parallel.styles",
     "export": "dims exported_program files graph_signature tracing",
     "fx": "experimental.constants experimental.recorder experimental.sizes",
     "graph": "captures description drawing formatting hotness html_page layers memory nodes"

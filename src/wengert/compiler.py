@@ -72,15 +72,22 @@ def compile(
         )  # fmt: skip
     if not callable(model):
         raise RuntimeError(f"torch.compile: argument 'model' is {model!r}, expected a callable")
-    if disable or backend == "eager":
+    if disable:
         return model
     _check_backend(backend)
-    from wengert.replay.compiled import compiled
+    compiles = _as_it_is
+    if backend != "eager":
+        from wengert.replay.compiled import compiled
 
+        compiles = functools.partial(compiled, fullgraph=fullgraph)
     for kind, wrap in wrappers:
         if isinstance(model, kind):
-            return wrap(model, functools.partial(compiled, fullgraph=fullgraph))
-    return compiled(model, fullgraph)
+            return wrap(model, compiles)
+    return compiles(model)
+
+
+def _as_it_is(function: Any) -> Any:
+    return function
 
 
 def _check_backend(backend: Any) -> None:

@@ -72,9 +72,8 @@ def test_text(tmp_path: Path) -> None:
     text = result.stdout
     assert "this must not run" not in text + result.stderr
     assert (
-        ":5: torch.dequantize: wengert has no torch.dequantize yet; instead: float32, float16"
-        " and bfloat16"
-        in text
+        ":5: torch.dequantize: wengert has no torch.dequantize yet;"
+        " instead: float32, float16 and bfloat16" in text
     )
     assert "torch.zeroz: no such name in PyTorch 2.13 either; did you mean torch.zeros" in text
     assert ":9: torch.package: " in text

@@ -1,5 +1,7 @@
 """Tests written as PyTorch's own are. `test_harness` runs them on wengert and on PyTorch."""
 
+import contextlib
+import io
 import sys
 import unittest
 import warnings
@@ -20,22 +22,49 @@ from torch.testing._internal.common_device_type import (
 )
 from torch.testing._internal.common_dtype import all_types_and_complex_and, floating_types_and
 from torch.testing._internal.common_utils import (
+    ADDRESS_IN_USE,
+    FILE_SCHEMA,
     BytesIOContext,
+    LazyVal,
+    SwapTensorsGuard,
     TestCase,
+    bytes_to_scalar,
+    coalescedonoff,
     decorateIf,
     disable_gc,
     freeze_rng_state,
     gradcheck,
     gradgradcheck,
     instantiate_parametrized_tests,
+    is_coalesced_indices,
+    lazy_skip_if,
     make_tensor,
     noncontiguous_like,
+    numpy_to_torch_dtype,
     parametrize,
+    patch_test_members,
+    raise_on_run_directly,
     random_hermitian_pd_matrix,
+    random_matrix_with_scaled_reduction_dim,
+    random_sparse_matrix,
+    random_sparse_pd_matrix,
+    recover_orig_fp32_precision,
+    reparametrize,
+    retry,
+    retry_on_connect_failures,
+    run_concurrently,
     set_default_dtype,
+    set_default_tensor_type,
+    skip_but_pass_in_sandcastle_if,
+    skip_exception_type,
+    skip_if_pytest,
     skipIfNoLapack,
+    skipIfPythonVersionMismatch,
     subtest,
     suppress_warnings,
+    swap,
+    with_ieee_matmul_precision,
+    xfail_inherited_tests,
 )
 
 
@@ -53,6 +82,119 @@ class TestParameters(TestCase):
     @parametrize("f", [torch.sin, torch.nn.ReLU, torch.float32])
     def test_functions(self, f):
         self.assertTrue(f)
+
+
+def even(name, arguments):
+    yield (f"{name}_even", arguments) if arguments["x"] % 2 == 0 else None
+
+
+class TestAttempts(TestCase):
+    depth = 1
+
+    @reparametrize(parametrize("x", range(4)), even)
+    def test_adapted(self, x):
+        self.assertIn(x, (0, 2))
+
+    @swap([True, False])
+    def test_swapped(self):
+        before = torch.__future__.get_swap_module_params_on_conversion()
+        with SwapTensorsGuard(not before):
+            self.assertEqual(torch.__future__.get_swap_module_params_on_conversion(), not before)
+        self.assertEqual(torch.__future__.get_swap_module_params_on_conversion(), before)
+
+    def test_tried_again(self):
+        calls = []
+
+        @retry(ValueError, tries=3, delay=0)
+        def third():
+            calls.append(1)
+            if len(calls) < 3:
+                raise ValueError
+            return "third"
+
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(third(), "third")
+        calls.clear()
+
+        @retry_on_connect_failures
+        def second():
+            calls.append(1)
+            if len(calls) < 2:
+                raise RuntimeError(f"connect: {ADDRESS_IN_USE}")
+
+        second()
+        self.assertEqual(len(calls), 2)
+        with self.assertRaises(unittest.SkipTest), skip_exception_type(NotImplementedError):
+            raise NotImplementedError
+
+        @retry(ValueError, tries=2, delay=0, skip_after_retries=True)
+        def never():
+            raise ValueError("never")
+
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertRaises(unittest.SkipTest, never)
+
+    def test_at_once(self):
+        self.assertEqual(run_concurrently(lambda k: k + 1, 3, args=(1,)), [2, 2, 2])
+        self.assertRaises(ZeroDivisionError, run_concurrently, lambda: 1 / 0, 2)
+
+    @lazy_skip_if(lambda: True, "always")
+    def test_skipped_late(self):
+        self.fail("not reached")
+
+    @skipIfPythonVersionMismatch(lambda major, minor, micro: major == 2)
+    def test_another_python(self):
+        self.fail("not reached")
+
+    @skip_but_pass_in_sandcastle_if(True, "always")
+    def test_passed_elsewhere(self):
+        self.fail("not reached")
+
+    @skip_if_pytest
+    @patch_test_members({"depth": 2})
+    def test_members(self):
+        self.assertEqual(self.depth, 2)
+
+    @coalescedonoff
+    def test_coalesced(self, coalesced):
+        x = torch.sparse_coo_tensor([[1, 0]], [1.0, 2.0], (2,))
+        x = x.coalesce() if coalesced else x
+        self.assertEqual(is_coalesced_indices(x), coalesced)
+
+    @recover_orig_fp32_precision
+    def test_precision(self):
+        torch.backends.cudnn.conv.fp32_precision = "ieee"
+
+    @with_ieee_matmul_precision
+    def test_products(self):
+        self.assertEqual(torch.backends.cuda.matmul.fp32_precision, "ieee")
+
+    def test_values(self):
+        self.assertTrue(LazyVal(lambda: 1))
+        self.assertEqual(FILE_SCHEMA[:7], "file://")
+        self.assertEqual(bytes_to_scalar([0, 0, 128, 63], torch.float, "cpu"), torch.tensor(1.0))
+        self.assertEqual(numpy_to_torch_dtype(torch.ones(1).numpy().dtype), torch.float32)
+        self.assertRaises(RuntimeError, raise_on_run_directly, "all.py")
+        with set_default_tensor_type(torch.DoubleTensor):
+            self.assertEqual(torch.ones(1).dtype, torch.float64)
+
+    def test_matrices(self):
+        self.assertEqual(random_matrix_with_scaled_reduction_dim(2, 3, 4).shape, (4, 2, 3))
+        a = random_sparse_matrix(8, 6, density=0.3).to_dense()
+        self.assertEqual(torch.linalg.matrix_rank(a), 6)
+        b = random_sparse_pd_matrix(8, density=0.3).to_dense()
+        self.assertEqual(b, b.T)
+        self.assertGreater(torch.linalg.eigvalsh(b).min(), 0.0)
+
+
+class Given(TestCase):
+    def test_fails(self):
+        self.assertFalse(type(self) is TestInherited)
+
+
+@xfail_inherited_tests(["test_fails"])
+class TestInherited(Given):
+    pass
 
 
 class TestEquality(TestCase):
@@ -170,6 +312,7 @@ class TestDevices(TestCase):
 
 
 instantiate_parametrized_tests(TestParameters)
+instantiate_parametrized_tests(TestAttempts)
 instantiate_device_type_tests(TestDevices, globals())
 
 suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])

@@ -105,6 +105,7 @@ FORMS = {
 YET = "{0}: wengert has no {0} yet (this process runs wengert in place of PyTorch)"
 INSTEAD = YET + "; instead: {1}"
 STATE = "save and load of a state_dict"
+HALVES = "float32, float16 and bfloat16"
 NEITHER = "{0}: no such name in PyTorch 2.13 either"
 OWN = "{0}: PyTorch has no such name; wengert's own is {1}"
 
@@ -117,7 +118,7 @@ MISSING = {
     "from torch.nn import Zork": ("ModuleNotFoundError", NEITHER, "torch.nn.Zork"),
     "torch.zork": ("AttributeError", NEITHER, "torch.zork"),
     "torch.nn.functional.zork": ("AttributeError", NEITHER, "torch.nn.functional.zork"),
-    "torch.dequantize": ("AttributeError", INSTEAD, "torch.dequantize", "float16 and bfloat16"),
+    "torch.dequantize": ("AttributeError", INSTEAD, "torch.dequantize", HALVES),
     "torch.package": ("AttributeError", INSTEAD, "torch.package", STATE),
     # Insides of wengert are not names of torch, nor is what it has beyond PyTorch.
     "import torch.package": ("ModuleNotFoundError", INSTEAD, "torch.package", STATE),
@@ -282,6 +283,7 @@ def test_import_loads_nothing_further():
     private = "wengert.compat._private"
     assert {*out.split()} == {
         "torch", private, f"{private}.top", f"{private}.absent_types", "wengert.platform.absences",
+        *(f"{private}.quantization{module}" for module in ("", ".rounding", ".schemes")),
     }  # fmt: skip
 
 

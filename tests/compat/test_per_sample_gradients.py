@@ -40,14 +40,15 @@ def test_as_pytorch(torch: Any, name: str, reduction: str) -> None:
     from torch.nn.utils._per_sample_grad import call_for_per_sample_grads as oracle
 
     make, shape = MODELS[name]
-    ours, theirs = make(nn), make(torch.nn)
+    torch.manual_seed(0)
+    ours, theirs = make(nn).double(), make(torch.nn).double()
     ours.load_state_dict({k: wengert.tensor(v.numpy()) for k, v in theirs.state_dict().items()})
-    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=shape)
     expected = gradients(torch, oracle, theirs, x, reduction)
     found = gradients(wengert, call_for_per_sample_grads, ours, x, reduction)
     assert found.keys() == expected.keys()
     for key, value in expected.items():
-        np.testing.assert_allclose(found[key], value, rtol=1e-4, atol=1e-5, err_msg=key)
+        np.testing.assert_allclose(found[key], value, rtol=1e-9, atol=1e-12, err_msg=key)
 
 
 def test_each_sample_alone() -> None:

@@ -1,4 +1,4 @@
-"""Observers and fake quantisation: the same ranges, numbers and gradients as PyTorch's."""
+"""Observers and fake quantization: the same ranges, numbers and gradients as PyTorch's."""
 
 from __future__ import annotations
 

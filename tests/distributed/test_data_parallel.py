@@ -378,6 +378,61 @@ def check_functional(rank: int, size: int) -> None:
     assert (w.grad._array == size).all()
 
 
+def check_many_buffers(rank: int, size: int) -> None:
+    """Of several dtypes, more than a round has pieces, more bytes than it has room."""
+    model = wengert.nn.Linear(1, 1)
+    for k in range(150):
+        model.register_buffer(
+            f"small{k}", wengert.full((k % 3,), k + 100 * rank, dtype=wengert.int32)
+        )
+    model.register_buffer("number", wengert.tensor(rank))
+    model.register_buffer("large", wengert.full((2_500_001,), float(rank), dtype=wengert.float64))
+    model.register_buffer("columns", wengert.full((3, 5), float(rank)).t())
+    model.register_buffer("flags", wengert.tensor([rank == 0, True]))
+    parallel = DistributedDataParallel(model, init_sync=False)
+    parallel(wengert.ones(1, 1))
+    assert all((getattr(model, f"small{k}") == k).all() for k in range(150))
+    assert model.number.item() == 0
+    assert not model.large.any()
+    assert not model.columns.any()
+    assert model.flags.all()
+
+
+FOLDS = {
+    dist.ReduceOp.PRODUCT: wengert.prod,
+    dist.ReduceOp.MIN: wengert.amin,
+    dist.ReduceOp.MAX: wengert.amax,
+}
+
+
+def check_products_and_extremes(rank: int, size: int) -> None:
+    """Derivatives, also second ones, are those of one process that has the rows of all ranks."""
+    rows = [np.cos(np.arange(2.0 * size) + 3 * r) for r in range(size)]
+    weights = [np.arange(2.0 * size) + r for r in range(size)]
+    for op, fold in FOLDS.items():
+        own = wengert.tensor(rows[rank], requires_grad=True)
+        parts = [part * 1 for part in own.split(2)]
+        weight = wengert.tensor(weights[rank])
+        at_root = dist_functional.reduce(own, 1, op) * (rank == 1)
+        share = dist_functional.reduce_scatter(wengert.zeros(2).double(), parts, op)
+        total = dist_functional.all_reduce(own, op) + at_root
+        loss = (total**2 * weight).sum() + (share**3).sum() * (rank + 1)
+
+        every = [wengert.tensor(row, requires_grad=True) for row in rows]
+        folded = fold(wengert.stack(every), 0)
+        whole = sum(
+            ((folded * (2 if r == 1 else 1)) ** 2 * wengert.tensor(weights[r])).sum()
+            + (folded[2 * r : 2 * r + 2] ** 3).sum() * (r + 1)
+            for r in range(size)
+        )
+        (g,) = wengert.autograd.grad(loss, own, create_graph=True)
+        expected = wengert.autograd.grad(whole, every, create_graph=True)
+        np.testing.assert_allclose(g.detach()._array, expected[rank].detach()._array, rtol=1e-12)
+        (second,) = wengert.autograd.grad((g**2).sum(), own)
+        seconds = wengert.autograd.grad(sum((e**2).sum() for e in expected), every)
+        np.testing.assert_allclose(second._array, seconds[rank]._array, rtol=1e-12)
+
+
 def check_collected(rank: int, size: int) -> None:
     """Nothing holds a wrapper, its buckets or a graph, and no cycle has to be found."""
     gc.collect()
@@ -434,6 +489,15 @@ def check_large(rank: int, size: int) -> None:
 
 def test_collectives_with_gradients(ranks: Ranks) -> None:
     ranks.run(check_functional)
+    ranks.run(check_products_and_extremes)
+
+
+def test_buffers_come_from_one_rank(ranks: Ranks) -> None:
+    ranks.run(check_many_buffers)
+
+
+def test_buffers_come_from_another_machine(two_machines: Ranks) -> None:
+    two_machines.run(check_many_buffers)
 
 
 def check_description(rank: int, size: int) -> None:

@@ -85,6 +85,40 @@ def test_launchers_of_several_machines_count_their_ranks_together(tmp_path: Path
     assert outputs[1].splitlines() == ["2 1 3.0"]
 
 
+@pytest.mark.slow
+def test_a_machine_that_is_lost_is_done_without(tmp_path: Path) -> None:
+    """Its launcher is killed: the other one starts its ranks again, alone."""
+    text = """
+        print(f"{dist.get_world_size()} {os.environ['GROUP_WORLD_SIZE']}\\n", end="", flush=True)
+        while dist.get_world_size() > 1:
+            dist.all_reduce(x)
+            time.sleep(0.01)
+    """
+    file = script(tmp_path, text)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = str(probe.getsockname()[1])
+    command = [
+        sys.executable, "-m", "wengert", "run", "--quiet", "-m", "torch.distributed.run",
+        "--nnodes=1:2", "--rdzv-conf=last_call_timeout=1", "--max-restarts=1",
+        "--master-addr=127.0.0.1", f"--master-port={port}",
+    ]  # fmt: skip
+    first, second = [
+        subprocess.Popen(
+            [*command, f"--node-rank={node}", "--nproc-per-node=1", file],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
+        )
+        for node in range(2)
+    ]  # fmt: skip
+    assert first.stdout is not None
+    assert first.stdout.readline() == "2 2\n"
+    second.kill()
+    second.communicate()
+    output, errors = first.communicate(timeout=60)
+    assert (first.returncode, output) == (0, "1 1\n")
+    assert "rank 1 is gone" in errors
+    assert "starting again (1 of 1)" in errors
+
+
 @pytest.mark.skipif(
     shutil.which("mpiexec") is None or importlib.util.find_spec("mpi4py") is None,
     reason="needs mpi4py and mpiexec: pip install 'wengert[mpi]'",
@@ -216,8 +250,9 @@ def test_programs_that_start_their_own_ranks(tmp_path: Path) -> None:
 
 
 def test_commands() -> None:
-    with pytest.raises(ValueError, match="nproc_per_node value: many"):
-        Launch(get_args_parser().parse_args(["--nproc_per_node=many", "a.py"]), [], False)
+    for wrong in ("many", "0", "3:2", "2:", ":2"):
+        with pytest.raises(ValueError, match=f"nproc_per_node value: {wrong}"):
+            Launch(get_args_parser().parse_args([f"--nproc_per_node={wrong}", "a.py"]), [], False)
     command = command_for("a.py", ["-x"])
     assert command[1:] == ["-m", "wengert", "run", "--quiet", "a.py", "-x"]
     assert os.path.basename(command[0]).startswith("python")

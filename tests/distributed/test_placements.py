@@ -15,7 +15,7 @@ from wengert import distributed as dist
 from wengert.compat._private import functional_collectives as collectives
 from wengert.compat._private.sharding import compute_local_shape_and_global_offset
 from wengert.distributed.device_mesh import DeviceMesh
-from wengert.distributed.fsdp import placements
+from wengert.distributed.tensor import placements
 
 
 @pytest.mark.torch

@@ -88,7 +88,8 @@ def check_fully_shard(rank: int, size: int) -> None:
     assert fully_shard(model) is model
     assert type(model).__name__ == "FSDPNet"
     assert isinstance(model.head.weight, DTensor)
-    assert sum(p.numel() for p in model.parameters()) <= 0.6 * whole
+    assert sum(p.numel() for p in model.parameters()) == whole
+    assert sum(p.to_local().numel() for p in model.parameters()) <= 0.6 * whole
     optimizer = adam(model)
     assert train(model, optimizer, *part(rank, x, y)) == pytest.approx(norms, rel=1e-9)
     assert elements(optimizer) <= 0.6 * elements(plain)

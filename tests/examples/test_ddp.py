@@ -33,18 +33,23 @@ def test_losses_are_pytorchs() -> None:
 def test_training_goes_on_after_a_loss_with_fewer_ranks(tmp_path: Path) -> None:
     """The losses are those of one rank that was never stopped."""
 
-    def train(ranks: int, name: str, *options: str) -> tuple[list[str], str]:
+    def train(ranks: str, name: str, *options: str) -> tuple[list[tuple[str, str]], str]:
         arguments = "examples/ddp_restart.py", "--checkpoint", str(tmp_path / name), *options
         if "--fail-at" in options:
             arguments = "--max-restarts", "1", *arguments
-        result = python("-m", "wengert", "run", "--nproc", str(ranks), *arguments)
+        result = python("-m", "wengert", "run", "--nproc", ranks, *arguments)
         assert result.returncode == 0, result.stderr
-        return re.findall(r"(epoch \d+: loss \S+) on", result.stdout), result.stderr
+        return re.findall(r"(epoch \d+: loss \S+) on (\d)", result.stdout), result.stderr
 
-    first, errors = train(3, "stopped.pt", "--fail-at", "1", "--epochs", "2")
+    epochs = "--epochs", "4"
+    fewer, errors = train("2:3", "fewer.pt", "--fail-at", "1", *epochs)
     assert "ended with signal SIGKILL" in errors
-    assert "starting again (1 of 1)" in errors
-    second, _ = train(2, "stopped.pt", "--epochs", "3")
-    expected, _ = train(1, "whole.pt", "--epochs", "3")
-    assert first + second == expected
-    assert len(expected) == 3
+    assert "starting again (1 of 1) with 2 ranks" in errors
+    assert [ranks for _, ranks in fewer] == ["3", "2", "2", "2"]
+    as_many, errors = train("3", "as_many.pt", "--fail-at", "1", *epochs)
+    assert "starting again (1 of 1)\n" in errors
+    assert [ranks for _, ranks in as_many] == ["3", "3", "3", "3"]
+    whole, _ = train("1", "whole.pt", *epochs)
+    losses = [loss for loss, _ in whole]
+    assert [loss for loss, _ in fewer] == [loss for loss, _ in as_many] == losses
+    assert len(losses) == 4

@@ -30,6 +30,7 @@ def products(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
 
     monkeypatch.setattr(contraction, "product", counted(contraction.product))
     monkeypatch.setattr(linear, "dot", counted(linear.dot))
+    monkeypatch.setattr(linear, "wide_product", counted(linear.wide_product))
     return shapes
 
 

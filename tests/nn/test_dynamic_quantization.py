@@ -10,7 +10,8 @@ import pytest
 
 import wengert
 from wengert import nn
-from wengert.kernels.quantization import integer_product
+from wengert.kernels import quantization
+from wengert.kernels.products import quads
 from wengert.nn.dynamic_quantization import per_channel_dynamic_qconfig, quantize_dynamic
 
 RNG = np.random.default_rng(0)
@@ -25,12 +26,23 @@ INPUTS: dict[str, np.ndarray] = {
 }
 
 
+@pytest.fixture(params=["dotted", "in floats"])
+def way(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With the processor's instruction for bytes, and without it."""
+    if request.param == "dotted" and not quads.has_quad_dots():
+        pytest.skip("the processor has no instruction for bytes")
+    monkeypatch.setattr(quads, "has_quad_dots", lambda: request.param == "dotted")
+    return str(request.param)
+
+
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor:UserWarning")
 @pytest.mark.filterwarnings("ignore:torch.ao.quantization is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("by_row", [False, True])
 @pytest.mark.parametrize("name", INPUTS)
-def test_quantized_linear_layers_are_as_pytorchs(torch: Any, name: str, by_row: bool) -> None:
+def test_quantized_linear_layers_are_as_pytorchs(
+    torch: Any, way: str, name: str, by_row: bool
+) -> None:
     theirs = torch.nn.Sequential(torch.nn.Linear(300, 20), torch.nn.Linear(20, 4, bias=False))
     ours = nn.Sequential(nn.Linear(300, 20), nn.Linear(20, 4, bias=False))
     weight = (RNG.standard_normal((20, 300)) * np.arange(20)[:, None]).astype(np.float32)
@@ -58,12 +70,14 @@ def test_integer_products_are_exact() -> None:
     rows = RNG.choice([-127, 127], (3, 5000)).astype(np.float32)
     weight = RNG.choice([-128, 127], (4, 5000)).astype(np.int8)
     exact = rows.astype(np.int64) @ weight.astype(np.int64).T
-    np.testing.assert_array_equal(integer_product(rows, weight), exact)
-    extreme = integer_product(np.full((1, 5000), 127.0, np.float32), np.full((1, 5000), -128, "i1"))
+    np.testing.assert_array_equal(quantization._in_floats(rows, weight), exact)
+    extreme = quantization._in_floats(
+        np.full((1, 5000), 127.0, np.float32), np.full((1, 5000), -128, "i1")
+    )
     assert extreme.item() == -127 * 128 * 5000
 
 
-def test_a_copy_is_quantized_and_saved() -> None:
+def test_a_copy_is_quantized_and_saved(way: str) -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Sequential(nn.Linear(4, 2)))
     quantized = quantize_dynamic(model, {"2"})
     assert type(model[2][0]) is type(quantized[0]) is nn.Linear

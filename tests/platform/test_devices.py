@@ -30,7 +30,17 @@ ANSWERS = {
     "backends.mha": {"get_fastpath_enabled": True},
     "backends.cudnn": {"is_available": False, "version": None},
     "backends.mps": {"is_available": False, "is_built": False},
-    "backends.cuda": {"is_built": False, "flash_sdp_enabled": True},
+    "backends.cuda": {
+        "is_built": False,
+        "flash_sdp_enabled": True,
+        "cudnn_sdp_enabled": True,
+        "fp16_bf16_reduction_math_sdp_allowed": False,
+        "is_flash_attention_available": False,
+        "is_ck_sdpa_available": False,
+    },
+    "backends.cusparselt": {"is_available": False, "version": None, "get_max_alg_id": None},
+    "backends.kleidiai": {"is_available": False},
+    "backends.mkldnn": {"is_acl_available": False},
 }
 QUESTIONS = [(module, name) for module, names in ANSWERS.items() for name in names]
 REFUSALS = {

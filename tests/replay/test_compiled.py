@@ -174,3 +174,12 @@ def test_memory_goes_with_the_last_value() -> None:
         assert seen() is None
     finally:
         gc.enable()
+
+
+def test_a_module_is_wrapped_by_every_backend() -> None:
+    layer = wengert.nn.Linear(2, 1)
+    for backend in ("eager", "inductor"):
+        model = wengert.compiler.compile(layer, backend=backend)
+        assert type(model).__name__ == "OptimizedModule"
+        assert model._orig_mod is layer
+        assert wengert.equal(model(wengert.ones(1, 2)), layer(wengert.ones(1, 2)))

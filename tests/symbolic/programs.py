@@ -252,3 +252,107 @@ def elementwise_gradients(theano, T):
                 T.minimum(a, b), T.switch(a < b, a, b)):  # fmt: skip
         results += [out, *T.grad((out**2).sum(), [a, b])]
     return called(theano, [a, b], results, [0.3, 0.6, 0.9], [0.7, 0.6, 0.2])
+
+
+@program
+def repetitions(theano, T):
+    x, n = T.dmatrix(), T.ivector()
+    forms = [
+        T.tile(x, 2), T.tile(x, (2,)), T.tile(x, (2, 1)), T.tile(x, (2, 1, 2)), T.tile(x, n, 2),
+        T.tile(x, n, 3), T.tile(x, n[0]), T.tile(x, (n[1], 1)),
+    ]  # fmt: skip
+    return called(theano, [x, n], forms, A, [2, 3])
+
+
+@program
+def values_of_other_dtypes_at_an_index(theano, T):
+    x, y, i = T.fmatrix(), T.dvector(), T.ivector()
+    x0, y0 = A.astype("float32"), np.array([0.1, 0.2, 0.3])
+    forms = [
+        change(part, y)
+        for part in (x[0, 1:], x[:, 1:], x[i, 1], x[i][:, 1])
+        for change in (T.inc_subtensor, T.set_subtensor)
+        if part.ndim == 1 or part.owner.inputs[0] is x
+    ]
+    cost = sum(f.sum() for f in forms)
+    gradients = [T.cast(g, "float32") for g in T.grad(cost, [x, y])]
+    return called(theano, [x, y, i], forms + gradients, x0, y0, [0, 2, 1])
+
+
+@program
+def gradients_of_integers(theano, T):
+    x, w, i = T.ivector(), T.dmatrix(), T.iscalar()
+    costs = [
+        (x * 2.5).sum(), T.exp(x).sum(), T.dot(x, w).sum(), T.cast(x, "float64").sum(), x.sum(),
+        x.sum() * 2.5, (x**2).sum() * 2.5, (x / 2.0).sum(), T.switch(x > 1, x, w[0]).sum(),
+        T.concatenate([x, w[0]]).dot(T.arange(4.0)), T.set_subtensor(w[0], x).sum(),
+        T.max(x) * 1.5, x[0] * 1.5,
+    ]  # fmt: skip
+    found = [T.grad(c, x) for c in costs] + [
+        T.grad(1.5**i, i),
+        T.grad((T.alloc(i, 2) * 1.5).sum(), i),
+    ]
+    return called(theano, [x, w, i], found, [1, 2], [[1.5, 2.0], [3.0, 4.0]], 3)
+
+
+@program
+def ends_of_gradients(theano, T):
+    x, w = T.dmatrix(), theano.shared(A[:, :2])
+    hidden = T.tanh(T.dot(x, w))
+    square = hidden**2
+    out = (square * w.sum()).sum()
+    _, ends = theano.subgraph_grad([], [hidden], cost=out)
+    own, _ = theano.subgraph_grad([w], [x], {hidden: ends[0]}, (w**3).sum())
+    y = x * x
+    found = [
+        *own,
+        T.grad(out, x, consider_constant=[x]), T.grad(out, square, consider_constant=[square]),
+        T.grad(out, w, consider_constant=[square]),
+        T.grad(None, x, known_grads={y: T.as_tensor_variable([1.0, 2.0, 3.0])}),
+        T.Rop(w * 1.5, x, x),
+        T.Rop(T.concatenate([x, x * 2]).reshape((3, 4)), x, x),
+        T.Rop(T.nnet.softmax(x).flatten(), x, x),
+    ]  # fmt: skip
+    return called(theano, [x], found, A[:2, :3] / 10)
+
+
+@program
+def neighbourhoods(theano, T):
+    from theano.tensor.nnet.neighbours import images2neibs, neibs2images
+
+    x = T.dtensor4()
+    forms = [
+        images2neibs(x, (1, 2)), images2neibs(x, (2, 3), (1, 1)), images2neibs(x, (5, 2), (3, 1)),
+        images2neibs(x, (2, 4), mode="ignore_borders"), images2neibs(x, (3, 3), (2, 5), "half"),
+        images2neibs(x, (2, 3), (1, 7), "full"), images2neibs(x, (3, 3), mode="wrap_centered"),
+        images2neibs(x, (3, 5), (2, 1), "wrap_centered"),
+    ]  # fmt: skip
+    back = neibs2images(images2neibs(x, (5, 3)), (5, 3), x.shape)
+    cost = (images2neibs(x, (5, 2), (3, 1)) ** 2).sum() + (images2neibs(x, (5, 3)) ** 3).sum()
+    return called(theano, [x], [*forms, back, T.grad(cost, x)], IMAGES)
+
+
+@program
+def softmax_in_two_levels(theano, T):
+    rng = np.random.RandomState(0)
+    x, target = T.dmatrix(), T.ivector()
+    w1, b1 = theano.shared(rng.randn(4, 3)), theano.shared(rng.randn(3))
+    w2, b2 = theano.shared(rng.randn(3, 4, 3)), theano.shared(rng.randn(3, 3))
+    args = [x, x.shape[0], 8, 3, 3, w1, b1, w2, b2]
+    whole, some = T.nnet.h_softmax(*args), T.nnet.h_softmax(*args, target=target)
+    loss = -T.mean(T.log(some))
+    found = [whole, some, *T.grad(loss, [w1, b1, w2, b2])]
+    return called(theano, [x, target], found, A, [1, 7, 3])
+
+
+@program
+def further_linear_algebra(theano, T):
+    from theano.tensor import nlinalg
+
+    x, v = T.dmatrix(), T.dvector()
+    orders = [None, 1, 2, 3, 0, "inf", "-inf"]
+    found = [nlinalg.norm(v, k) for k in orders]
+    found += [nlinalg.norm(x, k) for k in ("fro", 1, -1, "inf", "-inf")]
+    found += [*nlinalg.lstsq()(x.T, v, -1)[:1], nlinalg.eig(T.dot(x, x.T))[0].sum()]
+    found += [nlinalg.tensorsolve(T.dot(x, x.T) + T.eye(3), x[:, 0])]
+    return called(theano, [x, v], found, A + 1, [1.0, 2.0, -3.0, 4.0])

@@ -87,8 +87,8 @@ def _find(node: Node, index: int, roots: list[Node]) -> Node | None:
 _OUTPUT = -1  # whose value is in a slot, in `Node.saved`
 # Operations whose result is real where their input may be complex, and the other way round.
 _REAL = frozenset({
-    "_angle", "_eigvalsh", "_imag", "_nonzero_norm", "_real", "_split", "_svdvals", "_var", "abs",
-    "half_to_real",
+    "_angle", "_eigvalsh", "_eigvalsh_with_vectors", "_imag", "_nonzero_norm", "_real", "_split",
+    "_svdvals", "_svdvals_with_vectors", "_var", "abs", "half_to_real",
 })  # fmt: skip
 _COMPLEX = frozenset({"_complex", "_join", "_r2c", "real_to_half"})
 

@@ -175,7 +175,11 @@ def _add_run(commands: Any) -> None:
     )  # fmt: skip
     run.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m")
     run.add_argument("--quiet", action="store_true", help="print no summary")
-    run.add_argument("--report", metavar="FILE", help="write all about the run to an HTML page")
+    run.add_argument(
+        "--report",
+        metavar="FILE",
+        help="write all about the run to an HTML page; with --nproc, a lane for each rank",
+    )
     run.add_argument("--report-json", metavar="FILE", help="write the same as data")
     run.add_argument(
         "--full-traceback", action="store_true", help="show frames inside wengert in tracebacks"
@@ -187,7 +191,10 @@ def _add_run(commands: Any) -> None:
 
 def _add_ranks(run: argparse.ArgumentParser) -> None:
     """The options of a run in several processes."""
-    run.add_argument("--nproc", metavar="N", help="run in N processes, ranks of torch.distributed")
+    run.add_argument(
+        "--nproc", metavar="N", help="run in N processes, ranks of torch.distributed; MIN:MAX:"
+        " with --max-restarts, go on with fewer when some are killed",
+    )  # fmt: skip
     run.add_argument("--no-prefix", action="store_true", help="with --nproc: leave output as it is")
     run.add_argument("--log-dir", metavar="DIR", help="with --nproc: also write it to files there")
     run.add_argument(

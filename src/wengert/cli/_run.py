@@ -28,9 +28,11 @@ from wengert.graph import Recorder
 
 if TYPE_CHECKING:
     from wengert.cli._compiling import Compiling
+    from wengert.cli._lanes import RankLanes
     from wengert.cli._watch import Observations, Watch
 
 PIPE_VARIABLE = "WENGERT_LAUNCHER_PIPE"  # set for the ranks that a launcher starts
+LANES_VARIABLE = "WENGERT_LANES"  # the folder in which they put what they note for a report
 
 _HERE = os.path.dirname(__file__)
 
@@ -50,11 +52,8 @@ def run_program(
     compat.install(package)
     if package == "torch":
         compat.install("horovod")
-    if PIPE_VARIABLE in os.environ:  # a rank
-        from wengert.distributed.workers import end_with_launcher
-
-        end_with_launcher()
-    report, report_json = _output(report), _output(report_json)
+    lanes = _begin_rank() if PIPE_VARIABLE in os.environ else None
+    report, report_json = output_path(report), output_path(report_json)
     recorder = Recorder()
     watch = _watch(recorder) if report or report_json else None
     compiling = _compiling() if compiled else None
@@ -82,6 +81,8 @@ def run_program(
     outcome, ending = _outcome(_run_module if module else _run_script, target[0], full_traceback)
     if os.getpid() == process:  # not in a child that the script forked
         now = time.perf_counter()
+        if lanes is not None:
+            lanes.stop(ending)
         if compiling is not None:
             _deliver_summary(compiling, quiet, target[0], now - started)
             return _left(outcome)
@@ -89,6 +90,21 @@ def run_program(
         observations = None if watch is None else watch.stop()
         _deliver(run_so_far(ending, observations, now), quiet, report, report_json)
     return _left(outcome)
+
+
+def _begin_rank() -> RankLanes | None:
+    """End with the launcher; note for it what it wants to know."""
+    from wengert.distributed.workers import end_with_launcher
+
+    end_with_launcher()
+    folder = os.environ.pop(LANES_VARIABLE, None)
+    if folder is None:
+        return None
+    from wengert.cli._lanes import RankLanes
+
+    lanes = RankLanes(folder)
+    lanes.start()
+    return lanes
 
 
 def _left(outcome: BaseException | None) -> int:
@@ -134,7 +150,7 @@ def _compiling() -> Compiling:
     return compiling
 
 
-def _output(file: str | None) -> str | None:
+def output_path(file: str | None) -> str | None:
     """Where to write, wherever the script goes; says at once if nothing can be written there."""
     if file is None:
         return None
@@ -270,8 +286,8 @@ def _flush() -> None:
 def _deliver(run: Run, quiet: bool, page: str | None, data: str | None) -> None:
     """Print and write what was seen; a report that cannot be delivered does no harm."""
     if data is not None:
-        _write(data, lambda: _json(run))
-    written = page is not None and _write(page, lambda: _page(run))
+        write_report(data, lambda: _json(run))
+    written = page is not None and write_report(page, lambda: _page(run))
     if not quiet:
         _flush()
         with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -302,7 +318,7 @@ def _page(run: Run) -> str:
     return run_page(run)
 
 
-def _write(path: str, text: Callable[[], str]) -> bool:
+def write_report(path: str, text: Callable[[], str]) -> bool:
     try:
         content = text()
         with open(path, "w", encoding="utf-8", errors="replace") as out:

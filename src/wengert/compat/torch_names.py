@@ -126,6 +126,7 @@ ELSEWHERE: dict[str, str] = {
     "torch.profiler.profiler": "wengert.profiler",
     "torch.distributed.constants": "wengert.distributed",
     "torch.distributed.distributed_c10d": "wengert.distributed",
+    "torch.distributed.fsdp.fully_sharded_data_parallel": "wengert.distributed.fsdp",
     "torch.distributed.launch": "wengert.distributed.run",
     # For ``python -m``: to the import system, all modules of the alias are packages.
     "torch.distributed.launch.__main__": "wengert.distributed.run",
@@ -218,7 +219,6 @@ PRIVATE: dict[str, str] = {
         "torch.distributed._tensor": "sharding",
         "torch.distributed._tensor.experimental": "sharding",
         "torch.distributed.autograd": "remote_gradients",
-        "torch.distributed.fsdp.fully_sharded_data_parallel": "sharding",
         "torch.distributed.rpc": "remote_calls",
         "torch.distributed.tensor": "sharding",
         "torch.distributed.tensor._utils": "sharding",

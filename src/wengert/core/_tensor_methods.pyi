@@ -631,7 +631,7 @@ class TensorMethods:
         """This tensor as torch.int32; itself where it already is."""
     def inverse(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse of each square matrix; raises `linalg.LinAlgError` for singular ones."""
-    def ipu(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> NoReturn:
+    def ipu(self, *args: Any, **options: Any) -> NoReturn:
         """Raise RuntimeError, as in a PyTorch without that device."""
     def is_coalesced(self) -> _bool:
         """Whether the indices of a tensor in COO are sorted, and each of them is there once."""
@@ -845,7 +845,7 @@ class TensorMethods:
         """Move the dimensions `source` to the positions `destination`; the others stay in order."""
     def msort(self, *, out: Tensor | None = None) -> Tensor:
         """The elements sorted along the first dimension."""
-    def mtia(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> NoReturn:
+    def mtia(self, *args: Any, **options: Any) -> NoReturn:
         """Raise AssertionError, as in a PyTorch without that device."""
     def mul(self, other: Operand) -> Tensor:
         """Product, element by element, with broadcasting."""
@@ -987,8 +987,8 @@ class TensorMethods:
         """1 over each element."""
     def reciprocal_(self) -> Tensor:
         """In-place form of `reciprocal`."""
-    def record_stream(self, s: Any) -> NoReturn:
-        """Raise NotImplementedError: there are no streams on the CPU."""
+    def record_stream(self, *args: Any, **options: Any) -> NoReturn:
+        """Raise NotImplementedError, as in a PyTorch without that device."""
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(grad)` whenever the gradient of this tensor is computed."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
@@ -1283,7 +1283,7 @@ class TensorMethods:
         """``input * log(other)``, and 0 wherever `input` is 0 and `other` is not NaN."""
     def xlogy_(self, other: Operand) -> Tensor:
         """In-place form of `xlogy`."""
-    def xpu(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> NoReturn:
+    def xpu(self, *args: Any, **options: Any) -> NoReturn:
         """Raise AssertionError, as in a PyTorch without that device."""
     def zero_(self) -> Tensor:
         """Set all elements to zero."""

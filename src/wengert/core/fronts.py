@@ -76,6 +76,7 @@ class Front:
         if not hasattr(f, "__wrapped__"):
             f.__wrapped__ = self.impl  # has its signature
         f.__code__ = self.front
+        tell(self.function)
 
     def disarm(self) -> None:
         """Take the front away."""
@@ -85,6 +86,7 @@ class Front:
         if getattr(f, "__wrapped__", None) is self.impl:  # an interruption may have removed it
             del f.__wrapped__
         _move_body(self.impl, f)
+        tell(self.function)
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a call while the front is in place."""
@@ -207,6 +209,16 @@ _PLACES = ("ASK", "IMPL", "MODES", "SILENT")
 
 # One for each mode that is on in this process: while there are some, all functions are armed.
 _modes: list[None] = []
+
+# Called with each function whose code has been replaced.
+replaced: list[Callable[[Any], None]] = []
+
+
+def tell(function: Any) -> None:
+    """Have it known that a function's code has been replaced."""
+    for listener in replaced:
+        listener(function)
+
 
 # By function.
 public_functions: dict[Any, PublicFunction] = {}

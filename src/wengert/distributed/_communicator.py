@@ -13,6 +13,7 @@ from wengert.core.tensor import getframe, internal
 from wengert.distributed._endpoint import Endpoint, ask_status, call
 from wengert.distributed._links import LateRankError, Link, Links, LostRankError, Packet
 from wengert.distributed.errors import DistBackendError
+from wengert.distributed.observers import observers
 from wengert.distributed.store import Store
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Communicator:
         self._round = 0
         self._inside = False
         self._limit = seconds
+        self.sent = 0  # bytes, while somebody observes
         self.failure: str | None = None
         endpoint.status[key] = self
 
@@ -142,6 +144,9 @@ class Communicator:
         """Send arrays, each to one rank or (None) to all; return what each rank sent here."""
         collective = self._current
         assert collective is not None
+        if observers:
+            others = self.size - 1
+            self.sent += sum([a.nbytes * (others if to is None else 1) for to, a in outgoing])
         text = b"" if self._round else collective.text
         try:
             frames = self._links.exchange(

@@ -138,6 +138,11 @@ class Reducer:
                 self._places[leaf] = i
                 state_of(leaf).collector = self._own
 
+    def prepare_for_backward(self, outputs: Any, synchronizes: bool = True) -> None:
+        """Say before a backward whether it averages; which tensors it starts from is no matter."""
+        self.attach()
+        self.synchronizes = synchronizes
+
     def _arrange(self, order: Sequence[int]) -> None:
         """Put parameters into buckets, in the order in which their gradients arrive."""
         self._buckets: list[GradBucket] = []

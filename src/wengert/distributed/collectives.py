@@ -131,7 +131,7 @@ def reduce(
     signature = signature_of(tensor._array, op.name, f"to rank {chosen.ranks[root]}")
     algorithm = with_outputs([tensor], lambda comm, row: schedules.reduce(comm, row, root, op))
     written = [tensor] if chosen.rank() == root else []
-    return chosen.run("reduce", signature, algorithm, written, async_op)
+    return chosen.run("reduce", signature, algorithm, written, async_op, given=[tensor])
 
 
 def all_gather(
@@ -158,7 +158,7 @@ def all_gather(
         tensor_list, lambda comm, *outputs: schedules.all_gather(comm, outputs, row)
     )
     signature = signature_of(tensor._array)
-    return chosen.run("all_gather", signature, algorithm, tensor_list, async_op)
+    return chosen.run("all_gather", signature, algorithm, tensor_list, async_op, given=[tensor])
 
 
 def all_gather_coalesced(
@@ -174,11 +174,34 @@ def all_gather_coalesced(
     >>> dist.all_gather_coalesced([[wengert.zeros(2)]], [wengert.ones(2)])
     >>> dist.destroy_process_group()
     """
-    work = None
-    for i, tensor in enumerate(input_tensor_list):
-        outputs = [tensors[i] for tensors in output_tensor_lists]
-        work = all_gather(outputs, tensor, group, async_op)
-    return work
+    name = "all_gather_coalesced"
+    check_tensors(name, "input_tensor_list", input_tensor_list)
+    for tensors in output_tensor_lists:
+        check_tensors(name, "output_tensor_lists", tensors)
+        if len(tensors) != len(input_tensor_list):
+            raise RuntimeError(
+                f"{name}(): a list of `output_tensor_lists` has {len(tensors)} tensors, expected"
+                f" {len(input_tensor_list)}, as `input_tensor_list` has"
+            )
+    chosen = group_of(group)
+    if chosen is None:
+        return None
+    columns = [[tensors[i] for tensors in output_tensor_lists]
+               for i in range(len(input_tensor_list))]  # fmt: skip
+    for outputs, tensor in zip(columns, input_tensor_list, strict=True):
+        check_list(name, "output_tensor_lists", outputs, tensor, chosen.size())
+    rows, size = [flat_in(tensor) for tensor in input_tensor_list], chosen.size()
+
+    def gather_rows(comm: Any, *outputs: np.ndarray) -> None:
+        for i, row in enumerate(rows):
+            schedules.all_gather(comm, list(outputs[i * size : (i + 1) * size]), row)
+
+    written = [output for outputs in columns for output in outputs]
+    signature = "; ".join(signature_of(tensor._array) for tensor in input_tensor_list)
+    return chosen.run(
+        name, signature, with_outputs(written, gather_rows), written, async_op,
+        given=input_tensor_list,
+    )  # fmt: skip
 
 
 def all_gather_into_tensor(
@@ -204,14 +227,17 @@ def all_gather_into_tensor(
 
     signature = signature_of(input_tensor._array)
     algorithm = with_outputs([output_tensor], gather_rows)
-    return chosen.run("all_gather_into_tensor", signature, algorithm, [output_tensor], async_op)
+    return chosen.run(
+        "all_gather_into_tensor", signature, algorithm, [output_tensor], async_op,
+        given=[input_tensor],
+    )  # fmt: skip
 
 
 def _check_parts(name: str, gathered: Tensor, own: Tensor, size: int) -> None:
     if gathered.dtype != own.dtype:
-        raise ValueError(
-            f"Invalid usage of tensors with different dtypes: {name}() was given"
-            f" {gathered.dtype} and {own.dtype}"
+        raise RuntimeError(
+            f"{name}(): invalid tensor type: the tensor for all ranks has {gathered.dtype}, the one"
+            f" for a rank {own.dtype}"
         )
     if gathered.numel() != size * own.numel():
         raise RuntimeError(
@@ -253,7 +279,7 @@ def gather(
         outputs, lambda comm, *rows: schedules.gather(comm, rows or None, row, root)
     )
     signature = signature_of(tensor._array, f"to rank {chosen.ranks[root]}")
-    return chosen.run("gather", signature, algorithm, outputs, async_op)
+    return chosen.run("gather", signature, algorithm, outputs, async_op, given=[tensor])
 
 
 def _first(root: int | None, group_root: int | None) -> int | None:
@@ -392,7 +418,9 @@ def all_to_all(
         output_tensor_list, lambda comm, *rows: schedules.all_to_all(comm, rows, inputs)
     )
     signature = str(input_tensor_list[0].dtype)
-    return chosen.run("all_to_all", signature, algorithm, output_tensor_list, async_op)
+    return chosen.run(
+        "all_to_all", signature, algorithm, output_tensor_list, async_op, given=input_tensor_list
+    )
 
 
 def _check_one_dtype(name: str, tensors: Sequence[Tensor]) -> None:
@@ -435,7 +463,9 @@ def all_to_all_single(
         schedules.all_to_all(comm, rows_out, rows_in)
         target.finish()
 
-    return chosen.run("all_to_all_single", str(input.dtype), algorithm, [output], async_op)
+    return chosen.run(
+        "all_to_all_single", str(input.dtype), algorithm, [output], async_op, given=[input]
+    )
 
 
 def _split(

@@ -9,8 +9,10 @@ from typing import Any
 
 from wengert.autograd import is_grad_enabled
 from wengert.core.tensor import Tensor
+from wengert.distributed import schedules
 from wengert.distributed._reducer import Reducer
 from wengert.distributed.algorithms.join import Join, Joinable, JoinHook
+from wengert.distributed.arguments import with_outputs
 from wengert.distributed.collectives import broadcast
 from wengert.distributed.process_group import ProcessGroup
 from wengert.distributed.world import default_group, get_backend
@@ -128,16 +130,23 @@ class DistributedDataParallel(Module, Joinable):
         if self._join is not None:
             self._join.announce(1)
         if recording:
-            self.reducer.attach()
-            self.reducer.synchronizes = self.require_backward_grad_sync
+            self.reducer.prepare_for_backward((), self.require_backward_grad_sync)
         if self.require_forward_param_sync and self.broadcast_buffers and self.module.training:
             self._sync_buffers()
         return self.module(*inputs, **kwargs)
 
     def _sync_buffers(self) -> None:
         buffers = [b for n, b in self.module.named_buffers() if n not in self.parameters_to_ignore]
+        if not buffers:
+            return
         root = 0 if self._join is None else self._join.first
-        self._copy_from(root, buffers)
+        total = sum(buffer._array.nbytes for buffer in buffers)
+        ranks = self.process_group.ranks
+        signature = f"{len(buffers)} buffers, {total} bytes, from rank {ranks[root]}"
+        algorithm = with_outputs(
+            buffers, lambda comm, *rows: schedules.broadcast_rows(comm, rows, root)
+        )
+        self.process_group.run("broadcast", signature, algorithm, buffers)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import Future as _Waiting
 from typing import Any, Generic, TypeVar
 
+from wengert.distributed.observers import observed_time, tell_wait
+
 T = TypeVar("T")
 S = TypeVar("S")
 
@@ -30,16 +32,19 @@ class Future(Generic[T]):
 
     def wait(self) -> T:
         """The value, once there is one; raises the error that was set instead."""
-        return self._waiting.result()
+        return self.wait_for(None)
 
     def wait_for(self, seconds: float | None) -> T:
         """The value, as `wait`; RuntimeError if there is none within so many seconds."""
+        begin = observed_time()
         try:
             return self._waiting.result(seconds)
         except TimeoutError:
             if self.done():
                 raise
             raise RuntimeError(f"not done within {seconds:g} s") from None
+        finally:
+            tell_wait(begin)
 
     def value(self) -> T:
         """The value; RuntimeError if there is none yet."""

@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
+
 from wengert.core import storage
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, caller, getframe
 from wengert.distributed._communicator import Site
 from wengert.distributed._mailbox import Mailbox
 from wengert.distributed.arguments import check_tensor, flat_in, root_of
+from wengert.distributed.observers import observed_time, tell_exchange, tell_wait
 from wengert.distributed.process_group import ProcessGroup, Work
 from wengert.distributed.world import default_group, group_of
 
@@ -31,7 +34,9 @@ def _peer(
 ) -> int:
     peer = root_of(name, group, rank, group_rank)
     if peer == group.rank():
-        raise ValueError(
+        # As PyTorch with gloo: `send` looks at its argument, the others fail later.
+        error = ValueError if name == "send" else RuntimeError
+        raise error(
             f"Invalid {role} rank: {role} rank should not be the same as the rank of the current"
             " process."
         )
@@ -51,7 +56,7 @@ def isend(
     >>> dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
     >>> try:
     ...     dist.isend(wengert.ones(2), dst=0)
-    ... except ValueError as error:
+    ... except (ValueError, RuntimeError) as error:
     ...     print("to itself")
     to itself
     >>> dist.destroy_process_group()
@@ -62,10 +67,16 @@ def isend(
         return None
     peer = _peer("isend", chosen, dst, group_dst, "destination")
     mailbox, row = _mailbox(chosen, "isend"), flat_in(tensor)
-    label = f"isend, {Site()}"
+    site = Site()
     work = Work([tensor])
-    mailbox.post(peer, lambda: mailbox.send(peer, tag, row, label), work._finish)
+    mailbox.post(peer, lambda: _send(mailbox, peer, tag, row, "isend", site), work._finish)
     return work
+
+
+def _send(mailbox: Mailbox, peer: int, tag: int, row: np.ndarray, name: str, site: Site) -> None:
+    begin = observed_time()
+    mailbox.send(peer, tag, row, f"{name}, {site}")
+    tell_exchange(begin, name, site, "", -1, row.nbytes)
 
 
 def send(
@@ -81,7 +92,7 @@ def send(
     >>> dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
     >>> try:
     ...     dist.send(wengert.ones(2), dst=0)
-    ... except ValueError as error:
+    ... except (ValueError, RuntimeError) as error:
     ...     print("to itself")
     to itself
     >>> dist.destroy_process_group()
@@ -92,8 +103,10 @@ def send(
         return
     peer = _peer("send", chosen, dst, group_dst, "destination")
     mailbox = _mailbox(chosen, "send")
+    begin = observed_time()
     mailbox.flush(peer)
-    mailbox.send(peer, tag, flat_in(tensor), f"send, {Site()}")
+    _send(mailbox, peer, tag, flat_in(tensor), "send", Site())
+    tell_wait(begin)
 
 
 class _Receiving(Work):
@@ -112,7 +125,9 @@ class _Receiving(Work):
         if not self._future.done():
             assert self._group.communicator is not None
             seconds = timeout.total_seconds() if timeout else self._group.communicator.seconds
+            begin = observed_time()
             self._mailbox.wait(self._receipt, self._label, seconds)
+            tell_wait(begin)
             self._take()
         return super().wait(timeout)
 
@@ -153,7 +168,7 @@ def irecv(
     >>> dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
     >>> try:
     ...     dist.irecv(wengert.ones(2), src=0)
-    ... except ValueError as error:
+    ... except RuntimeError as error:
     ...     print("from itself")
     from itself
     >>> dist.destroy_process_group()
@@ -180,7 +195,7 @@ def recv(
     >>> dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
     >>> try:
     ...     dist.recv(wengert.ones(2), src=0)
-    ... except ValueError as error:
+    ... except RuntimeError as error:
     ...     print("from itself")
     from itself
     >>> dist.destroy_process_group()

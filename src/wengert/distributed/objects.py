@@ -43,7 +43,16 @@ def packed(value: Any) -> bytes:
 
 def unpacked(data: bytes) -> Any:
     """The object of such bytes; UnpicklingError if they ask for more than `load` builds."""
-    return pickle.loads(data) if _trusting() else load(BytesIO(data))
+    if _trusting():
+        return pickle.loads(data)
+    try:
+        return load(BytesIO(data))
+    except pickle.UnpicklingError as error:
+        raise pickle.UnpicklingError(
+            "an object that another rank has sent is not tensors and plain containers alone. Allow"
+            " its class by torch.serialization.add_safe_globals, or set WENGERT_TRUST_RANKS=1 where"
+            f" ranks may send each other anything that pickle takes. ({error})"
+        ) from None
 
 
 def _exchange(
@@ -218,9 +227,9 @@ def recv_object_list(
     >>> dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
     >>> try:
     ...     dist.recv_object_list([None], src=0)
-    ... except ValueError as error:
-    ...     print("from itself")
-    from itself
+    ... except RuntimeError as error:
+    ...     print(error)
+    Invalid source rank: source rank should not be the same as the rank of the current process.
     >>> dist.destroy_process_group()
     """
     size = wrap(np.zeros(1, np.int64))

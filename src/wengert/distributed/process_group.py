@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.profiling.recording import watched
 from wengert.core import storage
 from wengert.core.tensor import Tensor, caller, getframe
 from wengert.distributed._communicator import Collective, Communicator, Site
 from wengert.distributed._mailbox import Mailbox
 from wengert.distributed.errors import DistBackendError
 from wengert.distributed.futures import Future
+from wengert.distributed.observers import observed_time, tell_exchange, tell_wait
 
 
 class Work:
@@ -135,13 +137,21 @@ class ProcessGroup:
         written: Sequence[Tensor] = (),
         async_op: bool = False,
         seconds: float | None = None,
+        given: Sequence[Tensor] | None = None,
     ) -> Work | None:
-        """Call a collective: an algorithm on the communicator, which writes some tensors."""
+        """Call a collective: an algorithm on the communicator, which writes some tensors.
+
+        `given` are those that this rank sends, if not the same ones.
+        """
         for tensor in written:
             storage.before_write(tensor._array)
         where = Site()
         code, lasti = caller(getframe(1))
         work = Work(list(written))
+        recorder = watched()
+        event = recorder and recorder.open_exchange(
+            f"{self.backend}:{name}", written if given is None else given
+        )
         with self._mutex:
             self._number += 1
             collective = Collective(name, signature, self._number, where)
@@ -158,18 +168,25 @@ class ProcessGroup:
                 self._wake.notify()
             else:
                 self._running.acquire()
-        if not queued:
-            try:
-                job()
-            finally:
-                self._running.release()
-                with self._mutex:
-                    self._outstanding -= 1
-            return None
-        if async_op:
-            return work
-        work.wait()
-        return None
+        try:
+            if not queued:
+                self._run_here(job)
+            elif not async_op:
+                work.wait()
+        finally:
+            if recorder is not None:
+                recorder.close(event)
+        return work if async_op else None
+
+    def _run_here(self, job: Callable[[], Any]) -> None:
+        begin = observed_time()
+        try:
+            job()
+        finally:
+            tell_wait(begin)
+            self._running.release()
+            with self._mutex:
+                self._outstanding -= 1
 
     def _perform(
         self, collective: Collective, algorithm: Callable[..., Any], seconds: float | None
@@ -178,6 +195,7 @@ class ProcessGroup:
         if comm is None:
             algorithm(_Alone())
             return
+        begin = observed_time()
         comm.begin(collective, seconds)
         try:
             algorithm(comm)
@@ -186,6 +204,9 @@ class ProcessGroup:
             raise
         finally:
             comm.end()
+            sent, comm.sent = comm.sent, 0
+            where = collective.where
+            tell_exchange(begin, collective.name, where, comm.key, collective.number, sent)
 
     def _start_thread(self) -> None:
         if self._thread is None:

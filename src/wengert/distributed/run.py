@@ -13,16 +13,19 @@ import os
 import sys
 import tempfile
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+from wengert.distributed._machines import Machines
 from wengert.distributed.errors import DistNetworkError
 from wengert.distributed.tcp_store import TCPStore
 from wengert.distributed.workers import Output, Worker, Workers
 
 _PORT = 29500
 _MEETING = timedelta(minutes=10)
+_LAST_CALL = 30.0  # seconds, as torchrun
 
 
 def get_args_parser() -> argparse.ArgumentParser:
@@ -61,7 +64,11 @@ def add_launch_arguments(parser: Any) -> None:
     add("rdzv-backend", default="static", help="c10d or static: both are the store of the library")
     add("rdzv-endpoint", default="", help="host:port, instead of --master-addr and --master-port")
     add("rdzv-id", default=None, help="the name of the run")
-    add("rdzv-conf", default="", help="without effect")
+    add(
+        "rdzv-conf",
+        default="",
+        help="last_call_timeout=SECONDS: how long to wait for more machines",
+    )
     add("max-restarts", type=int, default=0, help="how often to start again after a failure")
     add("monitor-interval", type=float, default=0.1, help="seconds between looks at the ranks")
     add("log-dir", default=None, help="write each rank's output to files in this folder")
@@ -72,35 +79,79 @@ def add_launch_arguments(parser: Any) -> None:
     parser.add_argument("-t", "--tee", default="0", help="3: output to --log-dir, and here")
 
 
+class Place(NamedTuple):
+    """Where a machine stands in an attempt."""
+
+    first_rank: int
+    size: int
+    node: int
+    nodes: int
+
+
 class Launch:
     """What to start, and how often."""
 
-    def __init__(self, options: Any, command: Sequence[str], prefix: bool) -> None:
+    def __init__(
+        self,
+        options: Any,
+        command: Sequence[str],
+        prefix: bool,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.options, self.command, self.prefix = options, list(command), prefix
-        self.count = _ranks_here(options.nproc_per_node)
-        nodes = str(options.nnodes).split(":")
-        self.nodes = int(nodes[-1])
+        self.environment = environment  # of the ranks, beside what is there and what torchrun sets
+        self.failures: list[str] = []  # how ranks ended
+        self.least, self.count = _ranks_here(options.nproc_per_node)
+        least, _, most = str(options.nnodes).partition(":")
+        self.least_nodes, self.nodes = int(least), int(most or least)
+        self.last_call = _last_call(options.rdzv_conf)
         self.run_id = options.rdzv_id or ("none" if not options.standalone else uuid.uuid4().hex)
         self.restarts = 0
 
     def run(self) -> int:
         """Start the ranks; return the exit code of the first that failed, or 0."""
         store, node = self._meet()
+        machines = None
+        if self.nodes > 1:
+            machines = Machines(
+                store, self.run_id, node, self.least_nodes, self.nodes, self.last_call
+            )
         try:
-            first_rank, size = self._place(store, node)
             with tempfile.TemporaryDirectory(prefix="wengert-run-") as folder:
-                while True:
-                    failed = self._start(store, node, first_rank, size, folder)
-                    if not failed:
-                        return 0
-                    for worker in failed:
-                        self._report(worker, folder)
-                    if self.restarts >= self.options.max_restarts:
-                        return _exit_code(failed[0])
-                    self.restarts += 1
-                    _say(f"starting again ({self.restarts} of {self.options.max_restarts})")
+                return self._run_attempts(store, machines, folder)
+        except DistNetworkError as error:
+            _say(f"the machines do not meet: {error}")
+            return 1
         finally:
             store.close()
+
+    def _run_attempts(self, store: TCPStore, machines: Machines | None, folder: str) -> int:
+        while True:
+            place = self._place(machines)
+            failed = self._start(store, machines, place, folder)
+            if machines is not None and failed:
+                machines.fail(self.restarts)
+            elif not failed and not self._others_failed(machines):
+                return 0
+            for worker in failed:
+                self._report(worker, place, folder)
+            if self.restarts >= self.options.max_restarts:
+                return _exit_code(failed[0]) if failed else 1
+            self.restarts += 1
+            lost = sum(worker.process.returncode < 0 for worker in failed)
+            again = f"starting again ({self.restarts} of {self.options.max_restarts})"
+            if lost and self.count > self.least:
+                self.count = max(self.least, self.count - lost)
+                again += f" with {self.count} rank{'s' * (self.count > 1)}"
+            _say(again)
+
+    def _others_failed(self, machines: Machines | None) -> bool:
+        if machines is None:
+            return False
+        try:
+            return machines.has_failed(self.restarts)
+        except DistNetworkError:  # the machine that holds the store has ended
+            return False
 
     def _meet(self) -> tuple[TCPStore, int]:
         """The store, which the first machine holds, and the number of this machine."""
@@ -121,39 +172,42 @@ class Launch:
         store = TCPStore(host, chosen, None, _is_here(host), _MEETING, multi_tenant=True)
         return store, store.add(f"{self.run_id}/nodes", 1) - 1
 
-    def _place(self, store: TCPStore, node: int) -> tuple[int, int]:
-        """The first rank of this machine, and the number of all."""
-        if self.nodes == 1:
-            return 0, self.count
-        store.set(f"{self.run_id}/ranks/{node}", str(self.count))
-        counts = [int(store.get(f"{self.run_id}/ranks/{k}")) for k in range(self.nodes)]
-        return sum(counts[:node]), sum(counts)
+    def _place(self, machines: Machines | None) -> Place:
+        """Where the ranks of this machine stand among all."""
+        if machines is None:
+            return Place(0, self.count, 0, 1)
+        entries = machines.join(self.restarts, self.count, _MEETING)
+        at = [number for number, _ in entries].index(machines.number)
+        counts = [count for _, count in entries]
+        return Place(sum(counts[:at]), sum(counts), at, len(counts))
 
     def _start(
-        self, store: TCPStore, node: int, first_rank: int, size: int, folder: str
+        self, store: TCPStore, machines: Machines | None, place: Place, folder: str
     ) -> list[Worker]:
         workers = []
         for local in range(self.count):
+            rank = place.first_rank + local
             environment = {
-                **self._environment(store, node, size),
-                "RANK": str(first_rank + local),
+                **self._environment(store, place),
+                "RANK": str(rank),
                 "LOCAL_RANK": str(local),
-                "ROLE_RANK": str(first_rank + local),
-                "TORCHELASTIC_ERROR_FILE": os.path.join(folder, f"{local}.json"),
+                "ROLE_RANK": str(rank),
+                "TORCHELASTIC_ERROR_FILE": _error_file(folder, self.restarts, local),
             }
-            output = self._output(first_rank + local)
-            workers.append(Worker(first_rank + local, self.command, environment, output))
-        return Workers(workers).wait(min(self.options.monitor_interval, 0.05))
+            workers.append(Worker(rank, self.command, environment, self._output(rank)))
+        interval = min(self.options.monitor_interval, 0.05)
+        return Workers(workers).wait(interval, lambda: self._others_failed(machines))
 
-    def _environment(self, store: TCPStore, node: int, size: int) -> dict[str, str]:
+    def _environment(self, store: TCPStore, place: Place) -> dict[str, str]:
         environment = {
             **os.environ,
-            "WORLD_SIZE": str(size),
-            "ROLE_WORLD_SIZE": str(size),
+            **self.environment,
+            "WORLD_SIZE": str(place.size),
+            "ROLE_WORLD_SIZE": str(place.size),
             "ROLE_NAME": self.options.role,
             "LOCAL_WORLD_SIZE": str(self.count),
-            "GROUP_RANK": str(node),
-            "GROUP_WORLD_SIZE": str(self.nodes),
+            "GROUP_RANK": str(place.node),
+            "GROUP_WORLD_SIZE": str(place.nodes),
             "MASTER_ADDR": store.host,
             "MASTER_PORT": str(store.port),
             "TORCHELASTIC_RUN_ID": self.run_id,
@@ -175,11 +229,12 @@ class Launch:
         only_files = folder is not None and self.options.redirects not in ("0", "") and not tee
         return Output(prefix, folder, not only_files)
 
-    def _report(self, failed: Worker, folder: str) -> None:
+    def _report(self, failed: Worker, place: Place, folder: str) -> None:
         text = f"rank {failed.rank} (process {failed.process.pid}) ended with {failed.ending()}"
-        file = os.path.join(folder, f"{failed.rank % self.count}.json")
+        file = _error_file(folder, self.restarts, failed.rank - place.first_rank)
         with contextlib.suppress(OSError, ValueError, KeyError), open(file) as content:
             text += f": {json.load(content)['message']['message']}"
+        self.failures.append(text)
         _say(text)
 
 
@@ -193,18 +248,29 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _ranks_here(text: str) -> int:
+def _error_file(folder: str, attempt: int, local: int) -> str:
+    return os.path.join(folder, f"{attempt}-{local}.json")
+
+
+def _ranks_here(text: str) -> tuple[int, int]:
+    """How many ranks this machine has at least, and at first."""
     if text in ("auto", "cpu"):
-        return _cores()
+        return _cores(), _cores()
     try:
-        count = int(text)
+        counts = [int(part) for part in text.split(":")]
     except ValueError:
-        count = 0
-    if count < 1:
+        counts = []
+    if len(counts) not in (1, 2) or not 1 <= counts[0] <= counts[-1]:
         raise ValueError(
-            f"Unsupported nproc_per_node value: {text}: expected a number, 'auto' or 'cpu'"
+            f"Unsupported nproc_per_node value: {text}: expected a number, 'auto', 'cpu' or MIN:MAX"
         )
-    return count
+    return counts[0], counts[-1]
+
+
+def _last_call(settings: str) -> float:
+    """How long machines are waited for once there are enough."""
+    named = dict(entry.partition("=")[::2] for entry in settings.split(",") if entry)
+    return float(named.get("last_call_timeout", _LAST_CALL))
 
 
 def _is_here(host: str) -> bool:

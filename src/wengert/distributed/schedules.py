@@ -19,6 +19,7 @@ from wengert.distributed.reduce_op import RedOpType, reduce_into
 # Up to here every rank reduces everything: one round instead of two.
 _SMALL = 1 << 14
 _ALIGNMENT = 64
+_PIECES = 128  # at most in a round
 
 
 def _capacity(comm: Communicator, pieces: int) -> int:
@@ -94,6 +95,23 @@ def broadcast(comm: Communicator, data: np.ndarray, root: int) -> None:
         received = comm.round([(None, data[start:stop])] if comm.rank == root else [])
         if comm.rank != root:
             data[start:stop] = received[root][0].view(data.dtype)
+
+
+def broadcast_rows(comm: Communicator, rows: Sequence[np.ndarray], root: int) -> None:
+    """Copy several arrays of the root into the others', as many in a round as there is room for."""
+    room, pending = _capacity(comm, 1), [row.view(np.uint8) for row in rows if row.size]
+    while pending:
+        pieces: list[np.ndarray] = []
+        free = room
+        while pending and free and len(pieces) < _PIECES:
+            piece, left = pending[0][:free], pending[0][free:]
+            pieces.append(piece)
+            free = max(0, free - -(-piece.size // _ALIGNMENT) * _ALIGNMENT)
+            pending[:1] = [left] if left.size else []
+        received = comm.round([(None, piece) for piece in pieces] if comm.rank == root else [])
+        if comm.rank != root:
+            for piece, data in zip(pieces, received[root], strict=True):
+                piece[...] = data
 
 
 def all_gather(comm: Communicator, outputs: Sequence[np.ndarray], data: np.ndarray) -> None:
@@ -215,6 +233,7 @@ __all__ = [
     "all_to_all",
     "barrier",
     "broadcast",
+    "broadcast_rows",
     "gather",
     "gather_bytes",
     "reduce",

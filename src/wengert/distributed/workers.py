@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 # How long the others may go on after one has failed: they say which rank they lost.
@@ -111,8 +111,12 @@ class Workers:
     def __init__(self, workers: Sequence[Worker]) -> None:
         self.workers = list(workers)
 
-    def wait(self, interval: float = 0.02) -> list[Worker]:
-        """Wait for all to end; those that failed, that of the cause first."""
+    def wait(self, interval: float, is_over: Callable[[], bool]) -> list[Worker]:
+        """Wait for all to end, or until all is over elsewhere; those that failed, the cause first.
+
+        `is_over` is asked each second.
+        """
+        asked = time.monotonic()
         try:
             while True:
                 codes = [worker.process.poll() for worker in self.workers]
@@ -127,6 +131,11 @@ class Workers:
                     return [*sorted(failed, key=_by_cause), *followers]
                 if all(code == 0 for code in codes):
                     return []
+                if time.monotonic() > asked + 1.0:
+                    asked = time.monotonic()
+                    if is_over():
+                        self._wait_for(_GRACE)  # they may say what they miss
+                        return [w for w in self.workers if w.process.poll() not in (0, None)]
                 time.sleep(interval)
         except KeyboardInterrupt:
             for worker in self.workers:

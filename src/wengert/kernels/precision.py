@@ -11,7 +11,8 @@ import numpy as np
 
 from wengert.kernels.layout import astype
 
-HALF = frozenset({np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)})
+BRAIN = np.dtype(ml_dtypes.bfloat16)
+HALF = frozenset({np.dtype(np.float16), BRAIN})
 _SINGLE = np.dtype(np.float32)
 # Elements from which kernels convert halves.
 _LARGE = 1 << 12

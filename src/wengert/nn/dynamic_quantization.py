@@ -83,13 +83,12 @@ class DynamicQuantizedLinear(Module):
                 f"The last dimension of the input should be {self.in_features} (in_features), got"
                 f" one of shape {list(array.shape)}"
             )
-        rows, scale = kernels.quantized_activations(array.reshape(-1, self.in_features))
-        out = kernels.integer_product(rows, self.weight._array)
-        out *= scale * self.scale._array.astype(np.float64)
+        out, unit = kernels.product(array.reshape(-1, self.in_features), self.weight._array)
+        out *= (unit * self.scale._array.astype(np.float64)).astype(out.dtype)
         if self.bias is not None:
             out += self.bias._array
         shape = (*array.shape[:-1], self.out_features)
-        result = wrap(out.astype(np.float32).reshape(shape))
+        result = wrap(out.astype(np.float32, copy=False).reshape(shape))
         result._cut = cut_at("a quantized linear layer", input)
         return result
 

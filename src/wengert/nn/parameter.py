@@ -122,6 +122,9 @@ def _placed(cls: type[Tensor], data: Any) -> Any:
     """The class for data without memory, or sparse; None if the class itself is right."""
     if isinstance(data, SparseTensor) and not issubclass(cls, SparseTensor):
         return _sparse_kind(cls, data)
+    own = getattr(type(data), "parameter_class", None)
+    if own is not None and cls is Parameter:
+        return own
     home = _home(type(data))
     if home is _home(cls):
         return None

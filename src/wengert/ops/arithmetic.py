@@ -15,6 +15,7 @@ from wengert.ops.checks import not_implemented, require_in_range, require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
 from wengert.ops.numbers import number_as_array
+from wengert.ops.operators import as_operator
 from wengert.ops.outputs import write_out
 from wengert.ops.rounding import sgn
 from wengert.ops.zeros import no_slope
@@ -285,6 +286,14 @@ def floor_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Ten
     return _div_floor(input, other)
 
 
+def _floor_divide(input: Any, other: Any) -> Any:
+    """The operator ``//``."""
+    return _floor_operator(input, other)
+
+
+_floor_operator = as_operator(_div_floor)
+
+
 @elementwise(
     input=lambda g: g,
     other=lambda g, input, other: -g * _div_floor(input, other),
@@ -469,9 +478,9 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
 
 
 __all__ = [
-    "_add", "_div", "_sub", "abs", "absolute", "add", "addcdiv", "addcmul", "div", "divide",
-    "floor_divide", "fmod", "lerp", "mul", "multiply", "neg", "negative", "positive", "reciprocal",
-    "remainder", "rsub", "sub", "subtract", "true_divide",
+    "_add", "_div", "_floor_divide", "_sub", "abs", "absolute", "add", "addcdiv", "addcmul", "div",
+    "divide", "floor_divide", "fmod", "lerp", "mul", "multiply", "neg", "negative", "positive",
+    "reciprocal", "remainder", "rsub", "sub", "subtract", "true_divide",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = tuple(name for name in __all__ if not name.startswith("_") and name != "rsub")

@@ -8,8 +8,9 @@ import numpy as np
 
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
-from wengert.kernels.precision import narrowed, widened
+from wengert.kernels.precision import narrowed
 from wengert.kernels.products.blas import dot
+from wengert.kernels.products.matmul import wide_product
 from wengert.ops._products import samples
 from wengert.ops.batching import Batch
 from wengert.ops.broadcasting import expand
@@ -120,9 +121,9 @@ def _any_rank(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) ->
     shape = input.shape[:-1] + weight.shape[:-1]
     if bias is not None:
         _check_bias(bias, shape, input.dtype)
-    x, w = widened(input), widened(weight)
-    row = None if bias is None or bias.ndim != w.ndim - 1 else widened(bias)
-    out = narrowed(np.reshape(dot(x.reshape(-1, x.shape[-1]), w.T, row), shape), input.dtype)
+    row = None if bias is None or bias.ndim != weight.ndim - 1 else bias
+    rows = input.reshape(-1, input.shape[-1])
+    out = narrowed(np.reshape(wide_product(rows, weight.T, row), shape), input.dtype)
     if bias is not None and row is None:
         out += bias
     return out
@@ -172,10 +173,10 @@ def _outer_in_batch(b: Batch) -> Any:
 )
 def _outer(grad: Value, input: Value) -> Value:
     """The sum over all leading dimensions of outer products: the gradient of the weight."""
-    a, b = widened(grad), widened(input)
+    a, b = grad, input
     if a.ndim != 2:
         a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
-    return narrowed(dot(a.T, b), input.dtype)
+    return narrowed(wide_product(a.T, b), input.dtype)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -15,6 +15,7 @@ from wengert.ops.checks import not_implemented, require_kind
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import log
+from wengert.ops.operators import as_operator
 from wengert.ops.outputs import write_out
 from wengert.ops.shape import contiguous
 from wengert.ops.zeros import drop, no_slope
@@ -78,8 +79,8 @@ def _integer_power(base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     return np.where(exponent < 0, inverse.astype(out.dtype), out)
 
 
-def _pow(input: Any, exponent: Any) -> Tensor:
-    """`pow`, the operator ``**``."""
+def _pow(input: Any, exponent: Any) -> Any:
+    """The operator ``**``; NotImplemented for what is no operand."""
     if isinstance(input, Tensor) and isinstance(exponent, int | float | complex):
         dtype = numpy_dtype(input)
         if dtype.kind == "c" or (dtype in dtypes.inexact and not isinstance(exponent, complex)):
@@ -93,7 +94,10 @@ def _pow(input: Any, exponent: Any) -> Tensor:
         return np.power(input, exponent)
     elif isinstance(input, int | float | complex) and isinstance(exponent, Tensor):
         exponent = contiguous(exponent)  # as in PyTorch for powers of a number
-    return _pow_tensor(input, exponent)
+    return _pow_operator(input, exponent)
+
+
+_pow_operator = as_operator(_pow_tensor)
 
 
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
@@ -105,7 +109,8 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return write_out(pow, out, input, exponent)
-    return _pow(input, exponent)
+    power = _pow(input, exponent)
+    return _pow_tensor(input, exponent) if power is NotImplemented else power  # which raises
 
 
 def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:

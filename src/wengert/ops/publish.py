@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import inference, tensor
+from wengert.core import fronts, inference, tensor
 from wengert.core.dtypes import inexact
 from wengert.core.forks import compile_lock
 from wengert.kernels.layout import arranged, by_columns
@@ -411,6 +411,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
     scope[op.name] = function
     function.__defaults__, function.__kwdefaults__ = written.__defaults__, written.__kwdefaults__
     function.__code__ = written.__code__
+    fronts.tell(op.function)
 
 
 _CORE_NAMES = (

@@ -174,7 +174,10 @@ def set_float32_matmul_precision(precision: str) -> None:
     'high'
     """
     if precision in ("highest", "high", "medium"):
+        from wengert.backends.precision import set_products
+
         _Settings.precision = precision
+        set_products(precision)
         return
     code, lasti = caller(getframe(1))
     warnings.warn_explicit(

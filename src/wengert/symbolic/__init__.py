@@ -8,19 +8,24 @@ Variables of a type are combined to expressions (`tensor`), `grad` differentiate
 back, `programs/` what is done to a graph before it runs, `looping.py` loops.
 """
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from wengert.symbolic import compile as compile
 from wengert.symbolic import dtypes as scalar
+from wengert.symbolic import gof as gof
 from wengert.symbolic import gradient as gradient
-from wengert.symbolic import graph as gof
 from wengert.symbolic import ifelse as ifelse
 from wengert.symbolic import printing as printing
 from wengert.symbolic import sandbox as sandbox
-from wengert.symbolic import scanning as scan_module
+from wengert.symbolic import scan_module as scan_module
 from wengert.symbolic import tensor as tensor
+from wengert.symbolic import tests as tests
 from wengert.symbolic.cloning import clone as clone
 from wengert.symbolic.differentiation import Lop as Lop
 from wengert.symbolic.differentiation import Rop as Rop
 from wengert.symbolic.differentiation import grad as grad
+from wengert.symbolic.dtypes import asarray as _asarray
 from wengert.symbolic.expressions.products import dot as dot
 from wengert.symbolic.expressions.shapes import (
     get_scalar_constant_value as get_scalar_constant_value,
@@ -59,3 +64,9 @@ from wengert.symbolic.updates import OrderedUpdates as OrderedUpdates
 __version__ = "1.0.5"  # of Theano, whose names and semantics these are
 generic = Generic()
 change_flags = config.change_flags
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "sparse":  # SciPy takes longer to import than everything else here
+        return _import_module("wengert.symbolic.sparse")
+    raise AttributeError(f"module 'wengert.symbolic' has no attribute {name!r}")

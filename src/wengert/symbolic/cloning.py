@@ -40,5 +40,5 @@ def clone(
             fixed = v.owner is not None or isinstance(v, Constant | SharedVariable)
             if not fixed and v not in table:
                 table[v] = v.clone()
-    results = replaced(outputs, table)
+    results = replaced(outputs, table, strict=strict)
     return results if isinstance(output, list | tuple) else results[0]

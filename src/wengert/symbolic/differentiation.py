@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE
-from wengert.symbolic.expressions.arithmetic import cast, tensor_copy
+from wengert.symbolic.expressions.arithmetic import cast, fill, tensor_copy
 from wengert.symbolic.expressions.creation import ones_like
 from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
@@ -19,6 +19,7 @@ from wengert.symbolic.graph import (
     DisconnectedType,
     NullType,
     Variable,
+    replaced,
     toposort,
 )
 from wengert.symbolic.graph import disconnected as disconnected_type
@@ -91,12 +92,6 @@ def grad(
     variables = listed(wrt)
     _check_arguments(cost, variables, known_grads)
     seeds: dict[Any, Any] = dict(known_grads or {})
-    for variable, g in seeds.items():
-        if getattr(g, "ndim", 0) != variable.ndim:
-            raise TypeError(
-                f"Ambiguous known_grads: {variable} has {variable.ndim} dimensions, its gradient"
-                f" {g.ndim}"
-            )
     if cost is not None and cost not in seeds:
         seeds[cost] = _ones(cost)
     blocked = set(consider_constant or ())
@@ -174,16 +169,16 @@ def _report_disconnected(x: Any, how: str) -> None:
 
 def _reaching(nodes: Sequence[Apply], wrt: Iterable[Any], blocked: set[Any]) -> set[Apply]:
     """The nodes that lie on a differentiable way from some variables."""
-    live = {x for x in wrt if x not in blocked}
+    live = set(wrt)
     reaching: set[Apply] = set()
     for node in nodes:
         connections = None
         for k, x in enumerate(node.inputs):
-            if x in live and x not in blocked:
+            if x in live:
                 if connections is None:
                     connections = node.op.connection_pattern(node)
                 for j, out in enumerate(node.outputs):
-                    if connections[k][j]:
+                    if connections[k][j] and out not in blocked:
                         reaching.add(node)
                         live.add(out)
     return reaching
@@ -222,12 +217,14 @@ def _walk(seeds: dict[Any, Any], wrt: Sequence[Any], blocked: set[Any]) -> dict[
     order = toposort(list(seeds))
     targets = set(wrt)
     reaching = _reaching(order, targets, blocked)
-    sums: dict[Any, Any] = {v: g for v, g in seeds.items() if v not in blocked}
+    sums: dict[Any, Any] = {
+        v: _broadcast(v, g) for v, g in seeds.items() if not isinstance(g.type, DisconnectedType)
+    }
     fixed = targets | blocked | seeds.keys()
     for node in reversed(order):
         if node not in reaching:
             continue
-        outgoing = [sums.get(out) for out in node.outputs]
+        outgoing = [None if out in blocked else sums.get(out) for out in node.outputs]
         if all(g is None for g in outgoing):
             continue
         shortcut = _shortcut(node, fixed)
@@ -237,11 +234,18 @@ def _walk(seeds: dict[Any, Any], wrt: Sequence[Any], blocked: set[Any]) -> dict[
         else:
             pairs = zip(node.inputs, _input_gradients(node, outgoing), strict=True)
         for x, g in pairs:
-            if g is None or x in blocked or x in seeds:
+            if g is None or x in seeds:
                 continue
-            if x.owner in reaching or x in targets:
+            if x in targets or (x.owner in reaching and x not in blocked):
                 sums[x] = _summed(sums.get(x), g)
     return {x: sums[x] for x in targets if x in sums}
+
+
+def _broadcast(variable: Any, g: Any) -> Any:
+    """A gradient with as many dimensions as its variable."""
+    if isinstance(g.type, TensorType) and g.ndim < variable.ndim:
+        return fill(variable, g)
+    return g
 
 
 def _summed(earlier: Any, g: Any) -> Any:
@@ -329,6 +333,9 @@ def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",
     It is the derivative of `Lop`, which is linear, in its vectors: every operation that can be
     differentiated twice has it.
 
+    Where `f` does not depend on `wrt`, the result is as `return_disconnected` says: "zero", "None"
+    or "Disconnected". Raises ValueError where an operation has no gradient.
+
     >>> from wengert.symbolic import Rop, function
     >>> from wengert.symbolic import tensor as T
     >>> w, x, v = T.dmatrix(), T.dvector(), T.dmatrix()
@@ -349,9 +356,11 @@ def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",
         left = out.type.clone(dtype=out.dtype if out.dtype in CONTINUOUS else config.floatX)()
         try:
             pulled = Lop(out, inputs, left, disconnected_inputs="ignore")
-            results.append(Lop(pulled, left, points))
+            pushed = Lop(pulled, left, points)
+            # Linear in `left`: what is left of it are shapes.
+            results += replaced([pushed], {left: float_zeros(out)})
         except DisconnectedInputError:
-            if disconnected_outputs == "raise":
-                raise
-            results.append(float_zeros(out))
+            results.append(_absent(out, return_disconnected))
+        except NullTypeGradError as error:
+            raise ValueError(f"Rop: {error}") from None
     return returned_as(f, results)

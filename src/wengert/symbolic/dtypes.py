@@ -83,6 +83,11 @@ def narrowed(value: Any) -> np.ndarray:
     return np.asarray(value)
 
 
+def asarray(a: Any, dtype: Any, order: Any = None) -> np.ndarray:
+    """A NumPy array of a dtype; `"floatX"` is that of the settings."""
+    return np.asarray(a, as_name(dtype), order=order)
+
+
 def as_name(dtype: Any) -> str:
     """The name of a dtype; "floatX" is the setting's."""
     if dtype == "floatX":

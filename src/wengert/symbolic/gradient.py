@@ -19,7 +19,7 @@ from wengert.symbolic.differentiation import grad as grad
 from wengert.symbolic.differentiation import grad_not_implemented as grad_not_implemented
 from wengert.symbolic.differentiation import grad_undefined as grad_undefined
 from wengert.symbolic.differentiation import listed, returned_as
-from wengert.symbolic.expressions.arithmetic import clip, mul
+from wengert.symbolic.expressions.arithmetic import add, clip, mul
 from wengert.symbolic.expressions.creation import arange, zeros_like
 from wengert.symbolic.expressions.reductions import sum as sum_over
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
@@ -90,16 +90,32 @@ def hessian(cost: Any, wrt: Any, consider_constant: Any = None,
 
 def subgraph_grad(wrt: Any, end: Any, start: dict[Any, Any] | None = None, cost: Any = None,
                   details: bool = False) -> Any:  # fmt: skip
-    """Gradients of a part of a graph, from `end` (a list) or a cost, with those of `end`."""
-    seeds = dict(start or {})
-    if cost is not None:
-        own = grad(cost, list(end), disconnected_inputs="ignore")
-        for v, g in zip(end, own, strict=True):
-            seeds[v] = seeds[v] + g if v in seeds else g
-    inner = grad(None, list(wrt), known_grads=seeds, consider_constant=list(end),
-                 disconnected_inputs="ignore")  # fmt: skip
-    outer = grad(None, list(end), known_grads=seeds, disconnected_inputs="ignore")
-    return inner, outer
+    """Gradients of a part of a graph: up to `end`, from a cost and from the gradients of `start`.
+
+    Returns those of `wrt` and those of `end`, in lists; with `details` also what came from `start`
+    and from the cost (None without them).
+
+    >>> from wengert.symbolic import function, subgraph_grad
+    >>> from wengert.symbolic import tensor as T
+    >>> x, w = T.dscalars("x", "w")
+    >>> hidden = x * w
+    >>> _, (g,) = subgraph_grad([], [hidden], cost=hidden**2)
+    >>> (of_w,), _ = subgraph_grad([w], [x], start={hidden: g})
+    >>> function([x, w], of_w)(3.0, 2.0)
+    array(36.)
+    """
+    wrt, end = list(wrt), list(end)
+    parts: list[Any] = [None, None]
+    for k, (given, own) in enumerate(((start, None), (None, cost))):
+        if given is not None or own is not None:
+            parts[k] = grad(own, wrt + end, known_grads=given, consider_constant=end,
+                            disconnected_inputs="ignore")  # fmt: skip
+    found = [p for p in parts if p is not None]
+    if not found:
+        raise ValueError("subgraph_grad: `cost` or `start` has to be given")
+    sums = [add(*terms) if len(terms) > 1 else terms[0] for terms in zip(*found, strict=True)]
+    results = sums[: len(wrt)], sums[len(wrt) :]
+    return (*results, *parts) if details else results
 
 
 class _Backward(Operation):
@@ -255,3 +271,6 @@ def verify_grad(fun: Any, pt: Any, n_tests: int = 2, rng: Any = None, eps: float
             raise GradientError(
                 f"the gradient of input {k} is {g}, and finite differences are {numeric}"
             )
+
+
+verify_grad.E_grad = GradientError  # type: ignore[attr-defined]

@@ -214,6 +214,10 @@ class Apply:
             raise AttributeError(f"{self.op} has {len(self.outputs)} outputs and no default_output")
         return self.outputs[index or 0]
 
+    def get_parents(self) -> list[Any]:
+        """The inputs, in a list."""
+        return list(self.inputs)
+
     def clone_with_new_inputs(self, inputs: Sequence[Any]) -> Apply:
         """The same operation on other inputs."""
         if all(a.type == b.type for a, b in zip(inputs, self.inputs, strict=True)):
@@ -464,11 +468,12 @@ def toposort(variables: Iterable[Any], blockers: Iterable[Any] = ()) -> list[App
 
 
 def replaced(
-    variables: Sequence[Any], replacements: dict[Any, Any], copy_inputs: bool = False
+    variables: Sequence[Any], replacements: dict[Any, Any], strict: bool = True
 ) -> list[Any]:
     """Variables in whose graphs others stand in place of some.
 
-    What is put in place is not searched again, unless it stands in the graph anyway.
+    What is put in place is not searched again, unless it stands in the graph anyway. Unless
+    `strict`, it may have another type, if the operations that read it accept that.
     """
     memo = dict(replacements)
     for node in toposort(variables, memo):
@@ -476,7 +481,7 @@ def replaced(
         if all(a is b for a, b in zip(fresh, node.inputs, strict=True)):
             continue
         fresh = [
-            f if f.type == x.type else x.type.filter_variable(f)
+            f if f.type == x.type or not strict else x.type.filter_variable(f)
             for f, x in zip(fresh, node.inputs, strict=True)
         ]
         clone = node.clone_with_new_inputs(fresh)

@@ -32,6 +32,7 @@ from wengert.symbolic.programs.algebra import number_of
 from wengert.symbolic.programs.assembly import Program
 from wengert.symbolic.programs.optimizing import optimized
 from wengert.symbolic.programs.rewriting import rule
+from wengert.symbolic.settings import config
 
 
 class Step:
@@ -220,6 +221,22 @@ class Earlier(Operation):
         return [[False]] * 3
 
 
+class LastFirst(Operation):
+    """The first objects of a list, the last of them first."""
+
+    def make_node(self, objects: Any, count: Any) -> Apply:
+        """A list."""
+        return Apply(self, [objects, count], [Objects()()])
+
+    def compute(self, objects: Any, count: Any) -> Any:
+        """The list."""
+        return objects[: int(count)][::-1]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Not differentiable."""
+        return [[False]] * 2
+
+
 class LastCarry(Operation):
     """The value of a carry after the last step; IndexError if there was no step."""
 
@@ -324,7 +341,8 @@ class LoopGradient:
             else Earlier()(first, stack, ran)
             for first, stack in zip(self.carries, self.stacks, strict=True)
         ]
-        body = self._body()
+        with config.change_flags(compute_test_value="off"):
+            body = self._body()
         back = Loop(body, name=f"grad_of_{self.op.name}", mode=self.op.mode)
         backwards = [
             *(_reversed(s, ran) for s in self.sequences),
@@ -422,6 +440,8 @@ def _pulled(seeds: dict[Any, Any], wrt: list[Any]) -> list[Any]:
 
 def _reversed(x: Any, count: Any) -> Any:
     """The first elements of a sequence, the last of them first."""
+    if not _is_tensor(x):
+        return LastFirst()(x, count)
     return index(index(x, slice(None, count)), slice(None, None, -1))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from wengert.symbolic.expressions.shapes import number_in
 from wengert.symbolic.expressions.structure import reshape
 from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.functions import fitted_update, shared_in
-from wengert.symbolic.graph import Constant, Variable, toposort
+from wengert.symbolic.graph import Constant, TestValueError, Variable, toposort, value_for_test
 from wengert.symbolic.graph import replaced as replaced_in
 from wengert.symbolic.looping import Loop, Step, element_type
+from wengert.symbolic.programs.assembly import MissingInputError
+from wengert.symbolic.settings import config
 from wengert.symbolic.sharing import SharedVariable
 from wengert.symbolic.updates import OrderedUpdates
 
@@ -56,6 +59,8 @@ class _Output:
                 "If you are using slices of an output you need to provide an initial state for it",
                 info,
             )
+        if len(set(self.taps)) < len(self.taps):
+            raise ValueError("All the taps must be different in `outputs_info`", info)
         if any(k >= 0 for k in self.taps):
             raise ValueError("All the tap values must be strictly negative", self.taps)
         self.initial = None if initial is None else as_tensor_variable(initial)
@@ -71,10 +76,20 @@ class _Output:
             if self.taps == [-1]
             else [index(self.initial, self.depth - k) for k in range(1, self.depth + 1)]
         )
-        self.state = [start.type() for start in self.starts]
+        self.state = [_stand_in(start.type, None, start) for start in self.starts]
         for k, v in enumerate(self.state, start=1):
             v.name = f"{self.initial.name}[t-{k}]" if self.initial.name else None
         return [self.state[-k - 1] for k in self.taps]
+
+
+def _stand_in(type: Any, name: str | None, source: Any, first: bool = False) -> Any:
+    """A variable inside of steps, with the test value of what it stands for."""
+    variable = type(name)
+    if config.compute_test_value != "off":
+        with suppress(TestValueError, IndexError):
+            value = value_for_test(source)
+            variable.tag.test_value = value[0] if first else value
+    return variable
 
 
 def _listed(value: Any) -> list[Any]:
@@ -154,6 +169,7 @@ def scan(
         n_steps: how many; by default as many as the shortest sequence has elements.
         truncate_gradient: over how many of the last steps gradients flow; -1 for all.
         go_backwards: read the sequences from their end.
+        strict: whether shared variables that steps read have to be in `non_sequences`.
 
     Raises ValueError and TypeError where inputs and outputs do not go together.
 
@@ -170,14 +186,13 @@ def scan(
     if number is not None and number < 0:
         steps, go_backwards = -number, not go_backwards
     xs, lengths = _sequences(sequences, go_backwards)
-    outputs = [_Output(info) for info in (
-        outputs_info if isinstance(outputs_info, list | tuple) else [outputs_info])]  # fmt: skip
+    outputs = [_Output(info) for info in _listed(outputs_info)]
     fixed = [as_tensor_variable(v) if not isinstance(v, Variable) else v
              for v in _listed(non_sequences)]  # fmt: skip
-    elements = [element_type(x)(x.name) for x in xs]
+    elements = [_stand_in(element_type(x), x.name, x, first=True) for x in xs]
     states = [v for out in outputs for v in out.placeholders()]
     results, updates, condition = _parsed(fn(*elements, *states, *fixed))
-    if outputs_info is None:
+    if not outputs:
         outputs = [_Output(None) for _ in results]
     if len(outputs) != len(results):
         raise ValueError(
@@ -187,6 +202,9 @@ def scan(
         )
     steps = _shortest(lengths) if steps is None else steps
     loop = _Loop(elements, outputs, results, updates, condition)
+    if strict:
+        loop.check_strict(fixed)
+    loop.computed = {v: v.type(v.name) for v in fixed if v.owner is not None}
     stacked, changes = loop.built(xs, steps, truncate_gradient, name, mode)
     if not stacked:
         return None, changes
@@ -218,11 +236,19 @@ class _Loop:
         ]
         self.condition = condition
         self.updates = {s: fitted_update(s, v) for s, v in updates.items()}
+        # Non-sequences that are computed before the loop, and what stands for them inside of it.
+        self.computed: dict[Any, Any] = {}
         self._add_default_updates()
 
     def _graph(self) -> list[Any]:
         extra = [] if self.condition is None else [self.condition]
         return [*self.results, *self.updates.values(), *extra]
+
+    def check_strict(self, fixed: list[Any]) -> None:
+        """MissingInputError for a shared variable that is not among the non-sequences."""
+        for s in shared_in(self._graph(), ()):
+            if s not in fixed and s not in self.updates:
+                raise MissingInputError(f"scan(strict=True): {s} is not among the non_sequences")
 
     def _add_default_updates(self) -> None:
         todo = self._graph()
@@ -241,7 +267,7 @@ class _Loop:
         """The stacked outputs, and the updates of shared variables."""
         targets = list(self.updates)
         counters = [s.type() for s in targets]
-        table = dict(zip(targets, counters, strict=True))
+        table = self.computed | dict(zip(targets, counters, strict=True))
         graph = replaced_in(self._graph(), table) if table else self._graph()
         results, graph = graph[: len(self.results)], graph[len(self.results) :]
         news, stop = graph[: len(targets)], graph[len(targets) :]
@@ -264,7 +290,8 @@ class _Loop:
         final = replaced_in(everything, dict(zip(constants, copies, strict=True)))
         step = Step([*inner, *copies], final, len(elements), len(carried), bool(stop))
         loop = Loop(step, truncate_gradient, name, mode)
-        values = loop(steps, *xs, *starts, *constants, return_list=True)
+        outer = replaced_in([*xs, *starts, *constants], {i: v for v, i in self.computed.items()})
+        values = loop(steps, *outer, return_list=True)
         return self._arranged(values, step, targets)
 
     def _arranged(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.symbolic.expressions.type import TensorOperators, TensorType
 from wengert.symbolic.graph import Generic, Variable, marked
+
+# Shared variables of further kinds of values: (value, name, strict, allow_downcast), or None.
+constructors: list[Callable[..., Any]] = []
 
 
 class RandomStateType(Generic):
@@ -138,4 +142,8 @@ def shared(
         return marked(
             ScalarSharedVariable(name, TensorType(array.dtype, ()), array, strict, allow_downcast)
         )
+    for constructor in constructors:
+        made = constructor(value, name, strict, allow_downcast)
+        if made is not None:
+            return marked(made)
     return marked(SharedVariable(name, Generic(), value, strict, allow_downcast))

@@ -6,68 +6,68 @@ from typing import Any, NoReturn
 
 from wengert.core.tensor import Tensor
 
-_HERE = "this library computes on 'cpu'"
 
-
-def xpu(self: Tensor, device: Any = None, non_blocking: bool = False,
-        memory_format: Any = None) -> NoReturn:  # fmt: skip
+def xpu(self: Tensor, *args: Any, **options: Any) -> NoReturn:
     """Raise AssertionError, as in a PyTorch without that device.
 
     >>> import wengert
     >>> try:
-    ...     wengert.zeros(2).xpu()
+    ...     wengert.ones(1).xpu()
     ... except AssertionError:
-    ...     print("there is no XPU")
-    there is no XPU
+    ...     print("there is none")
+    there is none
     """
-    raise AssertionError(f"Torch not compiled with XPU enabled: {_HERE}")
+    raise _absent("xpu", AssertionError, "Torch not compiled with XPU enabled")
 
 
-def mtia(self: Tensor, device: Any = None, non_blocking: bool = False,
-         memory_format: Any = None) -> NoReturn:  # fmt: skip
+def mtia(self: Tensor, *args: Any, **options: Any) -> NoReturn:
     """Raise AssertionError, as in a PyTorch without that device.
 
     >>> import wengert
     >>> try:
-    ...     wengert.zeros(2).mtia()
+    ...     wengert.ones(1).mtia()
     ... except AssertionError:
-    ...     print("there is no MTIA")
-    there is no MTIA
+    ...     print("there is none")
+    there is none
     """
-    raise AssertionError(f"Torch not compiled with MTIA enabled: {_HERE}")
+    raise _absent("mtia", AssertionError, "Torch not compiled with MTIA enabled")
 
 
-def ipu(self: Tensor, device: Any = None, non_blocking: bool = False,
-        memory_format: Any = None) -> NoReturn:  # fmt: skip
+def ipu(self: Tensor, *args: Any, **options: Any) -> NoReturn:
     """Raise RuntimeError, as in a PyTorch without that device.
 
     >>> import wengert
     >>> try:
-    ...     wengert.zeros(2).ipu()
+    ...     wengert.ones(1).ipu()
     ... except RuntimeError:
-    ...     print("there is no IPU")
-    there is no IPU
+    ...     print("there is none")
+    there is none
     """
-    raise RuntimeError(f"PyTorch is not linked with support for ipu devices: {_HERE}")
+    raise _absent("ipu", RuntimeError, "PyTorch is not linked with support for ipu devices")
 
 
-def record_stream(self: Tensor, s: Any) -> NoReturn:
-    """Raise NotImplementedError: there are no streams on the CPU.
+def record_stream(self: Tensor, *args: Any, **options: Any) -> NoReturn:
+    """Raise NotImplementedError, as in a PyTorch without that device.
 
     >>> import wengert
     >>> try:
-    ...     wengert.zeros(2).record_stream(None)
+    ...     wengert.ones(1).record_stream(None)
     ... except NotImplementedError:
-    ...     print("there are no streams")
-    there are no streams
+    ...     print("there is none")
+    there is none
     """
-    raise NotImplementedError(
-        "Could not run 'aten::record_stream' with arguments from the 'CPU' backend: there are no"
-        " streams"
+    raise _absent(
+        "record_stream",
+        NotImplementedError,
+        "Could not run 'aten::record_stream' with arguments from the 'CPU' backend",
     )
+
+
+def _absent(name: str, error: type[Exception], text: str) -> Exception:
+    return error(f"{text} (Tensor.{name}() was called; this library computes on 'cpu')")
 
 
 def bind() -> None:
     """Give Tensor the methods."""
-    for function in (xpu, mtia, ipu, record_stream):
-        setattr(Tensor, function.__name__, function)
+    for method in (xpu, mtia, ipu, record_stream):
+        setattr(Tensor, method.__name__, method)

@@ -53,7 +53,7 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     ufunc = _DIRECT.get(function.__name__)
 
     @wraps(function)
-    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
         check_writable(self, name)
         if ufunc is not None and len(args) == 1 and not options and _directly(self, args[0]):
             return _write_directly(ufunc, self, args[0], name)
@@ -64,6 +64,8 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             for component in _components(result):
                 if component._edge is not None:
                     _keep_originals(component._edge, arrays, since)
+        elif result is NotImplemented:  # of an operator
+            return result
         elif result._edge is not None:
             _keep_originals(result._edge, [memory_of(self)], since)
         return write(self, result, name)

@@ -13,6 +13,7 @@ from wengert import ops
 from wengert.core.tensor import Tensor
 from wengert.ops.broadcasting import check_expandable
 from wengert.ops.operands import sum_to
+from wengert.ops.operators import as_operator
 from wengert.tensor._inplace import copy_, inplace
 from wengert.tensor.arguments import size_of
 from wengert.tensor.copies import narrow_copy
@@ -51,6 +52,8 @@ def bind_operators() -> None:
         function = getattr(ops, f"_{name}", None) or getattr(ops, name, None)
         if function is None:
             continue
+        if hasattr(function, "op"):
+            function = as_operator(function)
         setattr(Tensor, f"__{operator}__", function)
         setattr(Tensor, f"__r{operator}__", _reflected(function, f"__r{operator}__"))
         if operator != "matmul":
@@ -58,6 +61,8 @@ def bind_operators() -> None:
     for operator, name in (COMPARISON | UNARY).items():
         function = getattr(ops, f"_{name}", None) or getattr(ops, name, None)
         if function is not None:
+            if operator in COMPARISON and hasattr(function, "op"):
+                function = as_operator(function)
             setattr(Tensor, f"__{operator}__", function)
 
 

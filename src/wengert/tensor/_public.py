@@ -63,6 +63,9 @@ def publish_methods() -> None:
                 func = getattr(value, f"__{kind}__")
                 publish(function, f"torch.Tensor.{name}.__{kind}__", func)
         elif isinstance(value, FunctionType):
+            op = getattr(value, "op", None)
+            if op is not None and value.__globals__.get("operation") is op.function:
+                value = op.function  # which an operator calls when somebody is to be asked
             if value not in public_functions and "published" not in value.__globals__:
                 value.__name__ = name  # programs look at it
             func = attributes.get(_METHOD_OF.get(name, ""))

@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from wengert.autograd.transforms.tree import Spec as TreeSpec
 from wengert.ops.results import Results
 from wengert.utils._pytree import (
     SUPPORTED_NODES,
     GetAttrKey,
     MappingKey,
     SequenceKey,
-    TreeSpec,
     _is_leaf,
     register_pytree_node,
     tree_flatten,

@@ -127,3 +127,18 @@ def test_the_wrong_number_of_arguments_is_an_error() -> None:
         count.f32(np.zeros(1, np.int64))
     with pytest.raises(TypeError):
         count.f32(np.zeros(1, np.int64), np.zeros(1, np.int64), "1", 1, 1)
+
+
+def test_symbols_that_others_register_do_not_reach_kernels() -> None:
+    """As Numba does: its name of an exception is that of the object."""
+    code = """
+from llvmlite import binding as llvm
+for kind in (TypeError, ValueError, RuntimeError, SystemError):
+    llvm.add_symbol("PyExc_" + kind.__name__, id(kind))
+import sys
+sys.path.insert(0, "")
+from tests.kernels.jit import test_thread_pool
+test_thread_pool.test_the_wrong_number_of_arguments_is_an_error()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")

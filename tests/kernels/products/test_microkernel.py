@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wengert.kernels.jit import available, kernel
-from wengert.kernels.jit.builtins import f32, f32s, i64, i64s
+from wengert.kernels.jit.builtins import f32s, i64, i64s
 from wengert.kernels.products.microkernel import (
     dots,
     gathered_product,
@@ -14,7 +14,6 @@ from wengert.kernels.products.microkernel import (
     listed_dots,
     listed_product,
     product,
-    shifted,
     tiles,
     transposed,
 )
@@ -72,11 +71,6 @@ def _listed_dots(
 @kernel
 def _transposed(to: f32s, to_pitch: i64, source: f32s, pitch: i64, start: i64, stop: i64) -> None:
     transposed(to, to_pitch, source, pitch)
-
-
-@kernel
-def _shifted(to: f32s, source: f32s, count: i64, shift: f32, start: i64, stop: i64) -> None:
-    shifted(to, source, count, shift)
 
 
 def _floats(*shape: int) -> np.ndarray:
@@ -181,23 +175,6 @@ def test_a_transposed_block() -> None:
         run(to.reshape(-1), 9, source.ravel(), 11)
         np.testing.assert_array_equal(to[:, :8], source[:, :8].T)
         assert not to[:, 8].any()
-
-
-def test_a_shifted_row_of_each_length() -> None:
-    source = _floats(40)
-    for count in range(36):
-        for shift in (-0.0, 0.5):
-            to = np.full(40, 7, np.float32)
-            _shifted.f32(to, source, count, shift, 1, 1)
-            np.testing.assert_array_equal(to[:count], source[:count] + np.float32(shift))
-            assert (to[count:] == 7).all()
-
-
-def test_a_row_shifted_by_negative_zero_keeps_its_bits() -> None:
-    source = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 1, -1, 3], np.float32)
-    to = np.empty_like(source)
-    _shifted.f32(to, source, 9, -0.0, 1, 1)
-    np.testing.assert_array_equal(to.view(np.int32), source.view(np.int32))
 
 
 def test_nan_and_infinity_stay_in_their_lane() -> None:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterable
 from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Any
+
+import numpy as np
 
 from wengert.autograd.profiling.events import FunctionEvent
 from wengert.core.storage import line_of
@@ -100,6 +103,15 @@ class EventRecorder:
         self._open.append((by, event))
         return event
 
+    def open_exchange(self, name: str, tensors: Iterable[Tensor]) -> object:
+        """Begin the event of an exchange between processes; what comes back closes it."""
+        by = object()
+        event = self.open(name, by)
+        event.is_async = True
+        if self._shapes:
+            event.input_shapes = [_sent_shape(t._array) for t in tensors]
+        return by
+
     def close(self, by: Any) -> None:
         """End the event that `by` opened, and those inside of it."""
         if any(opener is by for opener, _ in self._open):
@@ -112,6 +124,17 @@ class EventRecorder:
         if event.cpu_parent is not None:
             event.cpu_parent.cpu_memory_usage += event.cpu_memory_usage
         return opener
+
+
+def _sent_shape(array: np.ndarray) -> list[int]:
+    # Complex numbers are sent as pairs.
+    return [*array.shape, 2] if array.dtype.kind == "c" else list(array.shape)
+
+
+def watched() -> EventRecorder | None:
+    """The recorder that watches this thread, if there is one."""
+    here = current is not None and current.thread == threading.get_ident()
+    return current if here else None
 
 
 def _inputs(code: CodeType) -> int:

@@ -12,7 +12,6 @@ from wengert.compat._private.process_groups import MissingType, missing_function
 from wengert.distributed.device_mesh import DeviceMesh, init_device_mesh
 from wengert.distributed.fsdp import (
     CPUOffloadPolicy,
-    DTensor,
     FSDPModule,
     FullyShardedDataParallel,
     MixedPrecisionPolicy,
@@ -20,7 +19,15 @@ from wengert.distributed.fsdp import (
     ShardingStrategy,
     fully_shard,
 )
-from wengert.distributed.fsdp.placements import Partial, Placement, Replicate, Shard
+from wengert.distributed.tensor import (
+    DTensor,
+    Partial,
+    Placement,
+    Replicate,
+    Shard,
+    distribute_module,
+    distribute_tensor,
+)
 
 
 class _StridedShard(MissingType):
@@ -49,8 +56,6 @@ def compute_local_shape_and_global_offset(
     return tuple(shape), () if skip_offset else tuple(offset)
 
 
-distribute_tensor = missing_function("tensor.distribute_tensor")
-distribute_module = missing_function("tensor.distribute_module")
 implicit_replication = missing_function("tensor.experimental.implicit_replication")
 
 __all__ = [

@@ -18,7 +18,7 @@ from wengert.compat._private.absent_types import (
     SymInt,
     TensorType,
 )
-from wengert.compat._private.quantization.fake import (
+from wengert.compat._private.quantization.rounding import (
     fake_quantize_per_channel_affine,
     fake_quantize_per_tensor_affine,
 )

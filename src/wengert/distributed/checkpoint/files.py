@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert import serialization
-from wengert.core.dtypes import of_numpy
+from wengert.core.dtypes import by_name, of_numpy
 from wengert.core.tensor import Tensor, wrap
+from wengert.distributed.checkpoint.stateful import Stateful
 from wengert.distributed.collectives import barrier
-from wengert.distributed.fsdp.dtensor import DTensor, Layout
 from wengert.distributed.process_group import ProcessGroup
+from wengert.distributed.tensor.creation import distribute_tensor
+from wengert.distributed.tensor.dtensor import DTensor, whole_of
+from wengert.distributed.tensor.placements import Shard
 from wengert.distributed.world import group_of, is_initialized
 
 _METADATA, _VALUES = "metadata.json", "values.pt"
@@ -48,14 +52,40 @@ def _folder(name: str, checkpoint_id: Any, storage: Any) -> Path:
     return Path(storage.path if checkpoint_id is None else checkpoint_id)
 
 
-def _entries(state: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """The values of nested dictionaries: where they are, in which dictionary, by which key."""
+class Place(NamedTuple):
+    """A value of nested dictionaries: the keys that lead to it, and the dictionary it is in."""
+
+    keys: tuple[Any, ...]
+    holder: dict[Any, Any]
+
+    @property
+    def name(self) -> str:
+        """By which a checkpoint has it."""
+        return "/".join(map(str, self.keys))
+
+    @property
+    def value(self) -> Any:
+        """What is there."""
+        return self.holder[self.keys[-1]]
+
+
+def _entries(state: dict[Any, Any], keys: tuple[Any, ...] = ()) -> Iterator[Place]:
+    """The values of nested dictionaries."""
     for key, value in state.items():
-        place = f"{path}/{key}" if path else str(key)
         if isinstance(value, dict) and value:
-            yield from _entries(value, place)
+            yield from _entries(value, (*keys, key))
         else:
-            yield place, state, key
+            yield Place((*keys, key), state)
+
+
+def _plain(state: dict[str, Any]) -> dict[str, Any]:
+    """A state, with the states of those objects in it that have one."""
+    return {k: v.state_dict() if isinstance(v, Stateful) else v for k, v in state.items()}
+
+
+def _in_rows(value: Any) -> bool:
+    """Whether each rank has some rows of a tensor; others are written whole."""
+    return isinstance(value, DTensor) and value.placements == (Shard(0),)
 
 
 def _file(rank: int) -> str:
@@ -78,7 +108,8 @@ def save(
     """Write what the ranks hold: each its rows of `DTensor`, the first one all that is whole.
 
     Args:
-        state_dict: nested dictionaries of tensors and plain values, alike on all ranks.
+        state_dict: nested dictionaries of tensors and plain values, alike on all ranks; what it
+            has itself may also be a `Stateful`.
         checkpoint_id: the folder.
         storage_writer: one that names it.
         planner: without effect.
@@ -101,16 +132,17 @@ def save(
     own: dict[str, Tensor] = {}
     values: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
-    for place, holder, key in _entries(state_dict):
-        value = holder[key]
-        if place in metadata or place in values:
-            raise ValueError(f"save(): two values of the state_dict are at {place!r}")
+    for place in _entries(_plain(state_dict)):
+        name, value = place.name, place.value
+        if name in metadata or name in values:
+            raise ValueError(f"save(): two values of the state_dict are at {name!r}")
         if not isinstance(value, Tensor):
-            values[place] = value
+            values[name] = {"keys": list(place.keys), "value": value}
             continue
-        metadata[place] = _described(value)
-        if rank == 0 or isinstance(value, DTensor):
-            own[place] = wrap(value._array)
+        metadata[name] = {"keys": list(place.keys), **_described(value)}
+        part = value if _in_rows(value) else whole_of(value)
+        if rank == 0 or (part is value and isinstance(value, DTensor)):
+            own[name] = wrap(part._array)
     serialization.save(own, folder / _file(rank))
     if rank == 0:
         serialization.save(values, folder / _VALUES)
@@ -124,14 +156,29 @@ def save(
         barrier(group)
 
 
+def async_save(state_dict: dict[str, Any], **options: Any) -> Future[None]:
+    """`save`, which is done when this returns: another thread's collectives would mix with these.
+
+    >>> import tempfile, wengert
+    >>> from wengert.distributed import checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint.async_save({"a": wengert.ones(2)}, checkpoint_id=folder).done()
+    True
+    """
+    future: Future[None] = Future()
+    save(state_dict, **options)
+    future.set_result(None)
+    return future
+
+
 def _described(value: Tensor) -> dict[str, Any]:
     """A tensor's shape and dtype, and the first row that each file has."""
-    layout: Layout | None = value._layout if isinstance(value, DTensor) else None
     starts = [0]
-    if layout is not None:
+    if isinstance(value, DTensor) and _in_rows(value):
+        layout = value._layout
         starts = [layout.rows(rank).start for rank in range(layout.group.size())]
-    shape = value._array.shape if layout is None else layout.shape
-    return {"shape": list(shape), "dtype": of_numpy[value._array.dtype].name, "starts": starts}
+    dtype = of_numpy[value._array.dtype].name
+    return {"shape": list(value.shape), "dtype": dtype, "starts": starts}
 
 
 def load(
@@ -165,31 +212,70 @@ def load(
     tensor([1., 1.])
     """
     folder = _folder("load", checkpoint_id, storage_reader)
+    objects = {key: value for key, value in state_dict.items() if isinstance(value, Stateful)}
+    state = _plain(state_dict)
     metadata = json.loads((folder / _METADATA).read_text())
     values = serialization.load(folder / _VALUES)
     targets: dict[str, Tensor] = {}
-    for place, holder, key in _entries(state_dict):
-        value = holder[key]
-        if place not in (metadata if isinstance(value, Tensor) else values):
-            raise RuntimeError(f"load(): the checkpoint {str(folder)!r} has no {place!r}")
+    for place in _entries(state):
+        name, value = place.name, place.value
+        if name not in (metadata if isinstance(value, Tensor) else values):
+            raise RuntimeError(f"load(): the checkpoint {str(folder)!r} has no {name!r}")
         if isinstance(value, Tensor):
-            _check_shape(place, value, metadata[place]["shape"])
-            targets[place] = value
+            _check_shape(name, value, metadata[name]["shape"])
+            targets[name] = value
         else:
-            holder[key] = values[place]
-    files = max((len(metadata[place]["starts"]) for place in targets), default=0)
+            place.holder[place.keys[-1]] = values[name]["value"]
+    _read_tensors(folder, metadata, targets)
+    for key, value in state.items():
+        if key in objects:
+            objects[key].load_state_dict(value)
+        else:
+            state_dict[key] = value
+
+
+def read_all(folder: Path) -> dict[Any, Any]:
+    """All that a checkpoint has, with whole tensors."""
+    metadata = json.loads((folder / _METADATA).read_text())
+    targets = {
+        name: wrap(np.empty(entry["shape"], by_name(entry["dtype"]).np))
+        for name, entry in metadata.items()
+    }
+    _read_tensors(folder, metadata, targets)
+    found = [(metadata[name]["keys"], tensor) for name, tensor in targets.items()]
+    values = serialization.load(folder / _VALUES)
+    state: dict[Any, Any] = {}
+    for keys, value in [*found, *((v["keys"], v["value"]) for v in values.values())]:
+        holder = state
+        for key in keys[:-1]:
+            holder = holder.setdefault(key, {})
+        holder[keys[-1]] = value
+    return state
+
+
+def _read_tensors(folder: Path, metadata: Any, targets: dict[str, Tensor]) -> None:
+    """Write to tensors what a checkpoint has of them."""
+    cut = {k: t for k, t in targets.items() if isinstance(t, DTensor) and not _in_rows(t)}
+    wholes = {k: wrap(np.empty(t.shape, t._array.dtype)) for k, t in cut.items()}
+    into = targets | wholes
+    files = max((len(metadata[name]["starts"]) for name in into), default=0)
     for rank in range(files):
         pieces = serialization.load(folder / _file(rank))
-        for place, target in targets.items():
-            if place in pieces:
-                _copy_rows(target, pieces[place]._array, metadata[place]["starts"][rank])
+        for name, target in into.items():
+            if name in pieces:
+                _copy_rows(target, pieces[name]._array, metadata[name]["starts"][rank])
         del pieces
+    for name, whole in wholes.items():
+        mesh, placements = cut[name].device_mesh, cut[name].placements
+        part = distribute_tensor(whole, mesh, placements, src_data_rank=None)
+        cut[name]._array[...] = part._array
 
 
 def _check_shape(place: str, value: Tensor, shape: list[int]) -> None:
-    own = value._layout.shape if isinstance(value, DTensor) else value._array.shape
-    if list(own) != shape:
-        raise RuntimeError(f"load(): {place!r} has shape {list(own)}, in the checkpoint {shape}")
+    if list(value.shape) != shape:
+        raise RuntimeError(
+            f"load(): {place!r} has shape {list(value.shape)}, in the checkpoint {shape}"
+        )
 
 
 def _copy_rows(target: Tensor, piece: np.ndarray, start: int) -> None:
@@ -204,4 +290,4 @@ def _copy_rows(target: Tensor, piece: np.ndarray, start: int) -> None:
         array[first - own.start : last - own.start] = piece[first - start : last - start]
 
 
-__all__ = ["FileSystemReader", "FileSystemWriter", "load", "save"]
+__all__ = ["FileSystemReader", "FileSystemWriter", "async_save", "load", "save"]

@@ -5,18 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from wengert.core.tensor import Tensor, wrap
-from wengert.distributed.data_parallel import DistributedDataParallel
-from wengert.distributed.fsdp.dtensor import DTensor, sharded_rows, whole_of
-from wengert.distributed.fsdp.fully_shard import rows_for
+from wengert.distributed.fsdp.gathering import mapped
+from wengert.distributed.fsdp.optimizer_state import named_state, numbered_state, plain_name
 from wengert.distributed.objects import broadcast_object_list
+from wengert.distributed.tensor.dtensor import whole_of
 from wengert.distributed.world import get_rank, is_initialized
 from wengert.nn import Module
 from wengert.optim import Optimizer
-
-_WRAPPERS = ("_fsdp_wrapped_module.", "module.")
 
 
 @dataclass
@@ -39,22 +34,9 @@ def _offered(state: Any, options: StateDictOptions | None) -> Any:
     """A state as the options have it; with ``cpu_offload=True``, whole ones are rank 0's alone."""
     if options is None or not options.full_state_dict:
         return state
-    whole = _mapped(state)
+    whole = mapped(whole_of, state)
     here = not options.cpu_offload or not is_initialized() or get_rank() == 0
     return whole if here else {}
-
-
-def _mapped(state: Any) -> Any:
-    if isinstance(state, dict):
-        return {key: _mapped(value) for key, value in state.items()}
-    return whole_of(state)
-
-
-def _plain_name(model: Module, name: str) -> str:
-    """A parameter's name, without those of modules around the model."""
-    if isinstance(model, DistributedDataParallel):
-        return name.removeprefix(_WRAPPERS[1])
-    return name.replace(_WRAPPERS[0], "")
 
 
 def get_model_state_dict(
@@ -68,7 +50,7 @@ def get_model_state_dict(
     ['weight', 'bias']
     """
     inner = getattr(model, "_fsdp_wrapped_module", model)
-    state = {_plain_name(model, name): value for name, value in inner.state_dict().items()}
+    state = {plain_name(model, name): value for name, value in inner.state_dict().items()}
     return _offered(state, options)
 
 
@@ -96,10 +78,6 @@ def _received(state: Any, options: StateDictOptions | None) -> Any:
     return holder[0]
 
 
-def _names(model: Module) -> dict[Tensor, str]:
-    return {p: _plain_name(model, name) for name, p in model.named_parameters()}
-
-
 def get_optimizer_state_dict(
     model: Module,
     optimizers: Optimizer,
@@ -118,43 +96,8 @@ def get_optimizer_state_dict(
     >>> sorted(state["state"]["weight"])
     ['exp_avg', 'exp_avg_sq', 'step']
     """
-    _initialize(optimizers)
-    names = _names(model)
-    state = {
-        names[p]: {key: _like(value, p) for key, value in entry.items()}
-        for p, entry in optimizers.state.items()
-    }
-    groups = [
-        {**group, "params": [names[p] for p in group["params"]]}
-        for group in optimizers.param_groups
-    ]
-    return {"state": _offered(state, options), "param_groups": groups}
-
-
-def _initialize(optimizer: Optimizer) -> None:
-    if optimizer.state:
-        return
-    parameters = [p for group in optimizer.param_groups for p in group["params"]]
-    if any(p.grad is not None for p in parameters):
-        return  # between a backward and the first step, which are not to be disturbed
-    rates = [group["lr"] for group in optimizer.param_groups]
-    for p in parameters:
-        if p.requires_grad:
-            p.grad = wrap(np.zeros_like(p._array))
-    for group in optimizer.param_groups:
-        group["lr"] = 0.0
-    optimizer.step()
-    for group, rate in zip(optimizer.param_groups, rates, strict=True):
-        group["lr"] = rate
-    optimizer.zero_grad()
-
-
-def _like(value: Any, p: Tensor) -> Any:
-    """A value of a parameter's state: in rows, if the parameter is."""
-    same = isinstance(value, Tensor) and value._array.shape == p._array.shape
-    if same and isinstance(p, DTensor):
-        return sharded_rows(value._array, p._layout)
-    return value
+    saved = named_state(model, optimizers)
+    return {**saved, "state": _offered(saved["state"], options)}
 
 
 def set_optimizer_state_dict(
@@ -174,25 +117,7 @@ def set_optimizer_state_dict(
     >>> state_dict.set_optimizer_state_dict(model, optimizer, saved)
     """
     saved = _received(optim_state_dict, options)
-    names = _names(model)
-    everyone = [p for group in optimizers.param_groups for p in group["params"]]
-    numbers = {names[p]: i for i, p in enumerate(everyone)}
-    state = {
-        i: {key: _rows(value, p) for key, value in saved["state"][names[p]].items()}
-        for i, p in enumerate(everyone)
-        if names[p] in saved["state"]
-    }
-    groups = [
-        {**group, "params": [numbers[name] for name in group["params"]]}
-        for group in saved["param_groups"]
-    ]
-    optimizers.load_state_dict({"state": state, "param_groups": groups})
-
-
-def _rows(value: Any, p: Tensor) -> Any:
-    if isinstance(value, DTensor):
-        return value.to_local()
-    return rows_for(value, p) if isinstance(p, DTensor) else value
+    optimizers.load_state_dict(numbered_state(model, optimizers, saved))
 
 
 def get_state_dict(

@@ -6,6 +6,7 @@ what the ranks compute.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,21 +15,19 @@ from wengert.autograd import Function
 from wengert.core.tensor import Tensor, wrap
 from wengert.distributed import collectives
 from wengert.distributed.process_group import ProcessGroup
-from wengert.distributed.reduce_op import ReduceOp
+from wengert.distributed.reduce_op import ReduceOp, check_reduction
 from wengert.distributed.world import get_rank, get_world_size, group_of
-from wengert.ops import cat
+from wengert.ops import amax, amin, cat, prod, stack
 
 Group = ProcessGroup | None
 SUM = ReduceOp.SUM
-_LINEAR = (ReduceOp.SUM, ReduceOp.AVG)
+# What is no sum is computed by each rank that needs it, from what all have: derivatives follow.
+_FOLDS: dict[Any, Any] = {ReduceOp.PRODUCT: prod, ReduceOp.MIN: amin, ReduceOp.MAX: amax}
 
 
-def _check_linear(name: str, op: ReduceOp, tensors: Any) -> None:
-    if op not in _LINEAR and any(t.requires_grad for t in tensors):
-        raise RuntimeError(
-            f"torch.distributed.nn.functional.{name}(): ReduceOp.{op.name} has no derivative here;"
-            " use SUM or AVG, or detach() the input"
-        )
+def _folded(op: ReduceOp, rows: Sequence[Tensor]) -> Tensor:
+    folded: Tensor = _FOLDS[op](stack(list(rows)), 0)
+    return folded.to(rows[0].dtype)
 
 
 def _empty(tensor: Tensor) -> Tensor:
@@ -159,7 +158,9 @@ class _AllToAll(Function):
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Group = None) -> Tensor:
-    """The reduction of all ranks' tensors, on each rank; SUM and AVG have derivatives.
+    """The reduction of all ranks' tensors, on each rank.
+
+    SUM, AVG, PRODUCT, MIN and MAX have derivatives; ranks that tie share that of MIN and MAX.
 
     >>> import wengert, wengert.distributed as dist, wengert.distributed.nn as dist_nn
     >>> dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
@@ -167,7 +168,9 @@ def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Group = None) -> Tenso
     True
     >>> dist.destroy_process_group()
     """
-    _check_linear("all_reduce", op, [tensor])
+    if op in _FOLDS:
+        check_reduction("all_reduce", op, tensor._array.dtype)
+        return _folded(op, _AllGather.apply(group, tensor))
     return _AllReduce.apply(op, group, tensor)
 
 
@@ -192,7 +195,9 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = SUM, group: Group = None) ->
     tensor([1., 1.])
     >>> dist.destroy_process_group()
     """
-    _check_linear("reduce", op, [tensor])
+    if op in _FOLDS:
+        check_reduction("reduce", op, tensor._array.dtype)
+        return _folded(op, _Gather.apply(dst, group, tensor))
     return _Reduce.apply(dst, op, group, tensor)
 
 
@@ -243,7 +248,10 @@ def reduce_scatter(
     tensor([1., 1.])
     >>> dist.destroy_process_group()
     """
-    _check_linear("reduce_scatter", op, input_list)
+    if op in _FOLDS:
+        check_reduction("reduce_scatter", op, output._array.dtype)
+        shapes = [tuple(output.shape)] * get_world_size(group)
+        return _folded(op, _AllToAll.apply(group, shapes, *input_list))
     return _ReduceScatter.apply(op, group, *input_list)
 
 

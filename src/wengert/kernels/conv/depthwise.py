@@ -24,11 +24,12 @@ from wengert.kernels.conv.depthwise_loops import (
     windows,
 )
 from wengert.kernels.conv.route import Direction, Problem, Route
+from wengert.kernels.conv.shifting import shifted
 from wengert.kernels.conv.winograd_transforms import split_2
 from wengert.kernels.jit import get_threads, kernel
 from wengert.kernels.jit.builtins import at, f32, f32s, f64, given, i64, i64s, inline, local
 from wengert.kernels.jit.slots import leave, take
-from wengert.kernels.products.microkernel import lanes, shifted
+from wengert.kernels.products.microkernel import lanes
 
 Shape = tuple[int, ...]
 

@@ -31,10 +31,11 @@ from wengert.kernels.conv.plan import (
     direct_plan,
 )
 from wengert.kernels.conv.route import Direction, Problem, Route
+from wengert.kernels.conv.shifting import shifted
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
 from wengert.kernels.jit.slots import leave, take
-from wengert.kernels.products.microkernel import dots, gathered_product, shifted
+from wengert.kernels.products.microkernel import dots, gathered_product
 
 
 @inline

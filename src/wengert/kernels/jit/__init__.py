@@ -87,10 +87,18 @@ def get_threads() -> int:
 
 
 class Kernel:
-    """A function in the kernel language, compiled for float types on demand."""
+    """A function in the kernel language, compiled for float types on demand.
 
-    def __init__(self, function: Callable[..., None], exact: bool = False) -> None:
-        self.python, self.exact = function, exact
+    With `instead` it calls other functions of LLVM's text (`native.Native`) than it says.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., None],
+        exact: bool = False,
+        instead: dict[Any, Any] | None = None,
+    ) -> None:
+        self.python, self.exact, self.instead = function, exact, instead or {}
         self.__name__, self.__doc__ = function.__name__, function.__doc__
 
     @cached_property
@@ -110,11 +118,12 @@ class Kernel:
         kinds = machine_types.argument_kinds(machine_types.signature_of(self.python, real))
 
         def text() -> str:
-            unit = language.Unit(real, exact="all" if self.exact else "")
+            unit = language.Unit(real, "all" if self.exact else "", self.instead)
             unit.add(self.python, inline=False)
             return unit.text()
 
         identity = f"{self.python.__module__}|{real}"
+        identity += "".join([f"|{a.__name__}>{b.__name__}" for a, b in self.instead.items()])
         if not self.python.__module__.startswith("wengert.kernels."):
             # The package's own sources are in every key; others change on their own.
             with open(self.python.__code__.co_filename, encoding="utf-8") as file:

@@ -51,7 +51,7 @@ declare void @PyErr_SetString(ptr, ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare void @parallel_for(ptr, ptr, i64, i64)
-@PyExc_TypeError = external global ptr
+@wengert_type_error = external global i8
 @_Py_NoneStruct = external global i8
 """
 
@@ -90,8 +90,7 @@ entry:
   %right = icmp eq i64 %given, {size}
   br i1 %right, label %read, label %refuse
 refuse:
-  %type = load ptr, ptr @PyExc_TypeError
-  call void @PyErr_SetString(ptr %type, ptr @wrong)
+  call void @PyErr_SetString(ptr @wengert_type_error, ptr @wrong)
   ret ptr null
 read:
 {reads}\
@@ -162,6 +161,8 @@ def _toolchain() -> tuple[Any, Any]:
     """The target, and the engine that loads object code; both live as long as the process."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    # Not by Python's name for it, under which Numba registers another address.
+    llvm.add_symbol("wengert_type_error", id(TypeError))
     return _machine(), llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wengert.kernels.jit.machine_types import (
@@ -43,6 +44,7 @@ class Module(Protocol):
 
     real: str
     exact: str
+    instead: Mapping[Any, Any]
 
     def add(self, function: Any, inline: bool) -> Signature:
         """The signature of a function, which the module has from then on."""
@@ -281,7 +283,7 @@ class Expressions:
         return Term(self.emit(f"call {kind} {full}({arguments})"), type)
 
     def call(self, node: ast.Call, function: Any, values: list[Term]) -> Term:
-        variants = getattr(function, "inline", None)
+        variants = getattr(self.unit.instead.get(function, function), "inline", None)
         if variants is None:
             raise self.fail(node, "no such function")
         chosen = variants.get(self.unit.real) or variants.get("any")

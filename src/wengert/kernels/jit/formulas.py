@@ -33,6 +33,7 @@ import numpy as np
 
 from wengert.kernels.jit import CHUNK, LARGE, available, kernel
 from wengert.kernels.jit.builtins import array_at, at, i32, i64, i64s, inline, item
+from wengert.kernels.precision import HALF, converted
 
 Column = list[np.ndarray] | None
 Numbers = dict[str, float]
@@ -276,10 +277,24 @@ class Formula:
         used = [k for k, column in enumerate(columns) if column is not None]
         for row, values in enumerate(numbers):
             arrays: list[Any] = [column and column[row] for column in columns]
+            if arrays[0].dtype in HALF and many(arrays[:1]):
+                self._widened(arrays, values, options)
+                continue
             for parts in blocks(*(arrays[k] for k in used)):
                 for k, part in zip(used, parts, strict=True):
                     arrays[k] = part
                 self.python(*arrays, **values, **options)
+
+    def _widened(self, arrays: list[Any], values: Numbers, options: dict[str, bool]) -> None:
+        """Update arrays of a half type: in float32, rounded once."""
+        columns: list[Column] = [None if a is None else [converted(a, _F32)] for a in arrays]
+        key = self._key(columns, options)
+        written, _ = self._compiled.get(key) or self._compile(key, columns, options)
+        self(columns, [values], **options)
+        given = [(a, wide[0]) for a, wide in zip(arrays, columns, strict=True) if wide is not None]
+        for k, (array, wide) in enumerate(given):
+            if written >> k & 1:
+                array[...] = converted(wide, array.dtype)
 
     def _in_one_pass(
         self, columns: Sequence[Column], numbers: Sequence[Numbers], options: dict[str, bool]
@@ -288,7 +303,7 @@ class Formula:
 
         Some that are not plain (of other dtypes, or not contiguous) are left to NumPy.
         """
-        key = (*options.values(), *[column is None for column in columns])
+        key = self._key(columns, options)
         written, run = self._compiled.get(key) or self._compile(key, columns, options)
         given = [column for column in columns if column is not None]
         lists = Lists(given, written)
@@ -314,6 +329,10 @@ class Formula:
             chunk,
         )
         return True
+
+    @staticmethod
+    def _key(columns: Sequence[Column], options: dict[str, bool]) -> tuple[bool, ...]:
+        return (*options.values(), *[column is None for column in columns])
 
     def _compile(
         self, key: Any, columns: Sequence[Column], options: dict[str, bool]

@@ -21,6 +21,7 @@ except that integers convert to the float they are combined with.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from types import CodeType
 from typing import Any
 
@@ -47,11 +48,14 @@ NEEDS = "; needs "
 class Unit:
     """One module of LLVM: a kernel and the functions that it calls, for one `real` type.
 
-    What is `exact`, the "kernel" itself or "all", is rounded step by step, as NumPy does it.
+    What is `exact`, the "kernel" itself or "all", is rounded step by step, as NumPy does it. Where
+    a function is called that `instead` has, its value there is.
     """
 
-    def __init__(self, real: str, exact: str = "") -> None:
-        self.real, self.exact = real, exact
+    def __init__(
+        self, real: str, exact: str = "", instead: Mapping[Any, Any] | None = None
+    ) -> None:
+        self.real, self.exact, self.instead = real, exact, instead or {}
         self.signatures: dict[str, Signature] = {}
         self.sources: dict[str, CodeType] = {}
         self.definitions: list[str] = []

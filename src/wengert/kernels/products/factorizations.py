@@ -147,7 +147,7 @@ def solve_triangular(a: np.ndarray, b: np.ndarray, upper: bool, unit: bool) -> n
         with one_thread():
             for matrix, sides in zip(stacked(np.ascontiguousarray(a)), stacked(out), strict=True):
                 _solve(matrix, sides, upper, unit)
-    return out
+    return np.ascontiguousarray(out.swapaxes(-1, -2)).swapaxes(-1, -2)  # in columns, as LAPACK's
 
 
 def _solve(a: np.ndarray, x: np.ndarray, upper: bool, unit: bool) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.core.forks import hold_forks
 from wengert.kernels import jit
-from wengert.kernels.products import openblas, packed
+from wengert.kernels.products import openblas, packed, pairs
 
 # Rows or columns of a piece: a multiple of the BLAS's block. Each piece repacks all of one factor,
 # so there are few.
@@ -76,9 +76,30 @@ def gemm(
     return _in_pieces(a, b, bias, out, alpha)
 
 
-def _packed(
-    a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None
+def gemm_of_pairs(
+    a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None
 ) -> np.ndarray | None:
+    """a @ b for bfloat16, plus `bias`, a row of float32, in float32: not rounded to bfloat16.
+
+    None if it does not apply, as for `gemm`.
+    """
+    if min(a.ndim, b.ndim) < 2 or a.shape[-1] != b.shape[-2] or not jit.available():
+        return None
+    if min(a.shape[-2], b.shape[-1]) < 2 or not min(a.size, b.size):
+        return None
+    left = pairs.paired(a.swapaxes(-1, -2)).swapaxes(-1, -2)
+    return _packed(left, pairs.paired(b), bias, None, pairs.kernel_for_pairs())
+
+
+def multiplied(a: np.ndarray, b: np.ndarray, run: jit.Kernel) -> np.ndarray | None:
+    """a @ b by a kernel that takes a float32 for several terms; None if it does not apply."""
+    return _packed(a, b, None, None, run)
+
+
+def _packed(
+    a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None,
+    run: jit.Kernel = packed.product_kernel,
+) -> np.ndarray | None:  # fmt: skip
     """As `gemm`, for float32 and `alpha` 1."""
     found = _plan(a.shape, a.strides, b.shape, b.strides, jit.get_threads())
     if found is None or not (a.flags.aligned and b.flags.aligned):
@@ -89,7 +110,7 @@ def _packed(
     into = np.empty(shape, _F32) if out is None else out
     if not _has(into, shape, _F32):
         return None
-    packed.multiply(a, b, into, bias, out is not None, plan)
+    packed.multiply(a, b, into, bias, out is not None, plan, run)
     return into
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert.kernels.precision import HALF, widened
+from wengert.kernels.precision import BRAIN, HALF, narrowed, widened
 from wengert.kernels.products.blas import dot, large, matmul
 from wengert.kernels.shapes import unbroadcast
 
@@ -22,13 +22,28 @@ Shape = tuple[int, ...]
 def product(a: np.ndarray, b: np.ndarray) -> Any:
     """a @ b over the last two axes."""
     if a.dtype in HALF:
-        return product(widened(a), widened(b)).astype(a.dtype)
+        out = _of_pairs(a, b)
+        return narrowed(product(widened(a), widened(b)) if out is None else out, a.dtype)
     if b.ndim == 2:
         if a.ndim == 2:
             return dot(a, b)
         if a.size and a.flags.c_contiguous:  # one product for the whole batch
             return dot(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[1])
     return matmul(a, b)
+
+
+def wide_product(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
+    """a @ b for matrices, plus `bias`, which broadcasts to it; of halves in float32, unrounded."""
+    row = None if bias is None else widened(bias)
+    out = _of_pairs(a, b, row)
+    return dot(widened(a), widened(b), row) if out is None else out
+
+
+def _of_pairs(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray | None:
+    """A large product of bfloat16 in float32, if there is a kernel for it."""
+    if not a.dtype == b.dtype == BRAIN or not large(a, b):
+        return None
+    return kernels.products.gemm.gemm_of_pairs(a, b, bias)
 
 
 def times(a: np.ndarray, b: np.ndarray, shape: Shape) -> Any:

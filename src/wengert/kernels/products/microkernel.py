@@ -23,7 +23,7 @@ from functools import cache
 
 import numpy as np
 
-from wengert.kernels.jit.builtins import f32, f32s, i64, i64s
+from wengert.kernels.jit.builtins import f32s, i64, i64s
 from wengert.kernels.jit.machine_types import llvm_type
 from wengert.kernels.jit.native import Native, native
 
@@ -74,14 +74,16 @@ class Microkernel(Native):
         python: Callable[..., None],
         loop: Callable[[int, int], Lines],
         sizes: Callable[[], dict[int, int]],
+        declared: str = "",
     ) -> None:
-        super().__init__(python)
+        super().__init__(python, declared=declared)
         self._loop, self._sizes = loop, sizes
 
     def declarations(self) -> Lines:
         v = f"<{lanes()} x float>"
         yield f"{v} @llvm.fmuladd.v{lanes()}f32({v}, {v}, {v})"
         yield f"float @llvm.vector.reduce.fadd.v{lanes()}f32(float, {v})"
+        yield from self._declared.splitlines()
 
     def llvm(self) -> str:
         name, whole = self.__name__, self.signature.params
@@ -136,39 +138,55 @@ def _splat(name: str, base: str, offset: str) -> Lines:
     yield f"  %{name} = shufflevector {vector} %{name}.i, {vector} poison, {zeros}"
 
 
-def _multiply(rows: int, vectors: int, row: list[Lines], column: list[Lines]) -> Lines:
+def _added(i: int, v: int) -> Lines:
+    """`%t.I.V`: the sum `%s.I.V` plus the product of `%a.I` and `%b.V`."""
+    n = lanes()
+    vector = f"<{n} x float>"
+    terms = f"{vector} %a.{i}, {vector} %b.{v}, {vector} %s.{i}.{v}"
+    yield f"  %t.{i}.{v} = call {vector} @llvm.fmuladd.v{n}f32({terms})"
+
+
+def _multiply(
+    rows: int,
+    vectors: int,
+    row: list[Lines],
+    column: list[Lines],
+    add: Callable[[int, int], Lines] = _added,
+) -> Lines:
     """Add products of `%a.I` and `%b.V` to the sums: `%s.I.V` becomes `%t.I.V`.
 
     The shorter side is loaded first and stays; one at a time of the other does.
     """
-    n = lanes()
-    vector = f"<{n} x float>"
-
-    def add(i: int, v: int) -> str:
-        terms = f"{vector} %a.{i}, {vector} %b.{v}, {vector} %s.{i}.{v}"
-        return f"  %t.{i}.{v} = call {vector} @llvm.fmuladd.v{n}f32({terms})"
-
     if vectors <= rows:
         for lines in column:
             yield from lines
         for i, lines in enumerate(row):
             yield from lines
-            yield from (add(i, v) for v in range(vectors))
+            for v in range(vectors):
+                yield from add(i, v)
     else:
         for lines in row:
             yield from lines
         for v, lines in enumerate(column):
             yield from lines
-            yield from (add(i, v) for i in range(rows))
+            for i in range(rows):
+                yield from add(i, v)
 
 
-def _finish(rows: int, vectors: int) -> Lines:
-    """Store the sums of the loop that ends in `%latch`, or add them to what is there."""
+def _finish(rows: int, vectors: int, integers: bool = False) -> Lines:
+    """Store the sums of the loop that ends in `%latch`, or add them to what is there.
+
+    Those that are bits of `integers` become floats.
+    """
     n, sums = lanes(), _sums(rows, vectors)
     vector = f"<{n} x float>"
     yield "finish:"
     for s in sums:
-        yield _phi(vector, f"r.{s}", ("zeroinitializer", "entry"), (f"%t.{s}", "latch"))
+        name = f"e.{s}" if integers else f"r.{s}"
+        yield _phi(vector, name, ("zeroinitializer", "entry"), (f"%t.{s}", "latch"))
+    for s in sums if integers else ():
+        yield f"  %i.{s} = bitcast {vector} %e.{s} to <{n} x i32>"
+        yield f"  %r.{s} = sitofp <{n} x i32> %i.{s} to {vector}"
     for i in range(rows):
         yield f"  %at.{i} = mul i64 %ldc, {i}"
         for v in range(vectors):
@@ -188,7 +206,9 @@ def _finish(rows: int, vectors: int) -> Lines:
     yield "  ret void"
 
 
-def _product_loop(gathered: bool) -> Callable[[int, int], Lines]:
+def product_loop(
+    gathered: bool, add: Callable[[int, int], Lines] = _added, integers: bool = False
+) -> Callable[[int, int], Lines]:
     """The loop of `product`, or that of `gathered_product`."""
 
     def loop(rows: int, vectors: int) -> Lines:
@@ -222,6 +242,7 @@ def _product_loop(gathered: bool) -> Callable[[int, int], Lines]:
             rows, vectors,
             [_splat(f"a.{i}", "pa", str(i)) for i in range(rows)],
             [_load(f"b.{v}", "row", str(v * n), vector) for v in range(vectors)],
+            add,
         )  # fmt: skip
         yield _step("pa", "pa.next", str(rows))
         if gathered:
@@ -235,7 +256,7 @@ def _product_loop(gathered: bool) -> Callable[[int, int], Lines]:
         yield _step("pb", "pb.next", "%pitch")
         yield "  %more.outer = icmp slt i64 %k.next, %depth"
         yield "  br i1 %more.outer, label %outer, label %finish"
-        yield from _finish(rows, vectors)
+        yield from _finish(rows, vectors, integers)
 
     return loop
 
@@ -380,13 +401,15 @@ def _reduce(rows: int, columns: int, sums: str, step: str) -> Lines:
 
 
 def microkernel(
-    loop: Callable[[int, int], Lines], sizes: Callable[[], dict[int, int]] = tiles
+    loop: Callable[[int, int], Lines],
+    sizes: Callable[[], dict[int, int]] = tiles,
+    declared: str = "",
 ) -> Callable[[Callable[..., None]], Microkernel]:
     """Mark a Python function of a tile, which does the same as that loop."""
-    return lambda python: Microkernel(python, loop, sizes)
+    return lambda python: Microkernel(python, loop, sizes, declared)
 
 
-@microkernel(_product_loop(gathered=False))
+@microkernel(product_loop(gathered=False))
 def product(
     rows: i64, vectors: i64, a: f32s, b: f32s, pitch: i64, depth: i64, c: f32s, ldc: i64, add: i64
 ) -> None:
@@ -396,13 +419,13 @@ def product(
     gathered_product(rows, vectors, a, b, np.zeros(1, int), 1, pitch, depth, c, ldc, add)
 
 
-def _panel_tiles() -> dict[int, int]:
+def panel_tiles() -> dict[int, int]:
     """Tiles that are as wide as the best, and as high or a power of 2: few, which compile fast."""
     widest = tiles()[max(tiles())]
     return {n: min(most, widest) for n, most in tiles().items() if n & (n - 1) == 0}
 
 
-@microkernel(_product_loop(gathered=False), _panel_tiles)
+@microkernel(product_loop(gathered=False), panel_tiles)
 def panel_product(
     rows: i64, vectors: i64, a: f32s, b: f32s, pitch: i64, depth: i64, c: f32s, ldc: i64, add: i64
 ) -> None:
@@ -410,7 +433,7 @@ def panel_product(
     product(rows, vectors, a, b, pitch, depth, c, ldc, add)
 
 
-@microkernel(_product_loop(gathered=True))
+@microkernel(product_loop(gathered=True))
 def gathered_product(
     rows: i64, vectors: i64, a: f32s, b: f32s, offsets: i64s, count: i64, pitch: i64, depth: i64,
     c: f32s, ldc: i64, add: i64,
@@ -527,62 +550,3 @@ def transposed(to: f32s, to_pitch: i64, source: f32s, pitch: i64) -> None:
     for i in range(8):
         for j in range(8):
             to[j * to_pitch + i] = source[i * pitch + j]
-
-
-_SHIFTED = """\
-define internal void @shifted(ptr %to, ptr %from, i64 %count, float %shift) nounwind {
-entry:
-  %s = insertelement <8 x float> poison, float %shift, i32 0
-  %shift8 = shufflevector <8 x float> %s, <8 x float> poison, <8 x i32> zeroinitializer
-  %shift4 = shufflevector <8 x float> %s, <8 x float> poison, <4 x i32> zeroinitializer
-  %last8 = sub i64 %count, 8
-  %long = icmp sge i64 %last8, 0
-  br i1 %long, label %eight, label %short
-eight:
-  ; The last vector overlaps the one before.
-  %i = phi i64 [0, %entry], [%next, %eight]
-  %j = call i64 @llvm.smin.i64(i64 %i, i64 %last8)
-  %from8 = getelementptr float, ptr %from, i64 %j
-  %x8 = load <8 x float>, ptr %from8, align 4
-  %y8 = fadd <8 x float> %x8, %shift8
-  %to8 = getelementptr float, ptr %to, i64 %j
-  store <8 x float> %y8, ptr %to8, align 4
-  %next = add nuw nsw i64 %i, 8
-  %more = icmp slt i64 %next, %count
-  br i1 %more, label %eight, label %done
-short:
-  %last4 = sub i64 %count, 4
-  %half = icmp sge i64 %last4, 0
-  br i1 %half, label %four, label %single
-four:
-  %x4 = load <4 x float>, ptr %from, align 4
-  %from4 = getelementptr float, ptr %from, i64 %last4
-  %x5 = load <4 x float>, ptr %from4, align 4
-  %y4 = fadd <4 x float> %x4, %shift4
-  %y5 = fadd <4 x float> %x5, %shift4
-  store <4 x float> %y4, ptr %to, align 4
-  %to4 = getelementptr float, ptr %to, i64 %last4
-  store <4 x float> %y5, ptr %to4, align 4
-  ret void
-single:
-  %k = phi i64 [0, %short], [%k.next, %one]
-  %some = icmp slt i64 %k, %count
-  br i1 %some, label %one, label %done
-one:
-  %from1 = getelementptr float, ptr %from, i64 %k
-  %x1 = load float, ptr %from1, align 4
-  %y1 = fadd float %x1, %shift
-  %to1 = getelementptr float, ptr %to, i64 %k
-  store float %y1, ptr %to1, align 4
-  %k.next = add nuw nsw i64 %k, 1
-  br label %single
-done:
-  ret void
-}
-"""
-
-
-@native(_SHIFTED, "i64 @llvm.smin.i64(i64, i64)")
-def shifted(to: f32s, source: f32s, count: i64, shift: f32) -> None:
-    """Copy a short row plus a number (-0.0 for a plain copy). Rows do not overlap."""
-    to[:count] = source[:count] + np.float32(shift)

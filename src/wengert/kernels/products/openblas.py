@@ -56,21 +56,29 @@ def substitute(a: np.ndarray, x: np.ndarray, upper: bool, unit: bool) -> bool:
 
     Both are matrices of one dtype with their rows in one piece.
     """
-    library, letter = _library(), _LETTERS.get(a.dtype.str[1:])
-    name = f"{_PREFIX}cblas_{letter}trsm{_SUFFIX}"
-    if library is None or a.dtype != x.dtype or not hasattr(library, name):
+    letter = _LETTERS.get(a.dtype.str[1:], "")
+    trsm = _trsm(letter) if a.dtype == x.dtype else None
+    if trsm is None:
         return False
     one = np.ones((), a.dtype)
-    number: Any = ctypes.c_float if letter == "s" else ctypes.c_double
-    alpha = number(1) if letter in ("s", "d") else ctypes.c_void_p(one.ctypes.data)
+    alpha = 1 if letter in ("s", "d") else one.ctypes.data
     steps = [max(m.strides[0] // m.itemsize, m.shape[1]) for m in (a, x)]  # odd for a single row
-    sizes = [ctypes.c_int64(n) for n in (*x.shape, *steps)]
     triangle, diagonal = _UPPER if upper else _LOWER, _UNIT if unit else _DIVIDED
-    library[name](
-        _ROWS, _LEFT, triangle, _PLAIN, diagonal, sizes[0], sizes[1], alpha,
-        ctypes.c_void_p(a.ctypes.data), sizes[2], ctypes.c_void_p(x.ctypes.data), sizes[3],
+    trsm(
+        _ROWS, _LEFT, triangle, _PLAIN, diagonal, *x.shape, alpha,
+        a.ctypes.data, steps[0], x.ctypes.data, steps[1],
     )  # fmt: skip
     return True
+
+
+@cache
+def _trsm(letter: str) -> Any:
+    """The substitution for matrices of one dtype; None if it is missing."""
+    where = address(f"cblas_{letter}trsm")
+    number: Any = {"s": ctypes.c_float, "d": ctypes.c_double}.get(letter, ctypes.c_void_p)
+    size, matrix = ctypes.c_int64, [ctypes.c_void_p, ctypes.c_int64]
+    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int] * 5, size, size, number, *matrix * 2)
+    return kind(where) if where else None
 
 
 class Holds(NamedTuple):

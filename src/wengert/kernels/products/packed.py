@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.kernels.jit import kernel
+from wengert.kernels.jit import Kernel, kernel
 from wengert.kernels.jit.builtins import apart, at, f32s, given, i64, i64s, inline
 from wengert.kernels.jit.records import Record
 from wengert.kernels.jit.slots import leave, take
@@ -322,10 +322,9 @@ def _rectangle(factors: Factors, high: int, wide: int, threads: int) -> tuple[in
 
 
 def multiply(
-    a: np.ndarray, b: np.ndarray, c: np.ndarray, bias: np.ndarray | None, add: bool, plan: Plan
-) -> None:
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, bias: np.ndarray | None, add: bool, plan: Plan,
+    run: Kernel = product_kernel,
+) -> None:  # fmt: skip
     """c = a @ b as planned; plus `bias`, or added to `c`."""
     scratch, busy = np.empty(plan.scratch, np.float32), np.zeros(plan.slots, np.int64)
-    product_kernel.f32(
-        a, b, c, bias, scratch, busy, plan.slots, int(add), plan.sizes, plan.tasks, plan.chunk
-    )
+    run.f32(a, b, c, bias, scratch, busy, plan.slots, int(add), plan.sizes, plan.tasks, plan.chunk)

@@ -17,7 +17,9 @@ from wengert.symbolic.expressions.arithmetic import (
     exp,
     expm1,
     gt,
+    int_div,
     log,
+    mod,
     mul,
     sub,
     switch,
@@ -25,13 +27,14 @@ from wengert.symbolic.expressions.arithmetic import (
 from wengert.symbolic.expressions.creation import arange
 from wengert.symbolic.expressions.extra_ops import Unique
 from wengert.symbolic.expressions.indexing import index
-from wengert.symbolic.expressions.products import dot
+from wengert.symbolic.expressions.products import batched_dot, dot, tensordot
 from wengert.symbolic.expressions.reductions import argmax
 from wengert.symbolic.expressions.reductions import max as max_over
 from wengert.symbolic.expressions.reductions import sum as sum_over
 from wengert.symbolic.expressions.structure import (
     concatenate,
     flatten,
+    reshape,
     shape_padleft,
     shape_padright,
 )
@@ -209,6 +212,46 @@ def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any, **options: Any)
     """The cross-entropy, the softmax, its largest element and where that is."""
     loss, sm = crossentropy_softmax_1hot(x, y_idx)
     return loss, sm, max_over(sm, -1), argmax(sm, -1)
+
+
+def crossentropy_softmax_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> Any:
+    """The cross-entropy of the softmax of rows with classes, after a bias; softmax and argmax."""
+    loss, sm, _, best = crossentropy_softmax_max_and_argmax_1hot(add(x, b), y_idx)
+    return [loss, sm, best]
+
+
+def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any,
+                                                       **options: Any) -> Any:  # fmt: skip
+    """As `crossentropy_softmax_max_and_argmax_1hot`, after a bias."""
+    return crossentropy_softmax_max_and_argmax_1hot(add(x, b), y_idx)
+
+
+def h_softmax(x: Any, batch_size: Any, n_outputs: Any, n_classes: Any, n_outputs_per_class: Any,
+              W1: Any, b1: Any, W2: Any, b2: Any, target: Any = None) -> Any:  # fmt: skip  # noqa: N803
+    """A softmax in two levels: over classes of outputs, and within the class.
+
+    Args:
+        x: inputs, (batch_size, features).
+        batch_size, n_outputs, n_classes, n_outputs_per_class: lengths; there may be more places
+            than outputs.
+        W1, b1: (features, n_classes) and (n_classes,), of the first level.
+        W2, b2: (n_classes, features, n_outputs_per_class) and (n_classes, n_outputs_per_class).
+        target: one output for each input; its probabilities alone are computed.
+
+    Returns probabilities, (batch_size, n_outputs), or of the targets, (batch_size,).
+    """
+    of_class = softmax(add(dot(x, W1), b1))
+    if target is None:
+        within = softmax(reshape(add(tensordot(x, W2, (1, 1)), b2), (-1, n_outputs_per_class), 2))
+        within = reshape(within, (batch_size, n_classes, -1), 3)
+        joint = mul(within, of_class.dimshuffle(0, 1, "x"))
+        return index(reshape(joint, (batch_size, -1), 2), (slice(None), slice(None, n_outputs)))
+    target = flatten(as_tensor_variable(target))
+    chosen, place = int_div(target, n_outputs_per_class), mod(target, n_outputs_per_class)
+    rows = batched_dot(x.dimshuffle(0, "x", 1), index(W2, chosen))
+    within = softmax(add(index(rows, (slice(None), 0)), index(b2, chosen)))
+    each = arange(batch_size)
+    return mul(index(of_class, (each, chosen)), index(within, (each, place)))
 
 
 def confusion_matrix(actual: Any, pred: Any) -> Any:

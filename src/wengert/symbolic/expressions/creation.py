@@ -46,15 +46,17 @@ def _constructor(pattern: tuple[bool, ...], kind: str) -> Callable[..., Any]:
 
 
 def _several(construct: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def make(*names: Any, **options: Any) -> list[Any]:
+    def make(*names: Any, **options: Any) -> Any:
         if len(names) == 1 and isinstance(names[0], int):
             return [construct(**options) for _ in range(names[0])]
-        if len(names) == 1 and not isinstance(names[0], str):
-            names = tuple(names[0])
+        if len(names) == 1:
+            names = tuple(names[0])  # a list of names, or a string of letters
+            if len(names) == 1:
+                return construct(name=names[0], **options)
         return [construct(name=n, **options) for n in names]
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"Several variables: ``{name}('a', 'b')``, or as many as a number says."
+    make.__doc__ = f"Several variables: ``{name}('a', 'b')``, ``{name}('ab')`` or ``{name}(2)``."
     return make
 
 

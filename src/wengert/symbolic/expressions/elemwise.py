@@ -115,7 +115,7 @@ class Elemwise(Operation):
         ):
             if k in self.scalar_op.apart:
                 gradients.append(disconnected())
-            elif own is None or x.dtype in DISCRETE:
+            elif own is None:
                 gradients.append(float_zeros(x))
             else:
                 gradients.append(sum_to(own, x.broadcastable))

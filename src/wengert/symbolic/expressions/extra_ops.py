@@ -9,7 +9,7 @@ import numpy as np
 from wengert import ops
 from wengert.symbolic.dtypes import DISCRETE, sum_dtype
 from wengert.symbolic.expressions.arithmetic import cast, eq, mul, switch
-from wengert.symbolic.expressions.creation import arange, zeros, zeros_like
+from wengert.symbolic.expressions.creation import arange, ones, zeros, zeros_like
 from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.indexing import inc_subtensor, index, nonzero, set_subtensor
 from wengert.symbolic.expressions.products import dot
@@ -237,12 +237,39 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
     return Repeat(axis % x.ndim)(x, repeats)
 
 
+def _repetitions(x: Any, reps: Any, ndim: int | None) -> list[Any]:
+    """How often `tile` repeats the last dimensions."""
+    if ndim is not None and ndim < x.ndim:
+        raise ValueError("ndim should be equal or larger than x.ndim")
+    if isinstance(reps, list | tuple):
+        if ndim is not None and len(reps) > ndim:
+            raise ValueError("len(reps) should be equal or less than ndim")
+        if any(as_tensor_variable(r).ndim or as_tensor_variable(r).dtype not in DISCRETE
+               for r in reps):  # fmt: skip
+            raise ValueError("elements of reps must be scalars of integer dtype")
+        return list(reps)
+    reps = as_tensor_variable(reps)
+    if reps.dtype not in DISCRETE:
+        raise ValueError("elements of reps must be integer dtype")
+    if reps.ndim == 0:
+        return [reps]
+    if reps.ndim > 1:
+        raise ValueError("the dimension of reps should not exceed 1")
+    if ndim is None:
+        raise ValueError("if reps is tensor.vector, you should specify the ndim")
+    offset = ndim - reps.shape[0]
+    padded = set_subtensor(index(ones((ndim,), reps.dtype), slice(offset, None)), reps)
+    return [index(padded, d) for d in range(ndim)]
+
+
 def tile(x: Any, reps: Any, ndim: int | None = None) -> Any:
-    """An array several times in each direction."""
+    """An array several times in each direction.
+
+    Raises ValueError where `reps` are not integers, where they are a vector of unknown length and
+    `ndim` does not say how many there are, and where there are more than `ndim`.
+    """
     x = as_tensor_variable(x)
-    if not isinstance(reps, list | tuple):
-        reps = [reps] if not getattr(reps, "ndim", 0) else list(reps)
-    counts = list(reps)
+    counts = _repetitions(x, reps, ndim)
     rank = max(len(counts), x.ndim, ndim or 0)
     counts = [1] * (rank - len(counts)) + counts
     x = as_tensor_variable(x, ndim=rank)

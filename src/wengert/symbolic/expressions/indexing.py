@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE, upcast
+from wengert.symbolic.dtypes import DISCRETE
 from wengert.symbolic.expressions.arithmetic import cast, clip, mod, neq, switch
 from wengert.symbolic.expressions.elemwise import (
     DimShuffle,
@@ -169,11 +169,12 @@ class IncSubtensor(Operation):
                 f"Trying to increment a {len(pattern)}-dimensional subtensor with a"
                 f" {y.ndim}-dimensional value."
             )
-        if upcast(x.dtype, y.dtype) != x.dtype:
+        if x.dtype in DISCRETE and y.dtype not in DISCRETE:
             raise TypeError(
                 f"Trying to increment a subtensor of dtype {x.dtype} with values of dtype"
                 f" {y.dtype}: cast them first."
             )
+        y = cast(y, x.dtype)
         return Apply(self, [x, y, *values], [x.type()])
 
     def compute(self, x: np.ndarray, y: np.ndarray, *values: Any) -> np.ndarray:
@@ -206,15 +207,11 @@ class IncSubtensor(Operation):
         if self.set_instead_of_inc:
             zero = constant(0, dtype=g.dtype)
             of_x = IncSubtensor(self.key, True)(g, zero, *values)
-        of_y = float_zeros(y)
-        if y.dtype in CONTINUOUS:
-            picked = Subtensor(self.key)(g, *values)
-            extra = picked.ndim - y.ndim
-            picked = sum_to(picked, [True] * extra + list(y.broadcastable))
-            if extra:
-                order = list(range(extra, picked.ndim))
-                picked = DimShuffle(picked.broadcastable, order)(picked)
-            of_y = cast(picked, y.dtype)
+        of_y = Subtensor(self.key)(g, *values)
+        extra = of_y.ndim - y.ndim
+        of_y = sum_to(of_y, [True] * extra + list(y.broadcastable))
+        if extra:
+            of_y = DimShuffle(of_y.broadcastable, list(range(extra, of_y.ndim)))(of_y)
         return [of_x, of_y, *none]
 
     def __str__(self) -> str:

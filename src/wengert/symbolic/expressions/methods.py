@@ -17,10 +17,13 @@ from wengert.symbolic.expressions import (
 )
 from wengert.symbolic.expressions import reductions as over
 from wengert.symbolic.expressions.type import TensorOperators
+from wengert.symbolic.graph import Variable
 
 
 def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
+        if isinstance(other, Variable) and not isinstance(other, TensorOperators):
+            return NotImplemented  # a sparse matrix knows what to do
         try:
             return function(self, other)
         except NotImplementedError:

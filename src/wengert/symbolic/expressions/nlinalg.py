@@ -6,16 +6,20 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+import numpy as np
+
 from wengert import linalg, ops
-from wengert.symbolic.dtypes import to_float
-from wengert.symbolic.expressions.arithmetic import abs_, cast, pow, sqrt
+from wengert.symbolic.dtypes import to_float, upcast
+from wengert.symbolic.expressions.arithmetic import abs_, cast, neq, pow, sqrt
 from wengert.symbolic.expressions.extra_ops import diag as diag
 from wengert.symbolic.expressions.extra_ops import trace as trace
 from wengert.symbolic.expressions.products import dot
 from wengert.symbolic.expressions.reductions import max as max_over
+from wengert.symbolic.expressions.reductions import min as min_over
 from wengert.symbolic.expressions.reductions import sum as sum_over
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.expressions.wrapped import Bound, Wrapped
+from wengert.symbolic.graph import Apply, Operation, undefined
 
 
 def _matrix(x: Any) -> Any:
@@ -81,20 +85,79 @@ def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
     return of_matrix("Eigh", Bound(linalg.eigh, UPLO), a, 1, 2)
 
 
+class lstsq(Operation):  # noqa: N801
+    """Least squares: ``lstsq()(x, y, rcond)`` is the solution, residuals, rank, singular values.
+
+    As `numpy.linalg.lstsq` has them; there is no gradient.
+    """
+
+    def make_node(self, x: Any, y: Any, rcond: Any) -> Apply:
+        """A matrix, a vector or a matrix, and a number."""
+        x, y = _matrix(x), as_tensor_variable(y)
+        outs = [_type(x, y.ndim)(), _type(x, 1)(), TensorType("int32", ())(), _type(x, 1)()]
+        return Apply(self, [x, cast(y, x.dtype), as_tensor_variable(rcond)], outs)
+
+    def compute(self, x: Any, y: Any, rcond: Any) -> Any:
+        """NumPy's."""
+        solution, residuals, rank, values = np.linalg.lstsq(x, y, float(rcond))
+        return solution, residuals, np.asarray(rank, np.int32), values
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """Not defined."""
+        return [undefined(self, k, x, "nobody has written it") for k, x in enumerate(inputs)]
+
+
+class Eig(Operation):
+    """`numpy.linalg.eig` of a matrix whose eigenvalues are real; it has no gradient."""
+
+    def make_node(self, a: Any) -> Apply:
+        """One matrix."""
+        a = _matrix(a)
+        return Apply(self, [a], [_type(a, 1)(), _type(a, 2)()])
+
+    def compute(self, a: Any) -> Any:
+        """NumPy's, or ValueError where eigenvalues are complex."""
+        values, vectors = np.linalg.eig(a)
+        if np.iscomplexobj(values):
+            raise ValueError(f"eig: the eigenvalues {values} are complex")
+        return values, vectors
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """Not defined."""
+        return [undefined(self, 0, inputs[0], "eigh has a gradient")]
+
+
+eig = Eig()
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """The solution of linear equations under `tensordot`."""
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    dtype = to_float(upcast(a.dtype, b.dtype))
+    out = TensorType(dtype, (False,) * (a.ndim - b.ndim))
+    function = Bound(linalg.tensorsolve, dims=None if axes is None else tuple(axes))
+    return Wrapped("TensorSolve", function, [out])(cast(a, dtype), cast(b, dtype))
+
+
 def norm(x: Any, ord: Any) -> Any:
-    """A norm of a vector or matrix."""
+    """A norm of a vector or matrix, by the names of `numpy.linalg.norm`."""
     x = as_tensor_variable(x)
-    if x.ndim == 1 or ord is None:
-        if ord in (None, "fro", 2):
-            return sqrt(sum_over(x * x))
-        if ord in (float("inf"), "inf"):
-            return max_over(abs_(x))
-        return pow(sum_over(pow(abs_(x), ord)), 1.0 / ord)
-    if ord == "fro":
+    if x.ndim > 2:
+        raise NotImplementedError(f"norm of {x.ndim} dimensions")
+    if not x.ndim:
+        raise ValueError("norm: a vector or matrix is needed, and a scalar was given")
+    order = float(ord) if ord in ("inf", "-inf") else ord
+    if order is None or (x.ndim == 1 and order == 2) or (x.ndim == 2 and order == "fro"):
         return sqrt(sum_over(x * x))
-    if ord in (1, float("inf"), "inf"):
-        return max_over(sum_over(abs_(x), 0 if ord == 1 else 1))
-    raise ValueError(f"norm: order {ord!r} of a matrix")
+    size = abs(order) if isinstance(order, int | float) else None
+    extreme = max_over if size is not None and order > 0 else min_over
+    if x.ndim == 2 and size in (1, float("inf")):
+        return extreme(sum_over(abs_(x), 0 if size == 1 else 1))
+    if x.ndim == 2 or size is None:
+        raise ValueError(f"norm: order {ord!r} of {x.ndim} dimensions")
+    if size == float("inf"):
+        return extreme(abs_(x))
+    return sum_over(neq(x, 0)) if order == 0 else pow(sum_over(pow(abs_(x), order)), 1.0 / order)
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
@@ -112,12 +175,14 @@ def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> Any:
 
 def alloc_diag(x: Any) -> Any:
     """A matrix with a vector on its diagonal."""
+    if as_tensor_variable(x).ndim != 1:
+        raise TypeError(f"alloc_diag: a vector is needed, and {x} is {as_tensor_variable(x).type}")
     return diag(x)
 
 
 def extract_diag(x: Any) -> Any:
     """The diagonal of a matrix."""
-    return diag(x)
+    return diag(_matrix(x))
 
 
 def _triangular(a: Any, b: Any, lower: bool) -> Any:

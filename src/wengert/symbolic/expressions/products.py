@@ -156,6 +156,9 @@ dot_op, batched_dot_op = Dot(), BatchedDot()
 
 def dot(l: Any, r: Any) -> Any:  # noqa: E741
     """The product of vectors and matrices; of more dimensions as in NumPy."""
+    for own, name in ((l, "__dot__"), (r, "__rdot__")):  # sparse matrices
+        if hasattr(own, name):
+            return getattr(own, name)(r if own is l else l)
     left, right = as_tensor_variable(l), as_tensor_variable(r)
     if left.ndim == 0 or right.ndim == 0:
         return mul(left, right)

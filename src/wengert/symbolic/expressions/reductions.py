@@ -92,8 +92,6 @@ class Extreme(_ByName):
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """The gradient, at all places that have the extreme value."""
         (x,), (out,), (g,) = inputs, outputs, output_gradients
-        if x.dtype in DISCRETE:
-            return [float_zeros(x)]
         axes = normal_axes(self.axis, x.ndim)
         return [mul(eq(expanded(out, axes), x), expanded(g, axes))]
 

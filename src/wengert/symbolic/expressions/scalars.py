@@ -101,7 +101,7 @@ def _second_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
 
 
 def _cast_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
-    return [g if inputs[0].dtype == g.dtype else cast_to(g, inputs[0].dtype)]
+    return [g if inputs[0].dtype in DISCRETE else cast_to(g, inputs[0].dtype)]
 
 
 def _passed(inputs: Any, out: Any, g: Any) -> Sequence[Any]:

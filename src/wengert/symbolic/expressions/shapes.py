@@ -270,8 +270,6 @@ class Alloc(Operation):
         """Summed over what was repeated."""
         value, (g,) = inputs[0], output_gradients
         none = [disconnected() for _ in inputs[1:]]
-        if value.dtype in DISCRETE:
-            return [float_zeros(value), *none]
         extra = g.ndim - value.ndim
         g = sum_to(g, [True] * extra + list(value.broadcastable))
         order = list(range(extra, g.ndim))

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.dtypes import DISCRETE
-from wengert.symbolic.expressions.arithmetic import neg
+from wengert.symbolic.dtypes import DISCRETE, INTEGERS, UNSIGNED
 from wengert.symbolic.expressions.creation import arange
 from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.indexing import inc_subtensor, index
@@ -97,28 +96,82 @@ def sort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None) -> 
     return TakeAlong(axis % a.ndim)(a, argsort(a, axis, kind))
 
 
-def topk_and_argtopk(x: Any, kth: Any, axis: int = -1, sorted: bool = True,
+class ArgTopK(Operation):
+    """The places of the `kth` largest elements in descending order, or of the smallest."""
+
+    __props__ = ("axis", "idx_dtype")
+
+    def __init__(self, axis: int, idx_dtype: str) -> None:
+        self.axis, self.idx_dtype = axis, idx_dtype
+
+    def make_node(self, x: Any, kth: Any) -> Apply:
+        """An array and a number; integers of `idx_dtype`."""
+        x, kth = as_tensor_variable(x), as_tensor_variable(kth)
+        if not x.ndim:
+            raise ValueError("Cannot take scalar as input")
+        if self.idx_dtype not in (*INTEGERS, *UNSIGNED):
+            raise TypeError(f'"idx_dtype" parameter must be an integer dtype, got {self.idx_dtype}')
+        pattern = [b and d != self.axis for d, b in enumerate(x.broadcastable)]
+        return Apply(self, [x, kth], [TensorType(self.idx_dtype, pattern)()])
+
+    def compute(self, x: np.ndarray, kth: np.ndarray) -> np.ndarray:
+        """By sorting; ValueError unless there are as many elements."""
+        k, length = int(kth), x.shape[self.axis]
+        if not 0 < abs(k) <= length:
+            raise ValueError(f"topk: {k} elements of {length} along axis {self.axis}")
+        order = np.moveaxis(np.argsort(x, self.axis, kind="stable"), self.axis, -1)
+        places = order[..., ::-1][..., :k] if k > 0 else order[..., :-k]
+        return np.moveaxis(places, -1, self.axis).astype(self.idx_dtype)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Places do not vary with values."""
+        return [[False], [False]]
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """None."""
+        return [disconnected(), disconnected()]
+
+
+def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True,
                      idx_dtype: str = "int64") -> Any:  # fmt: skip
-    """The `kth` largest elements along an axis, in descending order, and their places."""
+    """The `kth` largest elements along an axis (of all with None), and their places.
+
+    In descending order; with a negative `kth` the smallest, in ascending order. Raises ValueError
+    where there are not as many.
+
+    >>> from wengert.symbolic import function
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.ivector("x")
+    >>> function([x], T.topk_and_argtopk(x, 2))([3, 9, 5])
+    [array([9, 5], dtype=int32), array([1, 2])]
+    """
     x = as_tensor_variable(x)
-    axis %= x.ndim
-    positions = argsort(neg(x), axis)
-    positions = index(positions, (*[slice(None)] * axis, slice(None, kth)))
-    return [TakeAlong(axis)(x, positions), positions.astype(idx_dtype)]
+    if axis is None:
+        x, axis = flatten(x), 0
+    if x.ndim and not -x.ndim <= axis < x.ndim:
+        raise IndexError(f'"axis" parameter out of range: {axis} of {x.ndim} dimensions')
+    axis %= max(x.ndim, 1)
+    positions = ArgTopK(axis, idx_dtype)(x, kth)
+    return [TakeAlong(axis)(x, positions), positions]
 
 
-def topk(x: Any, kth: Any, axis: int = -1, sorted: bool = True, idx_dtype: str = "int64") -> Any:
+def topk(
+    x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
+) -> Any:
     """The `kth` largest elements along an axis."""
     return topk_and_argtopk(x, kth, axis, sorted, idx_dtype)[0]
 
 
-def argtopk(x: Any, kth: Any, axis: int = -1, sorted: bool = True, idx_dtype: str = "int64") -> Any:
+def argtopk(
+    x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
+) -> Any:
     """The places of the `kth` largest elements along an axis."""
     return topk_and_argtopk(x, kth, axis, sorted, idx_dtype)[1]
 
 
 __all__ = [
     "ArgSort",
+    "ArgTopK",
     "TakeAlong",
     "argsort",
     "argtopk",

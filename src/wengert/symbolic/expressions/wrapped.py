@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.autograd import enable_grad, grad, no_grad
 from wengert.core.tensor import Tensor, wrap
+from wengert.ops.matrices import LinAlgError
 from wengert.symbolic.dtypes import CONTINUOUS
 from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
@@ -69,8 +70,11 @@ class Wrapped(Operation):
 
     def compute(self, *values: np.ndarray) -> Any:
         """Call the function on tensors."""
-        with no_grad():
-            out = self.function(*[wrap(np.asarray(v)) for v in values])
+        try:
+            with no_grad():
+                out = self.function(*[wrap(np.asarray(v)) for v in values])
+        except LinAlgError as error:  # programs expect NumPy's
+            raise np.linalg.LinAlgError(str(error)) from None
         if isinstance(out, tuple | list):
             return tuple(_array(o, t) for o, t in zip(out, self.types, strict=True))
         return _array(out, self.types[0])

@@ -14,7 +14,7 @@ from typing import Any
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import internal
 from wengert.symbolic.expressions.indexing import in_place
-from wengert.symbolic.graph import Apply, Constant, toposort
+from wengert.symbolic.graph import Apply, Constant, NullType, toposort
 from wengert.symbolic.programs.branches import branches_of, is_lazy
 from wengert.symbolic.settings import config
 
@@ -71,6 +71,9 @@ class Program:
         if name is None:
             if not isinstance(variable, Constant):
                 where = variable.where()
+                if isinstance(variable.type, NullType):
+                    raise TypeError(f"A gradient is needed that is not defined: "
+                                    f"{variable.type.why_null}")  # fmt: skip
                 raise MissingInputError(
                     f"Undeclared input: {variable} has no value. It is needed to compute the"
                     " outputs; provide it as an input of the function, in `givens`, or make it a"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import inspect
 import io
 import os
 import socket
 import tempfile
+import unittest
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
@@ -18,7 +20,8 @@ import numpy as np
 
 import wengert
 from wengert import Tensor, autograd
-from wengert.compat._private.harness import cases, conditions, matrices, parameters
+from wengert.compat._private.harness import attempts, cases, conditions, matrices, parameters
+from wengert.compat._private.harness.attempts import *  # noqa: F403
 from wengert.compat._private.harness.cases import *  # noqa: F403
 from wengert.compat._private.harness.cases import warn_always
 from wengert.compat._private.harness.conditions import *  # noqa: F403
@@ -30,6 +33,7 @@ from wengert.testing import make_tensor
 
 _Test = Callable[..., Any]
 
+FILE_SCHEMA = "file:///" if conditions.IS_WINDOWS else "file://"
 GRADCHECK_NONDET_TOL = 0.0
 NATIVE_DEVICES = ("cpu", "cuda", "xpu", "meta", "mps", "mtia")
 
@@ -225,18 +229,64 @@ def first_sample(self: Any, samples: Iterable[Any]) -> Any:
     return self.skipTest("there are no samples")
 
 
+class LazyVal:
+    """A truth value that is found out when it is first asked for."""
+
+    def __init__(self, cb: Callable[[], Any]) -> None:
+        self._found = functools.cache(cb)
+
+    def __bool__(self) -> bool:
+        return bool(self._found())
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._found() == other)
+
+    def __hash__(self) -> int:
+        return hash(self._found())
+
+
+def numpy_to_torch_dtype(np_dtype: Any) -> dtype_type:
+    """The dtype of a NumPy scalar type or dtype; KeyError if there is none."""
+    return numpy_to_torch_dtype_dict[np.dtype(np_dtype).type]
+
+
+def has_corresponding_torch_dtype(np_dtype: Any) -> bool:
+    """Whether a NumPy dtype is one of tensors."""
+    return np.dtype(np_dtype).type in numpy_to_torch_dtype_dict
+
+
+def bytes_to_scalar(byte_list: list[int], dtype: dtype_type, device: Any) -> Tensor:
+    """The number of a dtype whose bytes in memory are these, as a tensor."""
+    memory = np.frombuffer(bytes(byte_list), dtype.np)
+    return wengert.tensor(memory.item(), dtype=dtype, device=device)
+
+
+def raise_on_run_directly(file_to_call: str) -> None:
+    """Raise RuntimeError: these tests are run by another file."""
+    raise RuntimeError(f"These tests are run by: python {file_to_call} TESTNAME")
+
+
+def load_tests(loader: Any, tests: Iterable[Any], pattern: Any) -> unittest.TestSuite:
+    """Those of a module's groups of tests that have some, as unittest asks for them."""
+    return unittest.TestSuite(group for group in tests if group.countTestCases())
+
+
 __all__ = [
+    *attempts.__all__,
     *cases.__all__,
     *conditions.__all__,
     *matrices.__all__,
     *parameters.__all__,
+    "FILE_SCHEMA",
     "GRADCHECK_NONDET_TOL",
     "NATIVE_DEVICES",
     "BytesIOContext",
     "DeterministicGuard",
+    "LazyVal",
     "TemporaryDirectoryName",
     "TemporaryFileName",
     "_assertGradAndGradgradChecks",
+    "bytes_to_scalar",
     "clone_input_helper",
     "disable_gc",
     "dtype_name",
@@ -246,11 +296,15 @@ __all__ = [
     "get_function_arglist",
     "gradcheck",
     "gradgradcheck",
+    "has_corresponding_torch_dtype",
     "is_iterable",
     "is_iterable_of_tensors",
     "iter_indices",
+    "load_tests",
     "make_tensor",
+    "numpy_to_torch_dtype",
     "numpy_to_torch_dtype_dict",
+    "raise_on_run_directly",
     "set_cwd",
     "set_default_dtype",
     "set_warn_always_context",

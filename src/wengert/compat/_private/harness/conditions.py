@@ -6,9 +6,10 @@ import importlib.util
 import os
 import platform
 import sys
+import sysconfig
 import unittest
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import partial, wraps
 from typing import Any
 
 _Decorator = Callable[[Any], Any]
@@ -27,6 +28,10 @@ IS_PPC = platform.machine() == "ppc64le"
 IS_S390X = platform.machine() == "s390x"
 IS_CI = bool(os.environ.get("CI"))
 IS_FBCODE = IS_SANDCASTLE = IS_JETSON = IS_REMOTE_GPU = False
+IS_FILESYSTEM_UTF8_ENCODING = sys.getfilesystemencoding() == "utf-8"
+IS_CPU_CAPABILITY_SVE = IS_CPU_CAPABILITY_SVE256 = IS_CPU_EXT_SVE_SUPPORTED = False
+MACOS_VERSION = float(".".join(platform.mac_ver()[0].split(".")[:2]) or -1)
+NO_MULTIPROCESSING_SPAWN = False
 
 TEST_NUMPY = True
 TEST_SCIPY = True
@@ -35,6 +40,9 @@ TEST_NUMBA = _has("numba")
 TEST_DILL = _has("dill")
 TEST_TRANSFORMERS = _has("transformers")
 TEST_OPT_EINSUM = _has("opt_einsum")
+TEST_LIBROSA = _has("librosa")
+TEST_WITH_TV = _has("torchvision")
+TEST_Z3 = _has("z3")
 TEST_WITH_SLOW = os.environ.get("PYTORCH_TEST_WITH_SLOW") == "1"
 
 # There is one device, the CPU, and no other vendor's library.
@@ -44,6 +52,11 @@ TEST_MKL = TEST_ONEDNN = TEST_ACL = TEST_FAIRSEQ = TEST_WITH_CROSSREF = False
 TEST_WITH_ASAN = TEST_WITH_TSAN = TEST_WITH_UBSAN = TEST_WITH_ROCM = TEST_WITH_MTIA = False
 TEST_WITH_TORCHDYNAMO = TEST_WITH_TORCHINDUCTOR = TEST_WITH_AOT_EAGER = False
 TEST_WITH_SLOW_GRADCHECK = TEST_SKIP_FAST = TEST_SKIP_CUDAGRAPH = False
+TEST_BAILOUTS = TEST_CUDA_CUDSS = TEST_CUDA_GRAPH_CONDITIONAL_NODES = False
+TEST_CUDA_PYTHON_BINDINGS = TEST_CUDA_MEM_LEAK_CHECK = TEST_PRIVATEUSE1_DEVICE_TYPE = False
+TEST_WITHOUT_COMPILED_AUTOGRAD = True
+MI200_ARCH: tuple[str, ...] = ()
+MI300_ARCH = MI350_ARCH = NAVI_ARCH = NAVI3_ARCH = NAVI4_ARCH = MI200_ARCH
 
 
 def _skip_where(holds: bool, reason: str) -> _Decorator:
@@ -71,6 +84,17 @@ skipIfTorchDynamo = _skip_where(TEST_WITH_TORCHDYNAMO, "not under a compiler")
 skipIfTorchInductor = _skip_where(TEST_WITH_TORCHINDUCTOR, "not under a compiler")
 skipIfSlowGradcheckEnv = _skip_where(TEST_WITH_SLOW_GRADCHECK, "not with the slow gradcheck")
 slowTest = _skip_where(not TEST_WITH_SLOW, "slow; PYTORCH_TEST_WITH_SLOW=1 runs it")
+skipIfFreeThreaded = _skip_where(
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), "not without Python's lock"
+)
+skipIfLegacyJitExecutor = _skip_where(False, "not with the old executor of scripts")
+skipIfNNModuleInlined = _skip_where(TEST_WITH_TORCHDYNAMO, "not under a compiler")
+skipIfNoXNNPACK = _skip_where(True, "needs XNNPACK")
+skipIfNoXPU = _skip_where(not TEST_XPU, "needs XPU")
+skipIfWindowsXPU = _skip_where(IS_WINDOWS and TEST_XPU, "not on XPU on Windows")
+skipRocmIfTorchInductor = _skip_where(TEST_WITH_ROCM, "not on ROCm under a compiler")
+runOnRocm = _skip_where(not TEST_WITH_ROCM, "needs ROCm")
+requires_cuda_p2p_access = _skip_where(not TEST_MULTIGPU, "needs several GPUs")
 requires_cuda = _skip_where(not TEST_CUDA, "needs CUDA")
 requires_mkl = _skip_where(not TEST_MKL, "needs MKL")
 requires_onednn = _skip_where(not TEST_ONEDNN, "needs oneDNN")
@@ -84,6 +108,82 @@ def slowTestIf(condition: bool) -> _Decorator:
 def xfailIf(condition: bool) -> _Decorator:
     """A test that is expected to fail where the condition holds."""
     return unittest.expectedFailure if condition else _unchanged
+
+
+def lazy_skip_if(condition_fn: Callable[[], bool], reason: str) -> _Decorator:
+    """Skip a test where a condition holds when it begins; a class, where it does now."""
+
+    def decorate(test: Any) -> Any:
+        if isinstance(test, type):
+            return unittest.skipIf(condition_fn(), reason)(test)
+
+        @wraps(test)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if condition_fn():
+                raise unittest.SkipTest(reason)
+            return test(*args, **kwargs)
+
+        return run
+
+    return decorate
+
+
+def skip_if_pytest(fn: Any) -> Any:
+    """Skip a test that pytest runs."""
+    return lazy_skip_if(lambda: "PYTEST_CURRENT_TEST" in os.environ, "not under pytest")(fn)
+
+
+def skipIfPythonVersionMismatch(predicate: Callable[[int, int, int], bool]) -> _Decorator:
+    """Skip a test unless `predicate` holds for the version of Python."""
+    fits = predicate(*sys.version_info[:3])
+    return unittest.skipIf(not fits, f"not on Python {platform.python_version()}")
+
+
+def skip_but_pass_in_sandcastle(reason: str) -> _Decorator:
+    """Skip a test."""
+    return unittest.skip(reason)
+
+
+def skip_but_pass_in_sandcastle_if(condition: bool, reason: str) -> _Decorator:
+    """Skip a test where the condition holds."""
+    return unittest.skipIf(condition, reason)
+
+
+def skipIfRocmArch(arch: Any) -> _Decorator:
+    """A decorator that does nothing: there is no GPU of that kind."""
+    return _unchanged
+
+
+def skipIfRocmVersionLessThan(version: Any = None) -> _Decorator:
+    """A decorator that does nothing: there is no ROCm."""
+    return _unchanged
+
+
+def runOnRocmArch(arch: Any) -> _Decorator:
+    """Skip a test: there is no GPU of that kind."""
+    return unittest.skip(f"needs a GPU among {arch}")
+
+
+def runWithoutCompiledAutograd(msg: str = "") -> _Decorator:
+    """A decorator that does nothing: backward passes are not compiled."""
+    return _unchanged
+
+
+def xfail_inherited_tests(tests: Iterable[str]) -> _Decorator:
+    """A class some of whose inherited tests are expected to fail."""
+
+    def decorate(cls: Any) -> Any:
+        for name in tests:
+            inherited = getattr(cls, name)
+
+            @wraps(inherited)
+            def test(self: Any, *args: Any, inherited: Any = inherited, **kwargs: Any) -> Any:
+                return inherited(self, *args, **kwargs)
+
+            setattr(cls, name, unittest.expectedFailure(test))
+        return cls
+
+    return decorate
 
 
 def skipCUDAMemoryLeakCheckIf(condition: bool) -> _Decorator:
@@ -119,13 +219,24 @@ xfailIfWindows = xfailIf(IS_WINDOWS)
 xfailIfLinux = xfailIf(IS_LINUX)
 xfailIfS390X = xfailIf(IS_S390X)
 xfailIfTorchDynamo = xfailIf(TEST_WITH_TORCHDYNAMO)
+xfailIfACL = xfailIf(TEST_ACL)
+xfailIfROCm = xfailIf(TEST_WITH_ROCM)
+xfailIfPy312Plus = xfailIf(sys.version_info >= (3, 12))
 
 __all__ = [
     *(name for name in list(globals()) if name.startswith(("IS_", "TEST_", "skip", "xfail"))),
+    *(name for name in list(globals()) if name.endswith("_ARCH")),
+    "MACOS_VERSION",
+    "NO_MULTIPROCESSING_SPAWN",
+    "lazy_skip_if",
     "markDynamoStrictTest",
     "requires_cuda",
+    "requires_cuda_p2p_access",
     "requires_mkl",
     "requires_onednn",
+    "runOnRocm",
+    "runOnRocmArch",
+    "runWithoutCompiledAutograd",
     "serialTest",
     "slowTest",
     "slowTestIf",

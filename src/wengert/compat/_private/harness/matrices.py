@@ -137,7 +137,49 @@ def random_lowrank_matrix(rank: int, rows: int, columns: int, *batch_dims: int, 
     return left @ random_matrix(rank, columns, *batch_dims, **o)
 
 
+def random_matrix_with_scaled_reduction_dim(
+    rows: int, columns: int, *batch_dims: int, reduction_dim: int = -1, **options: _Options
+) -> Tensor:
+    """Matrices of which each product over `reduction_dim` with their transposes has variance 1."""
+    shape = (*batch_dims, rows, columns)
+    values = wengert.randn(*shape, dtype=options.get("dtype", wengert.double))
+    return values.div_(shape[reduction_dim] ** 0.5).requires_grad_(
+        options.get("requires_grad", False)
+    )
+
+
+def random_sparse_matrix(
+    rows: int, columns: int, density: float = 0.01, **options: _Options
+) -> Tensor:
+    """A sparse matrix of full rank: a diagonal that dominates, and elements anywhere else."""
+    dtype, short = options.get("dtype", wengert.double), min(rows, columns)
+    diagonal = wengert.arange(short).repeat(2, 1)
+    more = max(0, int(rows * columns * density) - short)
+    anywhere = wengert.stack([wengert.randint(n, (more,)) for n in (rows, columns)])
+    values = wengert.cat([
+        wengert.randn(short, dtype=dtype).sign() * 2, wengert.randn(more, dtype=dtype) / (more + 1),
+    ])  # fmt: skip
+    indices = wengert.cat([diagonal, anywhere], 1)
+    return wengert.sparse_coo_tensor(indices, values, (rows, columns)).coalesce()
+
+
+def random_sparse_pd_matrix(matrix_size: int, density: float = 0.01, **options: _Options) -> Tensor:
+    """A sparse symmetric matrix that is positive definite: its diagonal dominates."""
+    a = random_sparse_matrix(matrix_size, matrix_size, density, **options).to_dense()
+    symmetric = (a + a.T) / 2
+    beside = symmetric.abs().sum(1) - symmetric.diagonal().abs()
+    diagonal = beside + wengert.arange(1, matrix_size + 1, dtype=a.dtype) / matrix_size
+    return symmetric.fill_diagonal_(0).add_(wengert.diag(diagonal)).to_sparse()
+
+
+def is_coalesced_indices(s: Tensor) -> bool:
+    """Whether the indices of a sparse tensor are sorted, and each of them is there once."""
+    columns = [tuple(column) for column in s._indices().T.tolist()]
+    return columns == sorted({*columns})
+
+
 __all__ = [
+    "is_coalesced_indices",
     "make_fullrank_matrices_with_distinct_singular_values",
     "make_symmetric_matrices",
     "make_symmetric_pd_matrices",
@@ -147,6 +189,9 @@ __all__ = [
     "random_hermitian_psd_matrix",
     "random_lowrank_matrix",
     "random_matrix",
+    "random_matrix_with_scaled_reduction_dim",
+    "random_sparse_matrix",
+    "random_sparse_pd_matrix",
     "random_square_matrix_of_rank",
     "random_symmetric_matrix",
     "random_symmetric_pd_matrix",

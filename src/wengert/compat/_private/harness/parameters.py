@@ -111,6 +111,26 @@ def _word(name: str, value: Any, i: int) -> str:
     return f"{name}{i}"
 
 
+class reparametrize(_TestParametrizer):
+    """The cases of another decorator, each replaced by those that `adapter_fn` makes of it.
+
+    It gets the name and the arguments of a case and gives pairs of both, or None for no case.
+    """
+
+    def __init__(
+        self, parametrizer: _TestParametrizer,
+        adapter_fn: Callable[[str, dict[str, Any]], Iterable[Any] | None],
+    ) -> None:  # fmt: skip
+        self.parametrizer, self.adapter_fn = parametrizer, adapter_fn
+
+    def _cases(self, test: _Test) -> Iterator[Case]:
+        for case in self.parametrizer._cases(test):
+            for pair in self.adapter_fn(case.name, case.arguments) or ():
+                if pair is not None:
+                    name, arguments = pair
+                    yield Case(name, arguments, case.decorators)
+
+
 class decorateIf(_TestParametrizer):
     """Decorate the cases of which `predicate_fn` is true, which gets their arguments."""
 
@@ -161,5 +181,6 @@ def instantiate_parametrized_tests(generic_cls: type) -> type:
 
 
 __all__ = [
-    "_TestParametrizer", "decorateIf", "instantiate_parametrized_tests", "parametrize", "subtest"
+    "_TestParametrizer", "decorateIf", "instantiate_parametrized_tests", "parametrize",
+    "reparametrize", "subtest",
 ]  # fmt: skip

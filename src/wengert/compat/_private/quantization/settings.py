@@ -1,4 +1,4 @@
-"""How a module is to be quantised: pairs of an observer for its results and one for its weight."""
+"""How a module is to be quantized: pairs of an observer for its results and one for its weight."""
 
 from __future__ import annotations
 

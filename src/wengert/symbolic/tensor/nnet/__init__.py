@@ -18,9 +18,16 @@ from wengert.symbolic.expressions.activations import (
     crossentropy_softmax_1hot_with_bias as crossentropy_softmax_1hot_with_bias,
 )
 from wengert.symbolic.expressions.activations import (
+    crossentropy_softmax_argmax_1hot_with_bias as crossentropy_softmax_argmax_1hot_with_bias,
+)
+from wengert.symbolic.expressions.activations import (
     crossentropy_softmax_max_and_argmax_1hot as crossentropy_softmax_max_and_argmax_1hot,
 )
+from wengert.symbolic.expressions.activations import (
+    crossentropy_softmax_max_and_argmax_1hot_with_bias,
+)
 from wengert.symbolic.expressions.activations import elu as elu
+from wengert.symbolic.expressions.activations import h_softmax as h_softmax
 from wengert.symbolic.expressions.activations import hard_sigmoid as hard_sigmoid
 from wengert.symbolic.expressions.activations import logsoftmax as logsoftmax
 from wengert.symbolic.expressions.activations import logsoftmax_op as logsoftmax_op
@@ -42,6 +49,7 @@ from wengert.symbolic.tensor.nnet import abstract_conv as abstract_conv
 from wengert.symbolic.tensor.nnet import abstract_conv as conv
 from wengert.symbolic.tensor.nnet import bn as bn
 from wengert.symbolic.tensor.nnet import conv3d2d as conv3d2d
+from wengert.symbolic.tensor.nnet import neighbours as neighbours
 from wengert.symbolic.tensor.nnet.abstract_conv import conv2d as abstract_conv2d
 from wengert.symbolic.tensor.nnet.abstract_conv import conv2d as conv2d
 from wengert.symbolic.tensor.nnet.abstract_conv import (

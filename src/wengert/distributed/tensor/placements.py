@@ -8,7 +8,7 @@ from dataclasses import dataclass
 class Placement:
     """How a tensor is distributed along one dimension of a mesh.
 
-    >>> from wengert.distributed.fsdp.placements import Replicate, Shard
+    >>> from wengert.distributed.tensor.placements import Replicate, Shard
     >>> Shard(1).is_shard(), Shard(1).is_shard(0), Replicate().is_shard()
     (True, False, False)
     """
@@ -38,7 +38,7 @@ class Shard(Placement):
     ) -> tuple[int, int]:
         """How many of so many rows a rank has, and where they begin.
 
-        >>> from wengert.distributed.fsdp.placements import Shard
+        >>> from wengert.distributed.tensor.placements import Shard
         >>> [Shard.local_shard_size_and_offset(5, 3, rank) for rank in range(3)]
         [(2, 0), (2, 2), (1, 4)]
         """
@@ -57,6 +57,9 @@ class Partial(Placement):
     """To be reduced over the ranks."""
 
     reduce_op: str = "sum"
+
+    def __repr__(self) -> str:
+        return f"Partial({self.reduce_op})"
 
 
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]

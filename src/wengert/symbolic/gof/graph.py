@@ -1,0 +1,147 @@
+"""``theano.gof.graph``: walks over graphs, copies of them, and whether two are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from wengert.symbolic.graph import Apply as Apply
+from wengert.symbolic.graph import Constant as Constant
+from wengert.symbolic.graph import Variable as Variable
+from wengert.symbolic.graph import ancestors as _ancestors
+from wengert.symbolic.graph import inputs as _inputs
+from wengert.symbolic.graph import toposort
+
+
+def ancestors(variable_list: Iterable[Any], blockers: Iterable[Any] | None = None) -> list[Any]:
+    """All variables that some depend on, these among them."""
+    return _ancestors(variable_list, blockers or ())
+
+
+def inputs(variable_list: Iterable[Any], blockers: Iterable[Any] | None = None) -> list[Any]:
+    """The variables without owner that others depend on: inputs, shared variables, constants.
+
+    >>> from wengert.symbolic import tensor as T
+    >>> from wengert.symbolic.gof import graph
+    >>> x, y = T.dscalars("x", "y")
+    >>> graph.inputs([x * y])
+    [x, y]
+    """
+    return _inputs(variable_list, blockers or ())
+
+
+def variables(i: Iterable[Any], o: Iterable[Any]) -> list[Any]:
+    """All variables between inputs and outputs, both of them included."""
+    i, o = list(i), list(o)
+    return list(dict.fromkeys([*_ancestors(o, i), *i]))
+
+
+def orphans(i: Iterable[Any], o: Iterable[Any]) -> list[Any]:
+    """The variables without owner that outputs depend on beside the inputs."""
+    i, o = list(i), list(o)
+    return [v for v in _inputs(o, i) if v not in set(i)]
+
+
+def io_toposort(inputs: Iterable[Any], outputs: Iterable[Any], orderings: Any = None,
+                clients: Any = None) -> list[Apply]:  # fmt: skip
+    """The nodes between inputs and outputs, in an order in which they can run."""
+    return toposort(outputs, inputs)
+
+
+def ops(i: Iterable[Any], o: Iterable[Any]) -> set[Apply]:
+    """The nodes between inputs and outputs."""
+    return set(toposort(o, i))
+
+
+def clone_get_equiv(inputs: Sequence[Any], outputs: Sequence[Any], copy_inputs: bool = True,
+                    copy_orphans: bool | None = None, memo: dict[Any, Any] | None = None
+                    ) -> dict[Any, Any]:  # fmt: skip
+    """A copy of a graph: a dictionary of its variables and nodes, and their copies."""
+    copy_orphans = copy_inputs if copy_orphans is None else copy_orphans
+    table: dict[Any, Any] = {} if memo is None else memo
+    for v in inputs:
+        table.setdefault(v, _copied(v) if copy_inputs else v)
+    for v in orphans(inputs, outputs):
+        table.setdefault(v, _copied(v) if copy_orphans else v)
+    for node in toposort(outputs, inputs):
+        if node in table:
+            continue
+        fresh = node.clone_with_new_inputs([table[x] for x in node.inputs])
+        table[node] = fresh
+        for old, new in zip(node.outputs, fresh.outputs, strict=True):
+            table.setdefault(old, new)
+    return table
+
+
+def _copied(variable: Any) -> Any:
+    return variable.clone()
+
+
+def clone(i: Sequence[Any], o: Sequence[Any], copy_inputs: bool = True) -> Any:
+    """A copy of a graph: its inputs and its outputs.
+
+    >>> from wengert.symbolic import tensor as T
+    >>> from wengert.symbolic.gof import graph
+    >>> x = T.dscalar("x")
+    >>> (a,), (b,) = graph.clone([x], [x + 1])
+    >>> graph.is_same_graph(b, x + 1, givens={a: x})
+    True
+    """
+    table = clone_get_equiv(i, o, copy_inputs)
+    return [table[v] for v in i], [table[v] for v in o]
+
+
+def equal_computations(xs: Sequence[Any], ys: Sequence[Any], in_xs: Sequence[Any] | None = None,
+                       in_ys: Sequence[Any] | None = None) -> bool:  # fmt: skip
+    """Whether two lists of expressions compute the same, operation by operation.
+
+    Variables of `in_xs` and `in_ys` stand for each other; all others have to be the same ones.
+    Raises ValueError if there are not as many of these.
+    """
+    in_xs, in_ys = list(in_xs or []), list(in_ys or [])
+    if len(in_xs) != len(in_ys) or len(xs) != len(ys):
+        raise ValueError("The number of inputs/outputs has to be the same")
+    if any(x.type != y.type for x, y in zip((*xs, *in_xs), (*ys, *in_ys), strict=True)):
+        return False
+    same = dict(zip(in_xs, in_ys, strict=True))
+    return all(_equal(x, y, same) for x, y in zip(xs, ys, strict=True))
+
+
+def _equal(x: Any, y: Any, same: dict[Any, Any]) -> bool:
+    """Whether two variables are computed alike; notes in `same` what is."""
+    stack = [(x, y)]
+    while stack:
+        a, b = stack.pop()
+        if a in same:
+            if same[a] is not b:
+                return False
+            continue
+        if a.owner is None or b.owner is None:
+            constants = isinstance(a, Constant) and isinstance(b, Constant)
+            if a is not b and not (constants and a.equals(b)):
+                return False
+            continue
+        if (a.index, a.owner.op, a.owner.nin) != (b.index, b.owner.op, b.owner.nin):
+            return False
+        same[a] = b
+        stack += zip(a.owner.inputs, b.owner.inputs, strict=True)
+    return True
+
+
+def is_same_graph(var1: Any, var2: Any, givens: Any = None, debug: bool = False) -> bool:
+    """Whether two variables are computed by the same operations of the same inputs.
+
+    `givens` (a dictionary or pairs) says which inputs of one stand for which of the other.
+
+    >>> from wengert.symbolic import tensor as T
+    >>> from wengert.symbolic.gof import graph
+    >>> x, y = T.dscalars("x", "y")
+    >>> graph.is_same_graph(x + 1, x + 1), graph.is_same_graph(x + 1, y + 1)
+    (True, False)
+    >>> graph.is_same_graph(x + 1, y + 1, givens={x: y})
+    True
+    """
+    pairs = list(givens.items()) if isinstance(givens, dict) else list(givens or [])
+    of_first = set(_inputs([var1]))
+    pairs = [(a, b) if a in of_first else (b, a) for a, b in pairs]
+    return equal_computations([var1], [var2], [a for a, _ in pairs], [b for _, b in pairs])

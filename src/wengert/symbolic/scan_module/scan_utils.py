@@ -1,0 +1,7 @@
+"""``theano.scan_module.scan_utils``: copies of graphs, and whether two are the same."""
+
+from wengert.symbolic.cloning import clone as clone
+from wengert.symbolic.gof.graph import equal_computations as equal_computations
+from wengert.symbolic.scanning import until as until
+
+__all__ = ["clone", "equal_computations", "until"]

@@ -1,0 +1,100 @@
+"""`symbolic.gof` and what tests of programs import, by Theano's names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert.symbolic as theano
+from wengert.symbolic import tensor as T
+from wengert.symbolic.gof import graph
+from wengert.symbolic.scan_module import scan_utils
+from wengert.symbolic.tests import unittest_tools
+
+
+def test_graphs_are_compared_operation_by_operation() -> None:
+    x, y, w = T.dmatrix("x"), T.dmatrix("y"), theano.shared(np.eye(2), "w")
+    assert graph.is_same_graph(T.dot(x, w).sum(0), T.dot(x, w).sum(0))
+    assert not graph.is_same_graph(T.dot(x, w).sum(0), T.dot(x, w).sum(1))
+    assert not graph.is_same_graph(x * 2, x * 3)
+    assert not graph.is_same_graph(x + y, y + x)
+    assert graph.is_same_graph(x * y + x, y * x + y, givens=[(x, y), (y, x)])
+    assert not graph.is_same_graph(x * y, x * x, givens={x: x})
+    assert scan_utils.equal_computations([x * 2, y], [y * 2, x], [x, y], [y, x])
+    with pytest.raises(ValueError, match="has to be the same"):
+        scan_utils.equal_computations([x], [x], [x], [])
+
+
+def test_walks_and_copies() -> None:
+    x, y, w = T.dscalar("x"), T.dscalar("y"), theano.shared(2.0, "w")
+    middle = x * w
+    out = middle + y
+    assert graph.variables([x, y], [out]) == [x, w, middle, y, out]
+    assert graph.orphans([x, y], [out]) == [w]
+    assert graph.inputs([out], blockers=[middle]) == [middle, y]
+    assert [n.outputs[0] for n in graph.io_toposort([x, y], [out])] == [middle, out]
+    assert graph.ops([middle, y], [out]) == {out.owner}
+    assert out.owner.get_parents() == [middle, y]
+    ins, (copied,) = graph.clone([x, y], [out])
+    assert copied is not out
+    assert theano.function(ins, copied)(3.0, 1.0) == 7.0
+    table = graph.clone_get_equiv([x, y], [out], copy_inputs=False)
+    assert table[w] is w
+    assert table[middle] is not middle
+
+
+def test_test_values() -> None:
+    x = T.dscalar("x")
+    with pytest.raises(AttributeError, match="x has no test value"):
+        theano.gof.op.get_test_value(x)
+    x.tag.test_value = 3.0
+    assert theano.gof.op.get_test_value(x) == 3
+    assert list(theano.gof.op.get_debug_values(x)) == []
+    with theano.config.change_flags(compute_test_value="raise"):
+        assert list(theano.gof.op.get_debug_values(x, 2)) == [[3, 2]]
+        with pytest.raises(AttributeError, match="no value"):
+            theano.gof.op.missing_test_message("no value")
+
+
+def test_tools_of_tests() -> None:
+    assert unittest_tools.fetch_seed() == 666
+    assert unittest_tools.fetch_seed("random") is None
+    assert unittest_tools.seed_rng(3) == 3
+    drawn = np.random.rand()
+    assert drawn == np.random.RandomState(3).rand()
+    unittest_tools.verify_grad(T.tanh, [np.ones((2, 2))])
+    with pytest.raises(unittest_tools.verify_grad.E_grad):
+        unittest_tools.verify_grad(lambda x: theano.gradient.grad_scale(x, 2.0), [np.ones(2)])
+    unittest_tools.assert_allclose(np.float32(1), np.float32(1 + 1e-6))
+    with pytest.raises(AssertionError):
+        unittest_tools.assert_allclose(1.0, 1.001)
+
+
+def test_helpers() -> None:
+    assert theano.gof.utils.uniq([2, 1, 2]) == [2, 1]
+    assert theano.gof.utils.remove(str.isdigit, "a1b") == ["a", "b"]
+    assert len(theano.gof.utils.hash_from_code("code")) == 64
+    assert theano._asarray([1, 2], "floatX").dtype == theano.config.floatX
+
+
+def test_several_variables_at_once() -> None:
+    assert [v.name for v in T.vectors("xy")] == ["x", "y"]
+    assert [v.name for v in T.dmatrices(["a", "b"])] == ["a", "b"]
+    assert T.vectors("x").name == "x"
+    assert len(T.dscalars(1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("reps", "ndim", "message"),
+    [
+        (T.ivector(), None, "should specify the ndim"),
+        (T.imatrix(), None, "should not exceed 1"),
+        (T.dscalar(), None, "must be integer"),
+        ([2.5], None, "scalars of integer dtype"),
+        ([2, 2, 2], 2, "equal or less than ndim"),
+        ([2], 1, "larger than x.ndim"),
+    ],
+)
+def test_bad_repetitions(reps: object, ndim: int | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        T.tile(T.dmatrix(), reps, ndim)

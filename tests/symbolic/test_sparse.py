@@ -1,0 +1,183 @@
+"""`symbolic.sparse`: values as NumPy has them, gradients as finite differences have them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import wengert.symbolic as theano
+from wengert.symbolic import sparse
+from wengert.symbolic import tensor as T
+
+rng = np.random.RandomState(0)
+A, C = (rng.rand(4, 5) * (rng.rand(4, 5) > 0.5) for _ in range(2))
+B, W, D = rng.rand(5, 3), rng.rand(4, 3), rng.rand(4, 5)
+V4, V5 = rng.rand(4), rng.rand(5)
+PLACES = A != 0
+
+# By name: an expression of a sparse matrix, a dense and another sparse one; what NumPy says of it.
+EXPRESSIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "dot": (lambda x, y, c: sparse.dot(x, y), lambda x, y, c: x @ y),
+    "dot of a transpose": (lambda x, y, c: sparse.dot(y.T, x.T), lambda x, y, c: y.T @ x.T),
+    "dot with a vector": (lambda x, y, c: sparse.dot(x, y[:, 0]), lambda x, y, c: x @ y[:, 0]),
+    "dot of a vector": (lambda x, y, c: sparse.dot(T.constant(V4), x), lambda x, y, c: V4 @ x),
+    "structured_dot": (lambda x, y, c: sparse.structured_dot(x, y), lambda x, y, c: x @ y),
+    "true_dot": (lambda x, y, c: sparse.true_dot(x, c.T), lambda x, y, c: x @ c.T),
+    "usmm": (lambda x, y, c: sparse.usmm(2.0, x, y, W), lambda x, y, c: 2 * x @ y + W),
+    "sampling_dot": (
+        lambda x, y, c: sparse.sampling_dot(W, y, x), lambda x, y, c: x * (W @ y.T),
+    ),
+    "theano.dot": (lambda x, y, c: theano.dot(x, y), lambda x, y, c: x @ y),
+    "add": (lambda x, y, c: x + c, lambda x, y, c: x + c),
+    "add to an array": (lambda x, y, c: T.constant(D) + x, lambda x, y, c: x + D),
+    "sub": (lambda x, y, c: x - c, lambda x, y, c: x - c),
+    "neg": (lambda x, y, c: -x, lambda x, y, c: -x),
+    "mul": (lambda x, y, c: x * c * x, lambda x, y, c: x * c * x),
+    "mul by an array": (lambda x, y, c: x * D, lambda x, y, c: x * D),
+    "mul by a number": (lambda x, y, c: 3.0 * x, lambda x, y, c: 3 * x),
+    "mul by a vector": (lambda x, y, c: sparse.mul_s_v(x, V5), lambda x, y, c: x * V5),
+    "col_scale": (lambda x, y, c: sparse.col_scale(x, V5), lambda x, y, c: x * V5),
+    "row_scale": (lambda x, y, c: sparse.row_scale(x, V4), lambda x, y, c: x * V4[:, None]),
+    "sp_sum": (lambda x, y, c: sparse.sp_sum(x), lambda x, y, c: x.sum()),
+    "sp_sum of columns": (lambda x, y, c: sparse.sp_sum(x, 0), lambda x, y, c: x.sum(0)),
+    "sp_sum of rows": (lambda x, y, c: sparse.sp_sum(x, 1), lambda x, y, c: x.sum(1)),
+    "diag": (lambda x, y, c: sparse.diag(x), lambda x, y, c: np.diag(x)),
+    "square_diagonal": (
+        lambda x, y, c: sparse.square_diagonal(sparse.sp_sum(x, 1)),
+        lambda x, y, c: np.diag(x.sum(1)),
+    ),
+    "hstack": (
+        lambda x, y, c: sparse.hstack([x, c, x]), lambda x, y, c: np.hstack([x, c, x]),
+    ),
+    "vstack": (
+        lambda x, y, c: sparse.vstack([c, x], format="csr"), lambda x, y, c: np.vstack([c, x]),
+    ),
+    "transpose": (lambda x, y, c: sparse.transpose(x), lambda x, y, c: x.T),
+    "clean": (lambda x, y, c: sparse.clean(x), lambda x, y, c: x),
+    "cast": (lambda x, y, c: sparse.cast(x, "float64"), lambda x, y, c: x),
+    "item": (lambda x, y, c: x[1, 2] + x[0, 0] * 2, lambda x, y, c: x[1, 2] + x[0, 0] * 2),
+    "structured_sigmoid": (
+        lambda x, y, c: sparse.structured_sigmoid(x),
+        lambda x, y, c: np.where(x != 0, 1 / (1 + np.exp(-x)), 0),
+    ),
+    "structured_exp": (
+        lambda x, y, c: sparse.structured_exp(x), lambda x, y, c: np.where(x != 0, np.exp(x), 0),
+    ),
+    "structured_pow": (lambda x, y, c: sparse.structured_pow(x, 3), lambda x, y, c: x**3),
+    "structured_maximum": (
+        lambda x, y, c: sparse.structured_maximum(x, 0.5),
+        lambda x, y, c: np.where(x != 0, np.maximum(x, 0.5), 0),
+    ),
+    "structured_add_s_v": (
+        lambda x, y, c: sparse.structured_add_s_v(x, V5),
+        lambda x, y, c: np.where(x != 0, x + V5, 0),
+    ),
+    "tanh": (lambda x, y, c: sparse.tanh(x), lambda x, y, c: np.tanh(x)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_values_and_gradients(name: str, form: str) -> None:
+    build, reference = EXPRESSIONS[name]
+    x, c = sparse.matrix(form, "x", "float64"), sparse.matrix(form, "c", "float64")
+    y = T.dmatrix("y")
+    make = sparse.type.FORMATS[form]
+    out = build(x, y, c)
+    full = sparse.dense_from_sparse(out) if sparse.is_sparse_variable(out) else out
+    value = theano.function([x, y, c], full, on_unused_input="ignore")(make(A), B, make(C))
+    np.testing.assert_allclose(value, reference(A, B, C))
+    weights = rng.rand(*np.shape(value))
+    cost = (full * full * weights).sum()
+    f = theano.function([x, y, c], theano.grad(cost, x), on_unused_input="ignore")
+
+    def loss(a: Any, b: Any) -> Any:
+        return (reference(a, b, C) ** 2 * weights).sum()
+
+    gradient = f(make(A), B, make(C))
+    assert scipy.sparse.issparse(gradient)
+    expected = differences(lambda a: loss(a, B), A, PLACES)
+    np.testing.assert_allclose(gradient.toarray() * PLACES, expected, 1e-5, 1e-7)
+    if "dot" in name and name not in ("true_dot", "dot of a vector"):
+        dense = theano.function([x, y, c], theano.grad(cost, y), on_unused_input="ignore")
+        expected = differences(lambda b: loss(A, b), B, B != 0)
+        np.testing.assert_allclose(dense(make(A), B, make(C)), expected, 1e-5, 1e-7)
+
+
+def differences(f: Callable[[Any], Any], x: Any, places: Any, eps: float = 1e-6) -> Any:
+    result = np.zeros_like(x)
+    for k in zip(*np.nonzero(places), strict=True):
+        up, down = x.copy(), x.copy()
+        up[k] += eps
+        down[k] -= eps
+        result[k] = (f(up) - f(down)) / (2 * eps)
+    return result
+
+
+def test_parts_of_a_matrix_and_back() -> None:
+    x = sparse.csr_matrix("x", "float64")
+    parts = sparse.csm_properties(x)
+    matrix = scipy.sparse.csr_matrix(A)
+    data, indices, indptr, shape = theano.function([x], parts)(matrix)
+    np.testing.assert_array_equal(data, matrix.data)
+    np.testing.assert_array_equal(indices, matrix.indices)
+    np.testing.assert_array_equal(indptr, matrix.indptr)
+    assert shape.tolist() == [4, 5]
+    again = theano.function([x], sparse.CSR(parts[0] * 2, *parts[1:]))(matrix)
+    assert again.format == "csr"
+    np.testing.assert_array_equal(again.toarray(), A * 2)
+    d = T.dmatrix()
+    assert theano.function([d], sparse.csc_from_dense(d))(A).format == "csc"
+    i = T.ivector("i")
+    rows = theano.function([d, i], sparse.construct_sparse_from_list(d, [6, 5], i))(A, [5, 0, 2, 3])
+    np.testing.assert_array_equal(rows.toarray()[[5, 0, 2, 3]], A)
+    assert not rows.toarray()[[1, 4]].any()
+
+
+def test_a_regression_on_sparse_inputs_and_weights() -> None:
+    x, y = sparse.csr_matrix("x", "float64"), T.dvector("y")
+    w = theano.shared(np.zeros(5), "w")
+    cost = T.mean((sparse.dot(x, w) - y) ** 2)
+    train = theano.function([x, y], cost, updates=[(w, w - 0.5 * theano.grad(cost, w))])
+    data = scipy.sparse.csr_matrix(A)
+    target = A @ V5
+    costs = [float(train(data, target)) for _ in range(300)]
+    assert costs[-1] < 1e-3 * costs[0]
+    weights = theano.shared(scipy.sparse.csc_matrix(C), "weights")
+    assert isinstance(weights, sparse.SparseTensorSharedVariable)
+    out = sparse.sp_sum(weights * weights)
+    step = theano.function([], out, updates=[(weights, weights * 0.5)])
+    assert float(step()) == pytest.approx(4 * float(step()))
+    np.testing.assert_allclose(weights.get_value().toarray(), C * 0.25)
+
+
+def test_bad_input() -> None:
+    x = sparse.csr_matrix("x", "float64")
+    f = theano.function([x], sparse.sp_sum(x))
+    with pytest.raises(TypeError, match="expected a sparse matrix, got ndarray"):
+        f(A)
+    with pytest.raises(TypeError, match="one of the matrices has to be sparse"):
+        sparse.dot(T.dmatrix(), T.dmatrix())
+    with pytest.raises(NotImplementedError, match="unsupported format 'coo'"):
+        sparse.matrix("coo")
+    with pytest.raises(ValueError, match="Illegal value"):
+        sparse.sp_sum(x, 2)
+    with pytest.raises(TypeError, match="SparseType"):
+        sparse.as_sparse_variable(T.dmatrix())
+    with pytest.raises(NotImplementedError, match="a row and a column"):
+        x[0]
+    c = sparse.csr_matrix("c", "float64")
+    add = theano.function([x, c], x + c)
+    with pytest.raises(ValueError, match=r"shape \(4, 5\) and \(5, 4\)"):
+        add(scipy.sparse.csr_matrix(A), scipy.sparse.csr_matrix(C.T))
+
+
+def test_functions_of_sparse_matrices_are_pickled() -> None:
+    x = sparse.csr_matrix("x", "float64")
+    f = pickle.loads(pickle.dumps(theano.function([x], sparse.sp_sum(sparse.sqr(x)))))
+    assert f(scipy.sparse.csr_matrix(A)) == pytest.approx((A**2).sum())
