@@ -97,19 +97,19 @@ def ormqr(
 
 
 def _check_operands(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:
-    for argument, matrix in (("input", input), ("other", other)):
+    for argument, matrix in (("input", input), ("input3", other)):
         check_matrix("torch.ormqr", matrix, argument)
     check_inexact("torch.ormqr", input, "ormqr_cpu")
     side = -2 if left else -1
     problem = ""
     if other.shape[side] != input.shape[-2]:
-        problem = f"other.shape[{side}] must be equal to input.shape[-2]"
+        problem = f"input3.shape[{side}] must be equal to input.shape[-2]"
     elif not tau.ndim or tau.shape[-1] != min(other.shape[side], input.shape[-1]):
-        problem = f"tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])"
+        problem = f"input2.shape[-1] must be equal to min(input3.shape[{side}], input.shape[-1])"
     elif input.ndim - tau.ndim != 1 or input.ndim != other.ndim:
-        problem = "input and other must have the same number of dimensions, and tau one less"
+        problem = "input and input3 must have the same number of dimensions, and input2 one less"
     elif not input.shape[:-2] == tau.shape[:-1] == other.shape[:-2]:
-        problem = "batch dimensions of input, tau and other must be equal"
+        problem = "batch dimensions of input, input2 and input3 must be equal"
     elif not input.dtype == tau.dtype == other.dtype:
         problem = f"dtypes must be the same: {input.dtype}, {tau.dtype} and {other.dtype}"
     if problem:

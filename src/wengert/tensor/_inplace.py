@@ -45,7 +45,6 @@ from wengert.ops.numbers import Number, number_as_array
 from wengert.ops.operands import innermost, sum_to
 from wengert.ops.outputs import check_castable, check_memory
 from wengert.ops.shape import clone
-from wengert.tensor.arguments import require_tensor
 
 
 def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -55,21 +54,27 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @wraps(function)
     def method(self: Tensor, *args: Any, **options: Any) -> Any:
-        check_writable(self, name)
-        if ufunc is not None and len(args) == 1 and not options and _directly(self, args[0]):
-            return _write_directly(ufunc, self, args[0], name)
-        since = tick()
-        result = function(_original(self), *args, **options)
-        if isinstance(result, Tracer):
-            arrays = [c._array for c in _components(self) if not isinstance(c, Tracer)]
-            for component in _components(result):
-                if component._edge is not None:
-                    _keep_originals(component._edge, arrays, since)
-        elif result is NotImplemented:  # of an operator
-            return result
-        elif result._edge is not None:
-            _keep_originals(result._edge, [memory_of(self)], since)
-        return write(self, result, name)
+        try:
+            check_writable(self, name)
+            if ufunc is not None and len(args) == 1 and not options and _directly(self, args[0]):
+                return _write_directly(ufunc, self, args[0], name)
+            since = tick()
+            result = function(_original(self), *args, **options)
+            if isinstance(result, Tracer):
+                arrays = [c._array for c in _components(self) if not isinstance(c, Tracer)]
+                for component in _components(result):
+                    if component._edge is not None:
+                        _keep_originals(component._edge, arrays, since)
+            elif result is NotImplemented:  # of an operator
+                return result
+            elif result._edge is not None:
+                _keep_originals(result._edge, [memory_of(self)], since)
+            return write(self, result, name)
+        except AttributeError:
+            if isinstance(self, Tensor):
+                raise
+            kind = type(self).__name__
+            raise TypeError(f"{name}(): argument 'input' must be Tensor, not {kind}") from None
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In-place form of `{name.removesuffix('_')}`."
@@ -151,11 +156,7 @@ def check_writable(target: Tensor, name: str) -> None:
         check_written((target,), name)
     if mode.site is None:
         return
-    try:
-        edge = target._edge
-    except AttributeError:
-        require_tensor(name, "input", target)
-        raise
+    edge = target._edge
     if type(edge) is Leaf:
         raise errors.leaf_written(edge, name)
     root = getattr(target, "_root", target)
