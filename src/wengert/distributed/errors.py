@@ -10,6 +10,8 @@ class DistError(RuntimeError):
 class DistBackendError(DistError):
     """A collective failed: a rank is lost, late, or called something else."""
 
+    of_another_rank = True  # whatever is wrong began there
+
 
 class DistNetworkError(DistError):
     """A connection could not be made, or broke."""
