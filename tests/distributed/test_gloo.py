@@ -27,7 +27,6 @@ BITWISE = "BAND", "BOR", "BXOR"
 # What gloo has no code for, and is computed here.
 BEYOND = {f"all_reduce int16 {op}" for op in (*ORDERED, *BITWISE)}
 BEYOND |= {"exchange int16"}
-BEYOND |= {f"all_reduce {dtype} PRODUCT" for dtype in ("complex64", "complex128")}
 
 
 @pytest.fixture(scope="module")

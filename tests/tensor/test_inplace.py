@@ -506,3 +506,10 @@ def test_writes_without_a_graph_are_those_of_operations(dtype):
     saved += 1
     with pytest.raises(RuntimeError, match="inplace"):
         loss.backward()
+
+
+@pytest.mark.parametrize("name", ["relu_", "abs_", "sin_", "clamp_"])
+def test_functions_that_write_need_a_tensor(name: str) -> None:
+    more = (0.5,) if name == "clamp_" else ()
+    with pytest.raises(TypeError, match=rf"{name}\(\): argument 'input' .* must be Tensor, not nd"):
+        getattr(wengert, name)(np.ones(2), *more)

@@ -28,6 +28,7 @@ from wengert.distributed.backend import is_xccl_available as is_xccl_available
 from wengert.distributed.collectives import *
 from wengert.distributed.device_mesh import *
 from wengert.distributed.errors import *
+from wengert.distributed.group_methods import *
 from wengert.distributed.messages import *
 from wengert.distributed.objects import *
 from wengert.distributed.process_group import ProcessGroup as ProcessGroup

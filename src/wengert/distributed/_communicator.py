@@ -154,9 +154,9 @@ class Communicator:
                 collective.number, self._round, text, outgoing, self._limit
             )
         except LateRankError as error:
-            self._fail(self._late_text(error.rank))
+            self._fail(self._late_text(error.rank), self.ranks[error.rank])
         except LostRankError as error:
-            self._fail(self._lost_text(error))
+            self._fail(self._lost_text(error), self.ranks[error.rank])
         for rank, frame in frames.items():
             self._compare(collective, rank, frame)
         self._round += 1
@@ -176,7 +176,8 @@ class Communicator:
     def _late_text(self, rank: int) -> str:
         answer = ask_status(self._addresses[rank], self._endpoint.token, self.key)
         return (
-            f"{self._label()}; rank {self.ranks[rank]} {answer} (timed out after {self._limit:g} s)"
+            f"{self._label()}; rank {self.ranks[rank]} {answer} (the timeout of {self._limit:g} s"
+            " is over)"
         )
 
     def _lost_text(self, error: LostRankError) -> str:
@@ -191,9 +192,9 @@ class Communicator:
             f" {address['name']}); it {last}"
         )
 
-    def _fail(self, text: str) -> NoReturn:
+    def _fail(self, text: str, rank: int | None = None) -> NoReturn:
         self.give_up(text)
-        raise DistBackendError(text) from None
+        raise DistBackendError(text, rank) from None
 
     def close(self) -> None:
         """Hang up."""

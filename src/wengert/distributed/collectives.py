@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Tensor
 from wengert.distributed import schedules
 from wengert.distributed.arguments import (
@@ -25,8 +26,10 @@ from wengert.distributed.arguments import (
     signature_of,
     with_outputs,
 )
+from wengert.distributed.errors import DistBackendError
 from wengert.distributed.process_group import ProcessGroup, Work
 from wengert.distributed.reduce_op import RedOpType, check_reduction
+from wengert.distributed.sparse_sums import reduce_sparse
 from wengert.distributed.world import group_of
 
 SUM = RedOpType.SUM
@@ -60,7 +63,7 @@ def broadcast(
 def all_reduce(
     tensor: Tensor, op: RedOpType = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce the tensors of all ranks, into each of them.
+    """Reduce the tensors of all ranks, into each of them; sparse ones in COO are summed.
 
     >>> import wengert, wengert.distributed as dist
     >>> dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
@@ -74,6 +77,8 @@ def all_reduce(
     chosen = group_of(group)
     if chosen is None:
         return None
+    if isinstance(tensor, SparseTensor):
+        return reduce_sparse("all_reduce", tensor, op, chosen, async_op)
     check_reduction("all_reduce", op, tensor._array.dtype)
     signature = signature_of(tensor._array, op.name)
     algorithm = with_outputs([tensor], lambda comm, row: schedules.all_reduce(comm, row, op))
@@ -131,7 +136,7 @@ def reduce(
     signature = signature_of(tensor._array, op.name, f"to rank {chosen.ranks[root]}")
     algorithm = with_outputs([tensor], lambda comm, row: schedules.reduce(comm, row, root, op))
     written = [tensor] if chosen.rank() == root else []
-    return chosen.run("reduce", signature, algorithm, written, async_op)
+    return chosen.run("reduce", signature, algorithm, written, async_op, given=[tensor])
 
 
 def all_gather(
@@ -158,7 +163,7 @@ def all_gather(
         tensor_list, lambda comm, *outputs: schedules.all_gather(comm, outputs, row)
     )
     signature = signature_of(tensor._array)
-    return chosen.run("all_gather", signature, algorithm, tensor_list, async_op)
+    return chosen.run("all_gather", signature, algorithm, tensor_list, async_op, given=[tensor])
 
 
 def all_gather_coalesced(
@@ -174,11 +179,34 @@ def all_gather_coalesced(
     >>> dist.all_gather_coalesced([[wengert.zeros(2)]], [wengert.ones(2)])
     >>> dist.destroy_process_group()
     """
-    work = None
-    for i, tensor in enumerate(input_tensor_list):
-        outputs = [tensors[i] for tensors in output_tensor_lists]
-        work = all_gather(outputs, tensor, group, async_op)
-    return work
+    name = "all_gather_coalesced"
+    check_tensors(name, "input_tensor_list", input_tensor_list)
+    for tensors in output_tensor_lists:
+        check_tensors(name, "output_tensor_lists", tensors)
+        if len(tensors) != len(input_tensor_list):
+            raise RuntimeError(
+                f"{name}(): a list of `output_tensor_lists` has {len(tensors)} tensors, expected"
+                f" {len(input_tensor_list)}, as `input_tensor_list` has"
+            )
+    chosen = group_of(group)
+    if chosen is None:
+        return None
+    columns = [[tensors[i] for tensors in output_tensor_lists]
+               for i in range(len(input_tensor_list))]  # fmt: skip
+    for outputs, tensor in zip(columns, input_tensor_list, strict=True):
+        check_list(name, "output_tensor_lists", outputs, tensor, chosen.size())
+    rows, size = [flat_in(tensor) for tensor in input_tensor_list], chosen.size()
+
+    def gather_rows(comm: Any, *outputs: np.ndarray) -> None:
+        for i, row in enumerate(rows):
+            schedules.all_gather(comm, list(outputs[i * size : (i + 1) * size]), row)
+
+    written = [output for outputs in columns for output in outputs]
+    signature = "; ".join(signature_of(tensor._array) for tensor in input_tensor_list)
+    return chosen.run(
+        name, signature, with_outputs(written, gather_rows), written, async_op,
+        given=input_tensor_list,
+    )  # fmt: skip
 
 
 def all_gather_into_tensor(
@@ -204,7 +232,10 @@ def all_gather_into_tensor(
 
     signature = signature_of(input_tensor._array)
     algorithm = with_outputs([output_tensor], gather_rows)
-    return chosen.run("all_gather_into_tensor", signature, algorithm, [output_tensor], async_op)
+    return chosen.run(
+        "all_gather_into_tensor", signature, algorithm, [output_tensor], async_op,
+        given=[input_tensor],
+    )  # fmt: skip
 
 
 def _check_parts(name: str, gathered: Tensor, own: Tensor, size: int) -> None:
@@ -253,7 +284,7 @@ def gather(
         outputs, lambda comm, *rows: schedules.gather(comm, rows or None, row, root)
     )
     signature = signature_of(tensor._array, f"to rank {chosen.ranks[root]}")
-    return chosen.run("gather", signature, algorithm, outputs, async_op)
+    return chosen.run("gather", signature, algorithm, outputs, async_op, given=[tensor])
 
 
 def _first(root: int | None, group_root: int | None) -> int | None:
@@ -392,7 +423,9 @@ def all_to_all(
         output_tensor_list, lambda comm, *rows: schedules.all_to_all(comm, rows, inputs)
     )
     signature = str(input_tensor_list[0].dtype)
-    return chosen.run("all_to_all", signature, algorithm, output_tensor_list, async_op)
+    return chosen.run(
+        "all_to_all", signature, algorithm, output_tensor_list, async_op, given=input_tensor_list
+    )
 
 
 def _check_one_dtype(name: str, tensors: Sequence[Tensor]) -> None:
@@ -435,7 +468,9 @@ def all_to_all_single(
         schedules.all_to_all(comm, rows_out, rows_in)
         target.finish()
 
-    return chosen.run("all_to_all_single", str(input.dtype), algorithm, [output], async_op)
+    return chosen.run(
+        "all_to_all_single", str(input.dtype), algorithm, [output], async_op, given=[input]
+    )
 
 
 def _split(
@@ -468,7 +503,7 @@ def barrier(
     group: Group = None,
     async_op: bool = False,
     device_ids: Any = None,
-    timeout: timedelta | None = None,
+    timeout: timedelta | float | None = None,
 ) -> Work | None:
     """Wait for all ranks.
 
@@ -480,12 +515,15 @@ def barrier(
     chosen = group_of(group)
     if chosen is None:
         return None
-    seconds = timeout.total_seconds() if timeout else None
-    return chosen.run("barrier", "", schedules.barrier, (), async_op, seconds)
+    return chosen.run("barrier", "", schedules.barrier, (), async_op, _seconds(timeout))
+
+
+def _seconds(timeout: timedelta | float | None) -> float | None:
+    return timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
 
 
 def monitored_barrier(
-    group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+    group: Group = None, timeout: timedelta | float | None = None, wait_all_ranks: bool = False
 ) -> None:
     """Wait for all ranks, for so long; RuntimeError names the rank that did not come.
 
@@ -502,8 +540,14 @@ def monitored_barrier(
     chosen = group_of(group)
     if chosen is None:
         return
-    seconds = timeout.total_seconds() if timeout else None
-    chosen.run("monitored_barrier", "", schedules.barrier, (), False, seconds)
+    try:
+        chosen.run("monitored_barrier", "", schedules.barrier, (), False, _seconds(timeout))
+    except DistBackendError as error:
+        if error.rank is None:
+            raise
+        raise DistBackendError(
+            f"Rank {error.rank} failed to pass monitoredBarrier: {error}", error.rank
+        ) from None
 
 
 __all__ = [

@@ -43,7 +43,16 @@ def packed(value: Any) -> bytes:
 
 def unpacked(data: bytes) -> Any:
     """The object of such bytes; UnpicklingError if they ask for more than `load` builds."""
-    return pickle.loads(data) if _trusting() else load(BytesIO(data))
+    if _trusting():
+        return pickle.loads(data)
+    try:
+        return load(BytesIO(data))
+    except pickle.UnpicklingError as error:
+        raise pickle.UnpicklingError(
+            "an object that another rank has sent is not tensors and plain containers alone. Allow"
+            " its class by torch.serialization.add_safe_globals, or set WENGERT_TRUST_RANKS=1 where"
+            f" ranks may send each other anything that pickle takes. ({error})"
+        ) from None
 
 
 def _exchange(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.profiling.recording import exchange_event
 from wengert.core import storage
 from wengert.core.tensor import Tensor, caller, getframe
 from wengert.distributed._communicator import Collective, Communicator, Site
@@ -80,6 +81,8 @@ class Work:
         """The rank that a message came from."""
         return self._source
 
+    _source_rank = source_rank
+
     def synchronize(self) -> None:
         """Wait, as `wait`."""
         self.wait()
@@ -136,8 +139,12 @@ class ProcessGroup:
         written: Sequence[Tensor] = (),
         async_op: bool = False,
         seconds: float | None = None,
+        given: Sequence[Tensor] | None = None,
     ) -> Work | None:
-        """Call a collective: an algorithm on the communicator, which writes some tensors."""
+        """Call a collective: an algorithm on the communicator, which writes some tensors.
+
+        `given` are those that this rank sends, if not the same ones.
+        """
         for tensor in written:
             storage.before_write(tensor._array)
         where = Site()
@@ -159,20 +166,22 @@ class ProcessGroup:
                 self._wake.notify()
             else:
                 self._running.acquire()
-        if not queued:
-            begin = observed_time()
-            try:
-                job()
-            finally:
-                tell_wait(begin)
-                self._running.release()
-                with self._mutex:
-                    self._outstanding -= 1
-            return None
-        if async_op:
-            return work
-        work.wait()
-        return None
+        with exchange_event(f"{self.backend}:{name}", written if given is None else given):
+            if not queued:
+                self._run_here(job)
+            elif not async_op:
+                work.wait()
+        return work if async_op else None
+
+    def _run_here(self, job: Callable[[], Any]) -> None:
+        begin = observed_time()
+        try:
+            job()
+        finally:
+            tell_wait(begin)
+            self._running.release()
+            with self._mutex:
+                self._outstanding -= 1
 
     def _perform(
         self, collective: Collective, algorithm: Callable[..., Any], seconds: float | None

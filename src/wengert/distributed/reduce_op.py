@@ -56,8 +56,8 @@ def check_reduction(name: str, op: Any, dtype: np.dtype[Any]) -> None:
     kind = of_numpy[dtype]
     if op not in _STEPS:
         raise RuntimeError(f"{name}(): ReduceOp.{op.name} works with NCCL only, on CUDA devices")
-    if op in (*_ORDERED, *_BITWISE) and kind.category == COMPLEX:
-        raise ValueError(f"{name} does not support {op} on complex tensors")
+    if kind.category == COMPLEX:
+        _check_complex(name.removesuffix("_coalesced"), op)
     if op is RedOpType.AVG and kind.category in (BOOL, INT):
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type: {name}() was given"
@@ -69,6 +69,11 @@ def check_reduction(name: str, op: Any, dtype: np.dtype[Any]) -> None:
         )
     if kind.name.startswith("float8"):
         raise RuntimeError(f"Invalid scalar type: {name}() does not compute with {kind}")
+
+
+def _check_complex(name: str, op: RedOpType) -> None:
+    if op in (*_ORDERED, *_BITWISE) or (op is RedOpType.PRODUCT and name == "all_reduce"):
+        raise ValueError(f"{name} does not support ReduceOp.{op.name} on complex tensors")
 
 
 def reduce_into(out: np.ndarray, terms: Sequence[np.ndarray], op: RedOpType, count: int) -> None:

@@ -281,10 +281,13 @@ def _class_of_program(module: str, name: str) -> Any:
 
 
 def _of_wengert(module: str, name: str) -> Any:
-    value = (optim if module.startswith("torch.optim") else nn).__dict__.get(name)
+    home: Any = optim if module.startswith("torch.optim") else nn
+    if module == "torch.nn.parallel.distributed":
+        home = sys.modules.get("wengert.distributed.data_parallel", nn)
+    value = home.__dict__.get(name)
     if isinstance(value, type) and _is_buildable(value):
         return value
-    home: Any = ops if module == "torch" else nn.functional
+    home = ops if module == "torch" else nn.functional
     return home.__dict__[name] if name in home.__all__ else None
 
 

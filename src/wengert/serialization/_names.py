@@ -304,6 +304,7 @@ def modern(module: str, name: str) -> tuple[str, str]:
 
 # Where modules of wengert stand in PyTorch, if it is not the same place.
 _ELSEWHERE = {
+    "distributed.data_parallel.DistributedDataParallel": "nn.parallel.distributed",
     "nn.module.Module": "nn.modules.module",
     "nn.modules.attention.MultiheadAttention": "nn.modules.activation",
     "nn.modules.lazy.LazyLinear": "nn.modules.linear",

@@ -45,6 +45,7 @@ from wengert.ops.numbers import Number, number_as_array
 from wengert.ops.operands import innermost, sum_to
 from wengert.ops.outputs import check_castable, check_memory
 from wengert.ops.shape import clone
+from wengert.tensor.arguments import require_tensor
 
 
 def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -150,12 +151,20 @@ def check_writable(target: Tensor, name: str) -> None:
         check_written((target,), name)
     if mode.site is None:
         return
-    edge = target._edge
+    try:
+        edge = target._edge
+    except AttributeError:
+        require_tensor(name, "input", target)
+        raise
     if type(edge) is Leaf:
         raise errors.leaf_written(edge, name)
     root = getattr(target, "_root", target)
-    if root is target:
-        return
+    if root is not target:
+        _check_view(root, edge, name)
+
+
+def _check_view(root: Tensor, edge: Any, name: str) -> None:
+    """The same for a view that has an edge."""
     if type(root._edge) is Leaf:
         raise errors.leaf_written(root._edge, name, view=True)
     if edge is None and root._edge is not None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Any
@@ -100,6 +102,12 @@ class EventRecorder:
         self._open.append((by, event))
         return event
 
+    def describe_exchange(self, event: FunctionEvent, tensors: Iterable[Tensor]) -> None:
+        """Say of an event that it is an exchange of tensors between processes."""
+        event.is_async = True
+        if self._shapes:
+            event.input_shapes = [_sent_shape(t) for t in tensors]
+
     def close(self, by: Any) -> None:
         """End the event that `by` opened, and those inside of it."""
         if any(opener is by for opener, _ in self._open):
@@ -112,6 +120,26 @@ class EventRecorder:
         if event.cpu_parent is not None:
             event.cpu_parent.cpu_memory_usage += event.cpu_memory_usage
         return opener
+
+
+def _sent_shape(tensor: Tensor) -> list[int]:
+    # Complex numbers are sent as pairs.
+    return [*tensor.shape, 2] if tensor.is_complex() else list(tensor.shape)
+
+
+@contextmanager
+def exchange_event(name: str, tensors: Iterable[Tensor]) -> Iterator[None]:
+    """The event of an exchange between processes, if this thread is watched."""
+    recorder = current
+    if recorder is None or recorder.thread != threading.get_ident():
+        yield
+        return
+    by = object()
+    recorder.describe_exchange(recorder.open(name, by), tensors)
+    try:
+        yield
+    finally:
+        recorder.close(by)
 
 
 def _inputs(code: CodeType) -> int:

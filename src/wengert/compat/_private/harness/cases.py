@@ -231,6 +231,15 @@ class TestCase(unittest.TestCase):
         self.assertTrue(any(w.category is category for w in caught), caught)
         self.assertRegex("\n".join(str(w.message) for w in caught), regex)
 
+    def assertGreaterAlmostEqual(
+        self, first: Any, second: Any, places: int = 7, msg: str | None = None,
+        delta: float | None = None,
+    ) -> None:  # fmt: skip
+        """A number is not less than another, up to `delta`, or to so many decimal places."""
+        near = second - first <= delta if delta is not None else not round(second - first, places)
+        if not first >= second and not near:
+            self.fail(msg or f"{first} is less than {second}")
+
     def compare_with_numpy(
         self,
         torch_fn: Callable[[Tensor], Any],
