@@ -15,6 +15,7 @@ from wengert.distributed._links import LateRankError, Link, Links, LostRankError
 from wengert.distributed.errors import DistBackendError
 from wengert.distributed.observers import observers
 from wengert.distributed.store import Store
+from wengert.multiprocessing import ending
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -217,14 +218,19 @@ def tell_of_exceptions(communicators: Any) -> Any:
     """Let the groups' other ranks know of an exception that ends this process; returns an undo."""
     before = sys.excepthook
 
-    def hook(kind: Any, error: Any, trace: Any) -> None:
+    def tell(error: BaseException) -> None:
         for communicator in communicators():
             communicator.give_up(exception_text(error))
+
+    def hook(kind: Any, error: Any, trace: Any) -> None:
+        tell(error)
         before(kind, error, trace)
 
     sys.excepthook = hook
+    ending.append(tell)
 
     def undo() -> None:
+        ending.remove(tell)
         if sys.excepthook is hook:
             sys.excepthook = before
 

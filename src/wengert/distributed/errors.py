@@ -18,6 +18,8 @@ class DistBackendError(DistError):
         super().__init__(text)
         self.rank = rank
 
+    of_another_rank = True  # whatever is wrong began there
+
 
 class DistNetworkError(DistError):
     """A connection could not be made, or broke."""
