@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import multiprocessing.connection
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -33,11 +34,19 @@ class ProcessExitedException(ProcessException):
         self.exit_code = exit_code
 
 
+_GRACE = 1.0  # seconds for other processes to say why one of them has failed, or to end
+
+# Called in a process of `spawn` with the exception that ends it.
+ending: list[Callable[[BaseException], None]] = []
+
+
 def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any) -> None:
     try:
         fn(index, *args)
-    except Exception:
-        errors.put(traceback.format_exc())
+    except Exception as error:
+        for tell in ending:
+            tell(error)
+        errors.put((getattr(error, "of_another_rank", False), traceback.format_exc()))
         raise SystemExit(1) from None
 
 
@@ -50,7 +59,8 @@ class ProcessContext:
     """
 
     def __init__(self, processes: list[Any], error_files: list[Any]) -> None:
-        self.processes, self._errors = processes, error_files
+        self.processes, self._queues = processes, error_files
+        self._errors: dict[int, tuple[bool, str]] = {}  # whether of another's failure, and text
 
     def pids(self) -> list[int | None]:
         """The numbers of the processes."""
@@ -61,21 +71,49 @@ class ProcessContext:
         waiting = {p.sentinel: p for p in self.processes if p.is_alive()}
         if waiting:
             multiprocessing.connection.wait(list(waiting), timeout)
-        failed = [i for i, p in enumerate(self.processes) if p.exitcode not in (0, None)]
-        if not failed:
+        if not self._failed():
             return all(p.exitcode == 0 for p in self.processes)
+        if not self._causes():
+            self._wait(_GRACE)
+        cause = (self._causes() or self._failed())[0]
         for process in self.processes:
             if process.is_alive():
                 process.terminate()
             process.join(grace_period)
-        self._raise(failed[0])
+        self._raise(cause)
         return True
+
+    def interrupt(self) -> None:
+        """End all: those that were not interrupted as this process was, by a signal."""
+        self._wait(_GRACE)
+        for process in self.processes:
+            process.terminate()
+        self._wait(_GRACE)
+        for process in self.processes:
+            process.kill()
+            process.join()
+
+    def _wait(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        for process in self.processes:
+            process.join(max(0.0, end - time.monotonic()))
+
+    def _failed(self) -> list[int]:
+        return [i for i, p in enumerate(self.processes) if p.exitcode not in (0, None)]
+
+    def _causes(self) -> list[int]:
+        """Those that did not fail because of others."""
+        failed = self._failed()
+        for index in failed:
+            if index not in self._errors and not self._queues[index].empty():
+                self._errors[index] = self._queues[index].get()
+        return [i for i in failed if not self._errors.get(i, (False, ""))[0]]
 
     def _raise(self, index: int) -> None:
         process = self.processes[index]
-        if not self._errors[index].empty():
+        if index in self._errors:
             text = f"\n\n-- Process {index} terminated with the following error:\n"
-            raise ProcessRaisedException(text + self._errors[index].get(), index, process.pid)
+            raise ProcessRaisedException(text + self._errors[index][1], index, process.pid)
         code = process.exitcode
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
         raise ProcessExitedException(
@@ -106,8 +144,12 @@ def start_processes(
     started = ProcessContext(processes, errors)
     if not join:
         return started
-    while not started.join():
-        pass
+    try:
+        while not started.join():
+            pass
+    except KeyboardInterrupt:
+        started.interrupt()
+        raise
     return None
 
 

@@ -86,7 +86,7 @@ def test_a_late_rank_is_named_with_its_line(ranks: Ranks) -> None:
     first, late, *others = ranks.run(check_late)
     for text in (first, *others):
         assert "all_reduce #2, test_faults.py:" in text
-    named = [text for text in (first, *others) if "timed out after 0.6 s" in text]
+    named = [text for text in (first, *others) if "the timeout of 0.6 s is over" in text]
     assert named
     assert "; rank 1 last reached all_reduce #1, test_faults.py:" in named[0]
     assert "gave up" in late

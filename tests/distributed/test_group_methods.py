@@ -46,6 +46,11 @@ def check_methods(rank: int, size: int) -> None:
     group.reduce([x], root=1).wait()
     assert wengert.equal(x, total if rank == 1 else both[0])
 
+
+def check_methods_of_lists(rank: int, size: int) -> None:
+    group: Any = dist.group.WORLD
+    both = [rank_values(r) for r in range(size)]
+    total = both[0] + both[1]
     for nested in (False, True):
         outputs = [wengert.zeros(2), wengert.zeros(2)]
         group.allgather([outputs] if nested else outputs, [rank_values(rank)]).wait()
@@ -83,6 +88,7 @@ def check_methods(rank: int, size: int) -> None:
 
 def test_methods_of_a_group(two_ranks: Ranks) -> None:
     two_ranks.run(check_methods)
+    two_ranks.run(check_methods_of_lists)
 
 
 @pytest.fixture

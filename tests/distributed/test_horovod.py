@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import wengert.horovod.torch as hvd
 from tests.distributed.ranks import Ranks
 from tests.distributed.test_data_parallel import batches, net, part
 from wengert import compat, nn
+from wengert.horovod.common.exceptions import HorovodInternalError
 
 
 def with_horovod(rank: int, size: int, check: Callable[[int, int], Any]) -> Any:
@@ -328,9 +329,48 @@ def check_elastic(rank: int, size: int) -> None:
     train(state)
 
 
+def recovered(failing: Sequence[int]) -> tuple[Any, ...]:
+    """A loop in which some ranks fail once, after a commit and before another one."""
+    hvd.init()
+    failures, resets = [hvd.rank()] if hvd.rank() in failing else [], []
+    state = hvd.elastic.ObjectState(step=0, total=0.0)
+    state.register_reset_callbacks([lambda: resets.append(state.step)])
+
+    @hvd.elastic.run
+    def train(state: Any) -> float:
+        while state.step < 6:
+            if state.step == 4 and failures:
+                failures.clear()
+                raise HorovodInternalError("lost")
+            state.total += hvd.allreduce(wengert.tensor(float(state.step)), op=hvd.Sum).item()
+            state.step += 1
+            if state.step == 3:
+                state.commit()
+        return state.total
+
+    result = train(state), resets, hvd.size()
+    hvd.shutdown()
+    return result
+
+
+def check_recovery(rank: int, size: int) -> None:
+    """All ranks go back to what was committed when all have failed, but not for ever."""
+    assert recovered(list(range(size))) == (15.0 * size, [3], size)
+    hvd.init()
+    state, errors = hvd.elastic.ObjectState(), []
+
+    def fail(state: Any) -> None:
+        errors.append(1)
+        raise HorovodInternalError("always")
+
+    with pytest.raises(HorovodInternalError, match="always"):
+        hvd.elastic.run(fail)(state)
+    assert len(errors) == 4
+
+
 CHECKS = [
     check_reductions, check_adasum, check_exchanges, check_gradients, check_errors, check_join,
-    check_process_sets, check_optimizer, check_elastic,
+    check_process_sets, check_optimizer, check_elastic, check_recovery,
 ]  # fmt: skip
 
 
@@ -351,6 +391,7 @@ def test_run() -> None:
     from wengert.horovod import run
 
     assert run(mean_rank, args=(1,), np=2) == [1.5, 1.5]
+    assert run(recovered, args=([1],), np=2) == [(30.0, [3], 2)] * 2  # they meet again
     with pytest.raises(ValueError, match="this machine alone"):
         run(mean_rank, np=2, hosts="node1:2")
 

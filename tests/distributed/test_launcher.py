@@ -200,8 +200,54 @@ def test_an_interrupt_ends_all(tmp_path: Path) -> None:
     for _ in range(2):
         assert "started" in process.stdout.readline()
     process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == -signal.SIGINT
+    assert "workers.py" not in errors
+    assert errors.endswith("wengert run: interrupted\n")
+    assert left_behind(file) == []
+
+
+SPAWN = """
+    import sys, time, torch, torch.distributed as dist, torch.multiprocessing as mp
+
+    def main(rank, url, action):
+        dist.init_process_group("gloo", init_method=url, rank=rank, world_size=2)
+        dist.barrier()
+        if action == "sleep":
+            print("started\\n", end="", flush=True)
+            time.sleep(60)
+        if rank == 1:
+            raise ValueError("bad batch")
+        dist.barrier()
+
+    if __name__ == "__main__":
+        url = f"file://{__file__}.store"
+        mp.spawn(main, args=(url, sys.argv[1]), nprocs=2)
+"""
+
+
+def test_the_cause_of_a_failure_is_what_spawn_raises(tmp_path: Path) -> None:
+    file = script(tmp_path, SPAWN, start="")
+    result = run("--quiet", file, "raise")
+    assert "Process 1 terminated with the following error" in result.stderr
+    assert "ValueError: bad batch" in result.stderr
+    assert "is gone" not in result.stderr
+    assert left_behind(file) == []
+
+
+@pytest.mark.slow
+def test_processes_of_spawn_end_with_a_program_that_is_interrupted(tmp_path: Path) -> None:
+    file = script(tmp_path, SPAWN, start="")
+    command = [sys.executable, "-m", "wengert", "run", "--quiet", file, "sleep"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    )
+    assert process.stdout is not None
+    for _ in range(2):
+        assert "started" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
-    assert process.returncode != 0
+    assert process.returncode == -signal.SIGINT
     assert left_behind(file) == []
 
 

@@ -224,7 +224,6 @@ PRIVATE: dict[str, str] = {
         "torch.distributed._tensor.experimental": "sharding",
         "torch.distributed.autograd": "remote_gradients",
         "torch.distributed.rpc": "remote_calls",
-        "torch.distributed.tensor": "sharding",
         "torch.distributed.tensor._utils": "sharding",
         "torch.distributed.tensor.placement_types": "sharding",
         "torch.distributed.tensor.experimental": "sharding",

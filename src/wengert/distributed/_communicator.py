@@ -15,6 +15,7 @@ from wengert.distributed._links import LateRankError, Link, Links, LostRankError
 from wengert.distributed.errors import DistBackendError
 from wengert.distributed.observers import observers
 from wengert.distributed.store import Store
+from wengert.multiprocessing import ending
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -153,9 +154,9 @@ class Communicator:
                 collective.number, self._round, text, outgoing, self._limit
             )
         except LateRankError as error:
-            self._fail(self._late_text(error.rank))
+            self._fail(self._late_text(error.rank), self.ranks[error.rank])
         except LostRankError as error:
-            self._fail(self._lost_text(error))
+            self._fail(self._lost_text(error), self.ranks[error.rank])
         for rank, frame in frames.items():
             self._compare(collective, rank, frame)
         self._round += 1
@@ -175,7 +176,8 @@ class Communicator:
     def _late_text(self, rank: int) -> str:
         answer = ask_status(self._addresses[rank], self._endpoint.token, self.key)
         return (
-            f"{self._label()}; rank {self.ranks[rank]} {answer} (timed out after {self._limit:g} s)"
+            f"{self._label()}; rank {self.ranks[rank]} {answer} (the timeout of {self._limit:g} s"
+            " is over)"
         )
 
     def _lost_text(self, error: LostRankError) -> str:
@@ -190,9 +192,9 @@ class Communicator:
             f" {address['name']}); it {last}"
         )
 
-    def _fail(self, text: str) -> NoReturn:
+    def _fail(self, text: str, rank: int | None = None) -> NoReturn:
         self.give_up(text)
-        raise DistBackendError(text) from None
+        raise DistBackendError(text, rank) from None
 
     def close(self) -> None:
         """Hang up."""
@@ -216,14 +218,19 @@ def tell_of_exceptions(communicators: Any) -> Any:
     """Let the groups' other ranks know of an exception that ends this process; returns an undo."""
     before = sys.excepthook
 
-    def hook(kind: Any, error: Any, trace: Any) -> None:
+    def tell(error: BaseException) -> None:
         for communicator in communicators():
             communicator.give_up(exception_text(error))
+
+    def hook(kind: Any, error: Any, trace: Any) -> None:
+        tell(error)
         before(kind, error, trace)
 
     sys.excepthook = hook
+    ending.append(tell)
 
     def undo() -> None:
+        ending.remove(tell)
         if sys.excepthook is hook:
             sys.excepthook = before
 

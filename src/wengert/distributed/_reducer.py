@@ -90,6 +90,7 @@ class _Pass:
         self.next = 0
         self.under_way: list[tuple[GradBucket, Work | Future[Any]]] = []
         self.recorded: dict[int, Tensor] = {}  # gradients that can be differentiated again
+        self.sparse: dict[int, Tensor] = {}
         self.order: list[int] = []
 
     def used(self) -> np.ndarray:
@@ -112,8 +113,10 @@ class Reducer:
         first_bytes: int,
         as_views: bool,
         static: bool,
+        sparse: frozenset[int] = frozenset(),
     ) -> None:
         self.parameters, self.group = list(parameters), group
+        self._sparse = sparse  # the places of parameters with sparse gradients: in no bucket
         self.as_views, self.static = as_views, static
         self.synchronizes = True  # what the last forward said
         self.hook: tuple[Any, CommHook] | None = None
@@ -123,7 +126,7 @@ class Reducer:
         self._places: dict[Leaf, int] = {}
         self._unsynced = False  # whether some `.grad` may hold what the ranks have not shared
         self._static_flags: np.ndarray | None = None
-        self._learnt = False
+        self.has_run = False
         self._own = weakref.ref(self)
         self._arrange(list(range(len(self.parameters)))[::-1])
         self.attach()
@@ -149,6 +152,8 @@ class Reducer:
         limit, following = self._bytes[1], self._bytes[0]
         open_lists: dict[Any, list[int]] = {}
         for i in order:
+            if i in self._sparse:
+                continue
             dtype = self.parameters[i]._array.dtype
             indices = open_lists.setdefault(dtype, [])
             indices.append(i)
@@ -157,7 +162,8 @@ class Reducer:
                 limit = following
         for indices in open_lists.values():
             self._close_bucket(indices)
-        self._buckets[-1].last = True
+        for bucket in self._buckets[-1:]:
+            bucket.last = True
         self._bucket_of = {
             i: (bucket, k) for bucket in self._buckets for k, i in enumerate(bucket.indices)
         }
@@ -200,6 +206,9 @@ class Reducer:
 
     def _arrived(self, walk: Any, current: _Pass, i: int, g: Any) -> None:
         current.order.append(i)
+        if i in self._sparse and not self._keeps_apart(walk):
+            current.sparse[i] = g
+            return
         if isinstance(g, SparseTensor):
             g = g.to_dense()
         if self._keeps_apart(walk):
@@ -265,8 +274,31 @@ class Reducer:
             current.next += 1
         for bucket, work in current.under_way:
             self._finish(bucket, work)
+        self._sum_sparse(walk, current)
         self._replace(walk, current.used())
         self._learn(current)
+
+    def _sum_sparse(self, walk: Any, current: _Pass) -> None:
+        """Average sparse gradients, which stay sparse."""
+        for i in sorted(self._sparse.intersection(np.flatnonzero(current.used()).tolist())):
+            leaf, parameter = self._leaves[i], self.parameters[i]
+            earlier = parameter.grad if self._unsynced and walk.accumulates else None
+            average = self._sparse_average(current.sparse.get(i), parameter, earlier)
+            if walk.targets is None or leaf in walk.targets:
+                if earlier is not None:
+                    parameter.grad = None  # it is in the average
+                walk.final[leaf] = average
+
+    def _sparse_average(self, g: Any, parameter: Tensor, earlier: Tensor | None = None) -> Tensor:
+        if g is None:
+            g = wrap(np.zeros_like(parameter._array)).to_sparse(1)
+        elif not isinstance(g, SparseTensor):  # of a table that is used elsewhere, too
+            g = (g if isinstance(g, Tensor) else wrap(g)).to_sparse(1)
+        if earlier is not None:
+            g = g + earlier
+        average: Tensor = g.clone()
+        all_reduce(average, ReduceOp.AVG, self.group)
+        return average if self.factor == 1.0 else average * self.factor
 
     def _finish(self, bucket: GradBucket, work: Work | Future[Any]) -> None:
         if isinstance(work, Work):
@@ -282,7 +314,7 @@ class Reducer:
             self._static_flags = used
         for i in np.flatnonzero(used).tolist():
             leaf, parameter = self._leaves[i], self.parameters[i]
-            if walk.targets is not None and leaf not in walk.targets:
+            if i in self._sparse or (walk.targets is not None and leaf not in walk.targets):
                 continue
             bucket, k = self._bucket_of[i]
             if self.as_views and walk.accumulates:
@@ -299,9 +331,9 @@ class Reducer:
 
     def _learn(self, current: _Pass) -> None:
         """After the first pass, arrange buckets in the order in which gradients arrived."""
-        if self._learnt:
+        if self.has_run:
             return
-        self._learnt = True
+        self.has_run = True
         others = [i for i in range(len(self.parameters))[::-1] if i not in current.order]
         order = wrap(np.array(current.order + others))
         broadcast(order, group=self.group, group_src=0)
@@ -345,6 +377,8 @@ class Reducer:
             if used[bucket.indices].any():
                 bucket.memory[...] = 0
                 self._finish(bucket, self._reduce(bucket))
+        for i in sorted(self._sparse.intersection(np.flatnonzero(used).tolist())):
+            self._sparse_average(None, self.parameters[i])
         self._learn(current)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Tensor
 from wengert.distributed import schedules
 from wengert.distributed.arguments import (
@@ -25,8 +26,10 @@ from wengert.distributed.arguments import (
     signature_of,
     with_outputs,
 )
+from wengert.distributed.errors import DistBackendError
 from wengert.distributed.process_group import ProcessGroup, Work
 from wengert.distributed.reduce_op import RedOpType, check_reduction
+from wengert.distributed.sparse_sums import reduce_sparse
 from wengert.distributed.world import group_of
 
 SUM = RedOpType.SUM
@@ -60,7 +63,7 @@ def broadcast(
 def all_reduce(
     tensor: Tensor, op: RedOpType = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce the tensors of all ranks, into each of them.
+    """Reduce the tensors of all ranks, into each of them; sparse ones in COO are summed.
 
     >>> import wengert, wengert.distributed as dist
     >>> dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
@@ -74,6 +77,8 @@ def all_reduce(
     chosen = group_of(group)
     if chosen is None:
         return None
+    if isinstance(tensor, SparseTensor):
+        return reduce_sparse("all_reduce", tensor, op, chosen, async_op)
     check_reduction("all_reduce", op, tensor._array.dtype)
     signature = signature_of(tensor._array, op.name)
     algorithm = with_outputs([tensor], lambda comm, row: schedules.all_reduce(comm, row, op))
@@ -498,7 +503,7 @@ def barrier(
     group: Group = None,
     async_op: bool = False,
     device_ids: Any = None,
-    timeout: timedelta | None = None,
+    timeout: timedelta | float | None = None,
 ) -> Work | None:
     """Wait for all ranks.
 
@@ -510,12 +515,15 @@ def barrier(
     chosen = group_of(group)
     if chosen is None:
         return None
-    seconds = timeout.total_seconds() if timeout else None
-    return chosen.run("barrier", "", schedules.barrier, (), async_op, seconds)
+    return chosen.run("barrier", "", schedules.barrier, (), async_op, _seconds(timeout))
+
+
+def _seconds(timeout: timedelta | float | None) -> float | None:
+    return timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
 
 
 def monitored_barrier(
-    group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+    group: Group = None, timeout: timedelta | float | None = None, wait_all_ranks: bool = False
 ) -> None:
     """Wait for all ranks, for so long; RuntimeError names the rank that did not come.
 
@@ -532,8 +540,14 @@ def monitored_barrier(
     chosen = group_of(group)
     if chosen is None:
         return
-    seconds = timeout.total_seconds() if timeout else None
-    chosen.run("monitored_barrier", "", schedules.barrier, (), False, seconds)
+    try:
+        chosen.run("monitored_barrier", "", schedules.barrier, (), False, _seconds(timeout))
+    except DistBackendError as error:
+        if error.rank is None:
+            raise
+        raise DistBackendError(
+            f"Rank {error.rank} failed to pass monitoredBarrier: {error}", error.rank
+        ) from None
 
 
 __all__ = [

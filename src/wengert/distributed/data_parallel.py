@@ -17,6 +17,7 @@ from wengert.distributed.collectives import broadcast
 from wengert.distributed.process_group import ProcessGroup
 from wengert.distributed.world import default_group, get_backend
 from wengert.nn.module import Module
+from wengert.nn.modules.sparse import Embedding, EmbeddingBag
 
 _MEBIBYTE = 1 << 20
 
@@ -117,8 +118,9 @@ class DistributedDataParallel(Module, Joinable):
         cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MEBIBYTE)
         first = min(cap, _MEBIBYTE) if bucket_cap_mb is None else cap
         self.reducer = Reducer(
-            trained, self.process_group, cap, first, gradient_as_bucket_view, static_graph
-        )
+            trained, self.process_group, cap, first, gradient_as_bucket_view, static_graph,
+            _sparse_places(module, trained),
+        )  # fmt: skip
 
     def _copy_from(self, rank: int, tensors: Sequence[Tensor]) -> None:
         for tensor in tensors:
@@ -190,6 +192,8 @@ class DistributedDataParallel(Module, Joinable):
         self.register_comm_hook(self.process_group, getattr(default_hooks, name))
 
     def _set_static_graph(self) -> None:
+        if self.reducer.has_run:
+            raise RuntimeError("_set_static_graph() should be called before training loop starts")
         self.static_graph = self.reducer.static = True
 
     def _get_ddp_logging_data(self) -> dict[str, Any]:
@@ -259,8 +263,18 @@ class DistributedDataParallel(Module, Joinable):
         trained = [p for p in self.module.parameters() if p.requires_grad]
         self.reducer = Reducer(
             trained, self.process_group, 25 * _MEBIBYTE, _MEBIBYTE,
-            self.gradient_as_bucket_view, self.static_graph,
+            self.gradient_as_bucket_view, self.static_graph, _sparse_places(self.module, trained),
         )  # fmt: skip
+
+
+def _sparse_places(module: Module, parameters: Sequence[Tensor]) -> frozenset[int]:
+    """The places of those parameters whose gradients are sparse."""
+    tables = {
+        id(m.weight)
+        for m in module.modules()
+        if isinstance(m, Embedding | EmbeddingBag) and m.sparse
+    }
+    return frozenset(i for i, p in enumerate(parameters) if id(p) in tables)
 
 
 class _DataParallelHook(JoinHook):

@@ -8,7 +8,17 @@ class DistError(RuntimeError):
 
 
 class DistBackendError(DistError):
-    """A collective failed: a rank is lost, late, or called something else."""
+    """A collective failed: a rank is lost, late, or called something else.
+
+    Attributes:
+        rank: the rank that did not come; None if there is no such rank.
+    """
+
+    def __init__(self, text: str, rank: int | None = None) -> None:
+        super().__init__(text)
+        self.rank = rank
+
+    of_another_rank = True  # whatever is wrong began there
 
 
 class DistNetworkError(DistError):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.profiling.recording import exchange_event
 from wengert.core import storage
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, caller, getframe
@@ -69,7 +70,8 @@ def isend(
     mailbox, row = _mailbox(chosen, "isend"), flat_in(tensor)
     site = Site()
     work = Work([tensor])
-    mailbox.post(peer, lambda: _send(mailbox, peer, tag, row, "isend", site), work._finish)
+    with exchange_event(f"{chosen.backend}:send", [tensor]):
+        mailbox.post(peer, lambda: _send(mailbox, peer, tag, row, "isend", site), work._finish)
     return work
 
 
@@ -103,9 +105,10 @@ def send(
         return
     peer = _peer("send", chosen, dst, group_dst, "destination")
     mailbox = _mailbox(chosen, "send")
-    begin = observed_time()
-    mailbox.flush(peer)
-    _send(mailbox, peer, tag, flat_in(tensor), "send", Site())
+    begin, site = observed_time(), Site()
+    with exchange_event(f"{chosen.backend}:send", [tensor]):
+        mailbox.flush(peer)
+        _send(mailbox, peer, tag, flat_in(tensor), "send", site)
     tell_wait(begin)
 
 
@@ -179,7 +182,9 @@ def irecv(
         return None
     named = src is not None or group_src is not None
     peer = _peer("irecv", chosen, src, group_src, "source") if named else None
-    return _Receiving(chosen, tensor, peer, tag)
+    work = _Receiving(chosen, tensor, peer, tag)
+    with exchange_event(f"{chosen.backend}:recv{'' if named else 'AnySource'}", [tensor]):
+        return work
 
 
 def recv(

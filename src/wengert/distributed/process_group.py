@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.profiling.recording import watched
+from wengert.autograd.profiling.recording import exchange_event
 from wengert.core import storage
 from wengert.core.tensor import Tensor, caller, getframe
 from wengert.distributed._communicator import Collective, Communicator, Site
@@ -80,6 +80,8 @@ class Work:
     def source_rank(self) -> int:
         """The rank that a message came from."""
         return self._source
+
+    _source_rank = source_rank
 
     def synchronize(self) -> None:
         """Wait, as `wait`."""
@@ -148,10 +150,6 @@ class ProcessGroup:
         where = Site()
         code, lasti = caller(getframe(1))
         work = Work(list(written))
-        recorder = watched()
-        event = recorder and recorder.open_exchange(
-            f"{self.backend}:{name}", written if given is None else given
-        )
         with self._mutex:
             self._number += 1
             collective = Collective(name, signature, self._number, where)
@@ -168,14 +166,11 @@ class ProcessGroup:
                 self._wake.notify()
             else:
                 self._running.acquire()
-        try:
+        with exchange_event(f"{self.backend}:{name}", written if given is None else given):
             if not queued:
                 self._run_here(job)
             elif not async_op:
                 work.wait()
-        finally:
-            if recorder is not None:
-                recorder.close(event)
         return work if async_op else None
 
     def _run_here(self, job: Callable[[], Any]) -> None:

@@ -122,6 +122,11 @@ class Launch:
         except DistNetworkError as error:
             _say(f"the machines do not meet: {error}")
             return 1
+        except KeyboardInterrupt:
+            # The interpreter ends this process by SIGINT, as the shell expects, and says no more.
+            _say("interrupted")
+            sys.excepthook = lambda *_: None
+            raise
         finally:
             store.close()
 

@@ -160,8 +160,12 @@ def check_writable(target: Tensor, name: str) -> None:
     if type(edge) is Leaf:
         raise errors.leaf_written(edge, name)
     root = getattr(target, "_root", target)
-    if root is target:
-        return
+    if root is not target:
+        _check_view(root, edge, name)
+
+
+def _check_view(root: Tensor, edge: Any, name: str) -> None:
+    """The same for a view that has an edge."""
     if type(root._edge) is Leaf:
         raise errors.leaf_written(root._edge, name, view=True)
     if edge is None and root._edge is not None:

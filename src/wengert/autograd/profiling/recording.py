@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Any
-
-import numpy as np
 
 from wengert.autograd.profiling.events import FunctionEvent
 from wengert.core.storage import line_of
@@ -103,14 +102,11 @@ class EventRecorder:
         self._open.append((by, event))
         return event
 
-    def open_exchange(self, name: str, tensors: Iterable[Tensor]) -> object:
-        """Begin the event of an exchange between processes; what comes back closes it."""
-        by = object()
-        event = self.open(name, by)
+    def describe_exchange(self, event: FunctionEvent, tensors: Iterable[Tensor]) -> None:
+        """Say of an event that it is an exchange of tensors between processes."""
         event.is_async = True
         if self._shapes:
-            event.input_shapes = [_sent_shape(t._array) for t in tensors]
-        return by
+            event.input_shapes = [_sent_shape(t) for t in tensors]
 
     def close(self, by: Any) -> None:
         """End the event that `by` opened, and those inside of it."""
@@ -126,15 +122,24 @@ class EventRecorder:
         return opener
 
 
-def _sent_shape(array: np.ndarray) -> list[int]:
+def _sent_shape(tensor: Tensor) -> list[int]:
     # Complex numbers are sent as pairs.
-    return [*array.shape, 2] if array.dtype.kind == "c" else list(array.shape)
+    return [*tensor.shape, 2] if tensor.is_complex() else list(tensor.shape)
 
 
-def watched() -> EventRecorder | None:
-    """The recorder that watches this thread, if there is one."""
-    here = current is not None and current.thread == threading.get_ident()
-    return current if here else None
+@contextmanager
+def exchange_event(name: str, tensors: Iterable[Tensor]) -> Iterator[None]:
+    """The event of an exchange between processes, if this thread is watched."""
+    recorder = current
+    if recorder is None or recorder.thread != threading.get_ident():
+        yield
+        return
+    by = object()
+    recorder.describe_exchange(recorder.open(name, by), tensors)
+    try:
+        yield
+    finally:
+        recorder.close(by)
 
 
 def _inputs(code: CodeType) -> int:

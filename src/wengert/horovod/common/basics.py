@@ -63,6 +63,16 @@ def shutdown() -> None:
     _Meeting.ours = False
 
 
+def meet_again() -> None:
+    """Leave the other ranks, who notice at their next collective, and meet them once more.
+
+    A default group that `init` found stays as it is.
+    """
+    if _Meeting.ours:
+        shutdown()
+        init()
+
+
 def is_initialized() -> bool:
     """Whether `init` has been called, and `shutdown` has not."""
     return global_process_set.process_set_id is not None

@@ -27,6 +27,7 @@ class ObjectState:
     def __init__(self, **kwargs: Any) -> None:
         self._names = list(kwargs)
         self._on_reset: list[Callable[[], None]] = []
+        self.commits = 0
         self.__dict__.update(kwargs)
         self.save()
 
@@ -48,6 +49,7 @@ class ObjectState:
 
     def commit(self) -> None:
         """Keep the values; also look for changes of the ranks, which do not happen."""
+        self.commits += 1
         self.save()
         self.check_host_updates()
 
