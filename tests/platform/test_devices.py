@@ -52,6 +52,8 @@ REFUSALS = {
     ("cuda", "Stream"): RuntimeError,
     ("cuda", "Event"): RuntimeError,
     ("cuda", "CUDAGraph"): RuntimeError,
+    ("cuda", "graph_pool_handle"): RuntimeError,
+    ("cuda", "is_current_stream_capturing"): RuntimeError,
     ("cuda", "FloatTensor"): TypeError,
     ("cuda", "default_stream"): AssertionError,
     ("mps", "current_allocated_memory"): RuntimeError,

@@ -88,12 +88,12 @@ def set_rng_state_all(new_states: Any) -> None:
     """Nothing to set."""
 
 
-def _needs_device(name: str) -> Any:
+def _needs_device(name: str, error: type[Exception] = AssertionError) -> Any:
     text = (
         f"Torch not compiled with CUDA enabled: torch.cuda.{name}() needs a device, and"
         " wengert computes on the CPU; ask torch.cuda.is_available() first"
     )
-    return refusing(name, __name__, AssertionError, text)
+    return refusing(name, __name__, error, text)
 
 
 caching_allocator_alloc = _needs_device("caching_allocator_alloc")
@@ -108,12 +108,13 @@ get_device_name = _needs_device("get_device_name")
 get_device_properties = _needs_device("get_device_properties")
 get_rng_state = _needs_device("get_rng_state")
 get_sync_debug_mode = _needs_device("get_sync_debug_mode")
-graph = _needs_device("graph")
+graph = _needs_device("graph", RuntimeError)
+graph_pool_handle = _needs_device("graph_pool_handle", RuntimeError)
 init = _needs_device("init")
 initial_seed = _needs_device("initial_seed")
 ipc_collect = _needs_device("ipc_collect")
-is_current_stream_capturing = _needs_device("is_current_stream_capturing")
-make_graphed_callables = _needs_device("make_graphed_callables")
+is_current_stream_capturing = _needs_device("is_current_stream_capturing", RuntimeError)
+make_graphed_callables = _needs_device("make_graphed_callables", RuntimeError)
 mem_get_info = _needs_device("mem_get_info")
 memory_snapshot = _needs_device("memory_snapshot")
 memory_summary = _needs_device("memory_summary")
