@@ -49,7 +49,7 @@ FOR_EACH_OTHER = {
     " profiling refusals relay saved transforms",
     "compat": "differences missing_names package resolution torch_names",
     "distributed": "arguments backend batch_statistics objects observers process_group reduce_op"
-    " run schedules store tcp_store workers world fsdp.fully_shard fsdp.gathering"
+    " run schedules sparse_sums store tcp_store workers world fsdp.fully_shard fsdp.gathering"
     " checkpoint.files fsdp.optimizer_state fsdp.rows fsdp.wrapper tensor.creation"
     " tensor.dtensor tensor.functions tensor.layouts tensor.parameters tensor.parallel.plans"
     " tensor.parallel.styles",
