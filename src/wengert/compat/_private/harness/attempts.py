@@ -140,7 +140,7 @@ def patch_test_members(updates: dict[str, Any]) -> Callable[[_Test], _Test]:
 
 
 @contextlib.contextmanager
-def set_default_tensor_type(tensor_type: Any) -> Iterator[None]:
+def _another_tensor_type(tensor_type: Any) -> Iterator[None]:
     """Another default type of tensors within the block."""
     before = wengert.get_default_dtype()
     wengert.set_default_tensor_type(tensor_type)
@@ -148,6 +148,9 @@ def set_default_tensor_type(tensor_type: Any) -> Iterator[None]:
         yield
     finally:
         wengert.set_default_dtype(before)
+
+
+set_default_tensor_type = _another_tensor_type  # PyTorch's name for it
 
 
 class SwapTensorsGuard(contextlib.ContextDecorator):
