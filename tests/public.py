@@ -57,6 +57,7 @@ FOR_EACH_OTHER = {
     "fx": "experimental.constants experimental.recorder experimental.sizes",
     "graph": "captures description drawing formatting hotness html_page layers memory nodes"
     " timelines unreached",
+    "nested": "elementwise",
     "nn": "module",
     "onnx": "builder constants conversion conversions exporting onnx_program packages",
     "serialization": "tensor_files",

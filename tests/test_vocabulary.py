@@ -12,8 +12,8 @@ from tools import measure_source as tool
 
 def test_no_function_or_class_has_its_name_twice_inside_private_modules() -> None:
     twice = tool.duplicates(tool.read(ROOT / "src" / "wengert"), private_only=True)
-    # What each module of `tensor` does when it is imported; names that PyTorch has twice.
-    assert set(twice) == {"bind", "grad", "set_default_tensor_type"}
+    # What each module of `tensor` does when it is imported; PyTorch's two functions.
+    assert set(twice) == {"bind", "grad"}
 
 
 @pytest.fixture
