@@ -35,8 +35,14 @@ def reset(library: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def as_before() -> Iterator[None]:
-    yield
+def as_before(request: pytest.FixtureRequest) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        if request.node.get_closest_marker("torch"):
+            import torch
+
+            # The harness of PyTorch's tests forbids it in this process for good.
+            stack.enter_context(torch.backends.__allow_nonbracketed_mutation())
+        yield
     wengert.set_float32_matmul_precision("highest")
     reset(wengert)
 

@@ -394,7 +394,7 @@ _OF_SEVERAL = frozenset({
 })  # fmt: skip
 # What gets the parameters of a module and what a user calls it with.
 _OF_MODULES = frozenset({"linear", "conv1d", "conv2d", "conv3d", "layer_norm", "batch_norm"})
-_FIRST_CALL = frozenset({"_stub", "_first_call"})
+_FIRST_CALL = frozenset({"_stub", "_first_call", "_operator", "_call"})
 
 
 def _called_by_user(frame: FrameType | None) -> str:
