@@ -4,7 +4,7 @@
     python benchmarks/report.py --write    # put them into docs/performance.md
 
 Writing replaces what this machine had in docs/performance.md and its line in README.md, and draws
-docs/pictures/speed.svg.
+docs/pictures/speed.svg. What the page has of scripts that have not run again stays, with its date.
 
 `make bench` measures anew.
 """
@@ -170,24 +170,36 @@ SECTIONS = {
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """What the scripts saved last, by script."""
-    found = {}
-    for name in SCRIPTS:
-        path = FOLDER / "results" / f"{name}.json"
-        if not path.exists():
-            sys.exit(f"{path} does not exist: run make bench first")
-        found[name] = json.loads(path.read_text())
-    return found
+    """What the scripts saved last, by script; the first two of the summary have to be there."""
+    paths = {name: FOLDER / "results" / f"{name}.json" for name in SCRIPTS}
+    for name in ("compare", "overhead"):
+        if not paths[name].exists():
+            sys.exit(f"{paths[name]} does not exist: run make bench first")
+    return {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
 
 
-def section(found: dict[str, dict[str, Any]]) -> str:
-    """All results of a machine, under its name."""
+def section(found: dict[str, dict[str, Any]], page: str = "") -> str:
+    """All results of a machine, under its name; those that are not new as the page has them."""
     processor, versions = split_machine(found["compare"]["machine"])
-    parts = [f"## {processor}", f"{versions}."]
-    for name, result in found.items():
-        text = {"compare": comparison, "sweep": sweep}.get(name, table)(result)
-        parts += [f"### {SECTIONS[name]}", f"`benchmarks/{name}.py`, {result['date']}:", text]
+    head = f"## {processor}"
+    before = re.split(r"^### ", section_of(page, head), flags=re.MULTILINE)[1:]
+    kept = {part.partition("\n")[0]: part.rstrip() for part in before}
+    parts = [head, f"{versions}."]
+    for name in SCRIPTS:
+        title = SECTIONS[name]
+        if name in found:
+            result = found[name]
+            text = {"compare": comparison, "sweep": sweep}.get(name, table)(result)
+            parts += [f"### {title}", f"`benchmarks/{name}.py`, {result['date']}:", text]
+        elif title in kept:
+            parts.append(f"### {kept[title]}")
     return "\n\n".join(parts)
+
+
+def section_of(page: str, head: str) -> str:
+    """What a page has of a machine."""
+    found = re.search(rf"^{re.escape(head)}$.*?(?=^## |^{END}|\Z)", page, re.MULTILINE | re.DOTALL)
+    return found[0] if found else ""
 
 
 def split_machine(machine: str) -> tuple[str, str]:
@@ -253,7 +265,8 @@ def main() -> None:
     if "--write" not in sys.argv[1:]:
         print(section(found))
         return
-    PAGE.write_text(with_section(PAGE.read_text(), section(found)))
+    page = PAGE.read_text()
+    PAGE.write_text(with_section(page, section(found, page)))
     README.write_text(with_line(README.read_text(), summary_line(found)))
     CHART.write_text(chart(found))
 

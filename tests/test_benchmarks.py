@@ -229,6 +229,11 @@ def test_a_machine_replaces_what_it_had(load: Any) -> None:
 
     section = report.section(found)
     assert section.startswith("## B, 2 cores\n\nPython 3.11.7, numpy 2.\n\n### ")
+    before = (
+        f"{report.BEGIN}\n## B, 2 cores\n\n1.\n\n### Overhead\n\nold\n\n### Checkpoints\n\nkept\n"
+    )
+    again = report.section(found, f"{before}\n## C\n\n### Examples\n\nof C\n{report.END}")
+    assert again == f"{section}\n\n### Checkpoints\n\nkept"
     page = f"{report.BEGIN}\n## A, 2 cores\n\nold\n{report.END}\nafter"
     once = report.with_section(page, section)
     assert once.startswith(f"{report.BEGIN}\n## A, 2 cores\n\nold\n\n## B, 2 cores")
