@@ -89,14 +89,15 @@ def test_shares_are_those_of_a_clock(tmp_path):
     """In the median of five runs: one that the machine stops for a while counts in one line."""
     names, file = planted(tmp_path, PLANTED)
     names["train"](0.1)
-    errors = defaultdict(list)
+    errors, totals = defaultdict(list), []
     for _ in range(5):
         hotness, truth = sampled(lambda: names["train"](0.5))
         total = sum(truth.values())
         seen = {hot.where: hot.total / hotness.total for hot in hotness.lines}
         for text, seconds in truth.items():
             errors[text].append(seen.get(line(file, text), 0.0) - seconds / total)
-        assert hotness.total == pytest.approx(total, rel=0.1)
+        totals.append(hotness.total / total)
+    assert median(totals) == pytest.approx(1, rel=0.1)
     assert len(errors) == 5
     for text, found in errors.items():
         assert abs(median(found)) < 0.1, (text, found)
@@ -373,15 +374,16 @@ MODULES = """
 @linux
 def test_modules_have_the_time_of_their_calls_and_derivatives(tmp_path):
     names, _ = planted(tmp_path, MODULES)
-    hotness, _ = sampled(lambda: [names["train"]() for _ in range(5)])
-    found = {module.name: module for module in hotness.modules}
-    assert {"Net", "Net.first.0", "Net.second"} <= found.keys()
+    runs = [sampled(lambda: [names["train"]() for _ in range(5)])[0] for _ in range(3)]
+    found = [{module.name: module for module in hotness.modules} for hotness in runs]
     for name, forward, backward in (
         ("Net", 0.2, 0.0), ("Net.first.0", 0.3, 0.15), ("Net.second", 0.1, 0.15),
     ):  # fmt: skip
-        assert found[name].forward == pytest.approx(forward, abs=0.08)
-        assert found[name].backward == pytest.approx(backward, abs=0.08)
-    assert sum(module.total for module in hotness.modules) <= hotness.of_script
+        of_name = [modules[name] for modules in found]
+        assert median(m.forward for m in of_name) == pytest.approx(forward, abs=0.08)
+        assert median(m.backward for m in of_name) == pytest.approx(backward, abs=0.08)
+    for run in runs:
+        assert sum(module.total for module in run.modules) <= run.of_script
 
 
 @linux
