@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -167,6 +167,18 @@ def init_process_group(
     _world.undo = tell_of_exceptions(
         lambda: [g.communicator for g in _world.groups.values() if g.communicator is not None]
     )
+
+
+@contextlib.contextmanager
+def uncounted_if_it_fails() -> Iterator[None]:
+    """Let the next attempt be at the world that could not be made: other ranks wait for that."""
+    global _generation
+    before = _generation
+    try:
+        yield
+    except BaseException:
+        _generation = before
+        raise
 
 
 def _check_arguments(init_method: Any, store: Any, timeout: Any) -> None:

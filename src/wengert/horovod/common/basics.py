@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from time import monotonic, sleep
 from typing import Any
 
 from wengert import distributed
+from wengert.distributed.world import uncounted_if_it_fails
 from wengert.horovod.common.process_sets import (
     ProcessSet,
     add_process_set,
@@ -15,6 +17,7 @@ from wengert.horovod.common.process_sets import (
 )
 
 _STARTED = ("RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")  # variables of launchers
+_MEETING_SECONDS, _PAUSE = 60.0, 0.05
 
 
 class _Meeting:
@@ -68,9 +71,20 @@ def meet_again() -> None:
 
     A default group that `init` found stays as it is.
     """
-    if _Meeting.ours:
-        shutdown()
-        init()
+    if not _Meeting.ours:
+        return
+    shutdown()
+    end = monotonic() + _MEETING_SECONDS
+    while True:
+        try:
+            with uncounted_if_it_fails():
+                init()
+            return
+        except (distributed.DistError, OSError, EOFError):
+            # Rank 0 had not left yet: its store was that of the last meeting.
+            if monotonic() > end:
+                raise
+            sleep(_PAUSE)
 
 
 def is_initialized() -> bool:

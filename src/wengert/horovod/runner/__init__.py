@@ -7,6 +7,7 @@ import os
 import socket
 import traceback
 from collections.abc import Callable
+from multiprocessing import connection
 from typing import Any
 
 
@@ -52,7 +53,7 @@ def run(
             its.close()
             pipes.append(own)
             processes.append(process)
-        return [_answer(rank, pipe) for rank, pipe in enumerate(pipes)]
+        return _answers(pipes)
     finally:
         for process in processes:
             process.join(1.0)
@@ -67,6 +68,16 @@ def _call(pipe: Any, environment: dict[str, str], func: Any, args: Any, kwargs: 
     except BaseException:
         pipe.send((False, traceback.format_exc()))
         raise SystemExit(1) from None
+
+
+def _answers(pipes: list[Any]) -> list[Any]:
+    """What the ranks send, in their order; the first that fails ends the wait for others."""
+    answers, waiting = {}, {pipe: rank for rank, pipe in enumerate(pipes)}
+    while waiting:
+        for pipe in connection.wait(list(waiting)):
+            rank = waiting.pop(pipe)
+            answers[rank] = _answer(rank, pipe)
+    return [answers[rank] for rank in range(len(pipes))]
 
 
 def _answer(rank: int, pipe: Any) -> Any:
