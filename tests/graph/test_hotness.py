@@ -393,4 +393,4 @@ def test_sites_are_read_once_for_each_chain_of_modules(tmp_path, monkeypatch):
     monkeypatch.setattr(hotness, "submodule_names", lambda module: asked.append(module) or {})
     net = names["Net"]()
     sampled(lambda: [net(wengert.ones(3)) for _ in range(3)])
-    assert len(asked) == len({id(module) for module in asked}) <= 4
+    assert len(asked) == len({id(module) for module in asked}) <= len(list(net.modules()))
