@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 import wengert
 from tests.distributed.ranks import Ranks
 from wengert import distributed as dist
+from wengert.distributed._links import Link, Links
 
 SHORT = timedelta(seconds=0.6)
 
@@ -144,3 +147,22 @@ def check_hostile(rank: int, size: int) -> str:
     except Exception:
         return "refused"
     return "ran"
+
+
+def test_hanging_up_twice_closes_nothing_else() -> None:
+    ends = socket.socketpair()
+    pair = [Links(rank, 2, 5.0) for rank in (0, 1)]
+    with ThreadPoolExecutor(2) as pool:
+        calls = [
+            pool.submit(links.connect, [Link(1 - links.rank, end, near=True)])
+            for links, end in zip(pair, ends, strict=True)
+        ]
+        for call in calls:
+            call.result()
+    for links in pair:
+        links.close()
+    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(8)]
+    for links in pair:
+        links.close()
+    for file in files:
+        os.close(file)  # OSError if it was no longer open

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
-from wengert.backends.precision import PreciseModule, set_within
-from wengert.backends.precision import cuda as precise_operations
+from wengert.backends.precision import PreciseModule, cuda
 from wengert.backends.precision import cuda_conv as conv
 from wengert.backends.precision import cuda_rnn as rnn
-from wengert.core.signals import call_despite_signals, contextmanager
 
 enabled = True
 benchmark = False
@@ -35,7 +33,6 @@ def is_acceptable(tensor: Any) -> bool:
     return False
 
 
-@contextmanager
 def flags(
     enabled: bool = False,
     benchmark: bool = False,
@@ -43,26 +40,16 @@ def flags(
     deterministic: bool = False,
     allow_tf32: bool = True,
     fp32_precision: str = "none",
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Set the switches inside a ``with`` block."""
-    values = {
-        "enabled": enabled,
-        "benchmark": benchmark,
-        "benchmark_limit": benchmark_limit,
-        "deterministic": deterministic,
-        "allow_tf32": allow_tf32,
-    }
-    switches = globals()
-    before = {name: switches[name] for name in values}
-    with set_within(precise_operations, fp32_precision):
-        try:
-            switches.update(values)
-            yield
-        finally:
-            call_despite_signals(switches.update, before)
+    return _module.switched(
+        fp32_precision, enabled=enabled, benchmark=benchmark, benchmark_limit=benchmark_limit,
+        deterministic=deterministic, allow_tf32=allow_tf32,
+    )  # fmt: skip
 
 
-sys.modules[__name__].__class__ = PreciseModule
+_module: Any = sys.modules[__name__]
+_module.__class__, _module.precise_operations = PreciseModule, cuda
 __all__ = [
     "allow_tf32",
     "benchmark",

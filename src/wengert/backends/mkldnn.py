@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
-from wengert.backends.precision import PreciseModule, set_within
-from wengert.backends.precision import everything as precise_operations  # as in PyTorch
+from wengert.backends.precision import PreciseModule, everything
 from wengert.backends.precision import mkldnn_conv as conv
 from wengert.backends.precision import mkldnn_matmul as matmul
 from wengert.backends.precision import mkldnn_rnn as rnn
-from wengert.core.signals import call_despite_signals, contextmanager
 
 enabled = True
 deterministic = False
@@ -38,26 +36,20 @@ class verbose(nullcontext[None]):  # noqa: N801 (PyTorch's name)
         self.level = level
 
 
-@contextmanager
 def flags(
     enabled: bool = False,
     deterministic: bool = False,
     allow_tf32: bool | None = True,
     fp32_precision: str = "none",
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Set the switches inside a ``with`` block."""
-    values = {"enabled": enabled, "deterministic": deterministic, "allow_tf32": allow_tf32}
-    switches = globals()
-    before = {name: switches[name] for name in values}
-    with set_within(precise_operations, fp32_precision):
-        try:
-            switches.update(values)
-            yield
-        finally:
-            call_despite_signals(switches.update, before)
+    return _module.switched(
+        fp32_precision, enabled=enabled, deterministic=deterministic, allow_tf32=allow_tf32
+    )
 
 
-sys.modules[__name__].__class__ = PreciseModule
+_module: Any = sys.modules[__name__]
+_module.__class__, _module.precise_operations = PreciseModule, everything  # as in PyTorch
 __all__ = [
     "VERBOSE_OFF",
     "VERBOSE_ON",

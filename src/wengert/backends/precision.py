@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import ModuleType
+from typing import Any
 
 from wengert.core.signals import call_despite_signals, contextmanager
 
@@ -85,6 +86,18 @@ class PreciseModule(ModuleType):
     @fp32_precision.setter
     def fp32_precision(self, value: str) -> None:
         self.precise_operations.fp32_precision = value
+
+    @contextmanager
+    def switched(self, precision: str, **values: Any) -> Iterator[None]:
+        """Other values of its switches, and another precision, inside a ``with`` block."""
+        switches = vars(self)
+        before = {name: switches[name] for name in values}
+        with set_within(self.precise_operations, precision):
+            try:
+                switches.update(values)
+                yield
+            finally:
+                call_despite_signals(switches.update, before)
 
 
 everything = Operations("generic")

@@ -205,15 +205,20 @@ class Links:
         for link in self.by_rank.values():
             (self._near if link.near else self._far).append(link)
         if self._near:
-            self._memory = Memory()
-        for link in self._near:
-            link.socket.settimeout(self._seconds)
-            assert self._memory is not None
-            link.send_memory(self._memory)
-        for link in self._near:
-            link.receive_memory()
+            self._share_memory()
         for link in self._far:
             link.socket.setblocking(False)
+
+    def _share_memory(self) -> None:
+        self._memory = Memory()
+        try:
+            for link in self._near:
+                link.socket.settimeout(self._seconds)
+                link.send_memory(self._memory)
+        finally:
+            os.close(self._memory.file)  # the mapping stays, and the others have files of their own
+        for link in self._near:
+            link.receive_memory()
 
     def exchange(
         self,
@@ -307,9 +312,6 @@ class Links:
         """Hang up."""
         for link in self.by_rank.values():
             link.socket.close()
-        if self._memory is not None:
-            with contextlib.suppress(OSError):
-                os.close(self._memory.file)
 
 
 def _frame(number: int, round_: int, text: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
