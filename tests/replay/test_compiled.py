@@ -11,6 +11,7 @@ import pytest
 
 import wengert
 from tests.garbage import garbage_of
+from tests.replay.harness import batch, mlp
 from wengert import compiler, nn
 from wengert.replay import compiled as trial
 from wengert.replay.compiled import compiled_of
@@ -183,3 +184,26 @@ def test_a_module_is_wrapped_by_every_backend() -> None:
         assert type(model).__name__ == "OptimizedModule"
         assert model._orig_mod is layer
         assert wengert.equal(model(wengert.ones(1, 2)), layer(wengert.ones(1, 2)))
+
+
+def test_gradients_one_by_one_are_as_many_instructions_as_jointly() -> None:
+    model = mlp(8, 64, 64, 3)
+    parameters = list(model.parameters())
+
+    @compiler.compile
+    def separate(x):
+        loss = model(x).square().mean()
+        return [wengert.autograd.grad(loss, p, retain_graph=True)[0] for p in parameters]
+
+    @compiler.compile
+    def joint(x):
+        return wengert.autograd.grad(model(x).square().mean(), parameters)
+
+    counts = []
+    for function in (separate, joint):
+        for _ in range(3):
+            for g in function(batch()):
+                g.numpy()
+        (plan,) = function.compiled.record.plans.values()
+        counts.append(len(plan.program.instructions))
+    assert counts[0] == counts[1]

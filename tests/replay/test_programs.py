@@ -276,6 +276,46 @@ def array_written_between_steps(wrap, log):
 
 
 @program
+def gradients_one_by_one(wrap, log):
+    model = mlp(8, 64, 64, 3)
+    parameters = list(model.parameters())
+
+    @wrap
+    def separate(x):
+        loss = model(x).square().mean()
+        return loss, [wengert.autograd.grad(loss, p, retain_graph=True)[0] for p in parameters]
+
+    @wrap
+    def joint(x):
+        loss = model(x).square().mean()
+        return loss, wengert.autograd.grad([loss], parameters)
+
+    @wrap
+    def unusual(x, k):
+        loss = model(x).square().mean()
+        first = wengert.autograd.grad(loss, parameters[k % 3 : 4], retain_graph=k % 2 == 0)
+        if k == 5:
+            wengert.autograd.grad(loss, x, retain_graph=True)
+        return first, wengert.autograd.grad(model(x).mean(), parameters[0], create_graph=k == 4)
+
+    for k in range(7):
+        loss, gradients = separate(batch())
+        log += [loss, *gradients, gradients[0] is gradients[0], gradients[0].requires_grad]
+        loss, gradients = joint(batch())
+        log += [loss, *gradients, parameters[0].grad]
+        with pytest.raises(RuntimeError, match="second time"):
+            loss.backward()
+        try:
+            first, (last,) = unusual(batch(), k)
+            log += [*first, last, last.requires_grad]
+        except RuntimeError as error:
+            log.append(str(error).splitlines()[0])
+    for p, g in zip(parameters, gradients, strict=True):
+        g += p.detach()  # its memory is its own
+    log += [*gradients, *state(model)]
+
+
+@program
 def gradients_accumulated(wrap, log):
     model = mlp(8, 64, 1)
     optimizer = wengert.optim.SGD(model.parameters(), lr=0.1)

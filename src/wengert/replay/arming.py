@@ -137,7 +137,7 @@ class BackwardFront(_Behind):
 
 
 class WalkFront(_Behind):
-    """`autograd.backward` and `autograd.grad`: their rules are computed as they are called."""
+    """`autograd.backward`: its rules are computed as it is called."""
 
     __slots__ = ()
 
@@ -148,6 +148,26 @@ class WalkFront(_Behind):
         """What the walk gives."""
         with computing_at_once():
             return self.impl(*args, **kwargs)
+
+
+class GradFront(WalkFront):
+    """`autograd.grad`: of one root, with respect to leaves, a step of the run."""
+
+    __slots__ = ()
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Deferred gradients, or what the walk gives."""
+        run = None if active.busy else current_run()
+        call = super().ask
+        if run is None or len(args) != 2 or not kwargs.keys() <= {"retain_graph", "create_graph"}:
+            return call(args, kwargs)
+        root, inputs = (x if type(x) in (tuple, list) else (x,) for x in args)
+        retain, create = kwargs.get("retain_graph"), kwargs.get("create_graph", False)
+        if len(root) != 1 or create is not False or not (retain is None or type(retain) is bool):
+            return call(args, kwargs)
+        if not inputs or not all(isinstance(x, Tensor) for x in (*root, *inputs)):
+            return call(args, kwargs)
+        return run.gradients(root[0], inputs, bool(retain), lambda: call(args, kwargs))
 
 
 class EscapeFront(_Behind):
@@ -175,7 +195,7 @@ def arm() -> None:
     with compile_lock:
         if plain:
             return
-        fronts: list[Front] = [DetachFront(), BackwardFront(), WalkFront(backward), WalkFront(grad)]
+        fronts: list[Front] = [DetachFront(), BackwardFront(), WalkFront(backward), GradFront(grad)]
         fronts += [ListFront(op) for op in LIST_OPS]
         fronts += [SeveralFront(op) for op in SEVERAL_OPS]
         functions = [getattr(Tensor, name, None) for name in _ESCAPES]

@@ -18,7 +18,7 @@ from wengert.core.overriding import disabled_torch_function_impl
 from wengert.core.tensor import Tensor
 
 if TYPE_CHECKING:
-    from wengert.replay.run import Run
+    from wengert.replay.walks import Walks
 
 
 class Outline(NamedTuple):
@@ -61,7 +61,7 @@ class Outline(NamedTuple):
 
 # Where a deferred tensor's value will come from: the run, the place, what the record says of it,
 # and the tensor that a view shows, which lives as long. A plain tuple: one is made at every call.
-Pending = tuple["Run", int, Outline, Any]
+Pending = tuple["Walks", int, Outline, Any]
 
 
 def _settled(name: str) -> Any:
@@ -81,8 +81,8 @@ def _settled(name: str) -> Any:
 
 def settle(tensor: Deferred) -> None:
     """Compute the run that a tensor belongs to, which makes a Tensor of it."""
-    pending = tensor.__dict__.get("_pending")
-    if pending is not None:
+    pending = _ARRAY.__get__(tensor)
+    if type(pending) is tuple:
         pending[0].settle()
 
 
@@ -91,8 +91,8 @@ def _outline(name: str, read: Any) -> Any:
     ordinary = getattr(Tensor, name)
 
     def get(self: Deferred) -> Any:
-        pending = self.__dict__.get("_pending")
-        return ordinary.__get__(self) if pending is None else read(pending[2])
+        pending = _ARRAY.__get__(self)
+        return read(pending[2]) if type(pending) is tuple else ordinary.__get__(self)
 
     def put(self: Deferred, value: Any) -> None:
         settle(self)
@@ -108,7 +108,8 @@ class Deferred(Tensor):
 
     __torch_function__ = disabled_torch_function_impl  # type: ignore[assignment]
 
-    _pending: Pending
+    # In the slot of `_array`, which is empty until then: nothing has to be made for it.
+    _pending: Pending = Tensor.__dict__["_array"]
 
     _array = _settled("_array")
     _cut = _settled("_cut")
@@ -121,8 +122,8 @@ class Deferred(Tensor):
 
     @property
     def _edge(self) -> Any:
-        pending = self.__dict__.get("_pending")
-        if pending is not None:
+        pending = self._pending
+        if type(pending) is tuple:
             if not pending[2].requires_grad:
                 return None
             pending[0].settle()
@@ -135,8 +136,8 @@ class Deferred(Tensor):
 
     @property
     def _outline(self) -> Any:  # type: ignore[override]
-        pending = self.__dict__.get("_pending")
-        return _ARRAY.__get__(self, Tensor) if pending is None else pending[2]
+        pending = self._pending
+        return pending[2] if type(pending) is tuple else pending
 
     def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         settle(self)
@@ -159,8 +160,7 @@ _set_class = object.__dict__["__class__"].__set__
 
 def filled(tensor: Tensor, array: np.ndarray, edge: Any, cut: Any) -> None:
     """Make an ordinary Tensor of a deferred one."""
-    _ARRAY.__set__(tensor, array)
     _EDGE.__set__(tensor, edge)
     _CUT.__set__(tensor, cut)
-    tensor.__dict__.pop("_pending", None)
+    _ARRAY.__set__(tensor, array)
     _set_class(tensor, Tensor)

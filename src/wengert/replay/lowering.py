@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -220,7 +221,7 @@ class Lowering:
                 cotangents[where] = (
                     gradient if earlier is None else self._sum(earlier, gradient, producer)
                 )
-        for slot, before in zip(entry.leaves, entry.added, strict=True):
+        for slot, before in zip(entry.leaves, entry.added or repeat(None), strict=False):
             gradient = cotangents["input", slot]
             if before is not None:
                 gradient = self._sum(self.places[before], gradient, entry)

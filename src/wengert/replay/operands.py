@@ -42,12 +42,11 @@ class Operands:
     def place_of(self, x: Any) -> int | None:
         """The place of a tensor among the values of this run."""
         if type(x) is Deferred:
-            pending = x.__dict__.get("_pending")
-            if pending is not None:
-                if pending[0] is self:
-                    place: int = pending[1]
-                    return place
-                settle(x)
+            pending = x._pending
+            if type(pending) is tuple and pending[0] is self:
+                place: int = pending[1]
+                return place
+            settle(x)
         if self.recorded:
             reference, place = self.recorded.get(id(x), (None, 0))
             if reference is not None and reference() is x:

@@ -12,14 +12,14 @@ import threading
 import weakref
 from collections.abc import Callable
 from functools import partial
+from types import CodeType, FrameType
 from typing import Any
 
-from wengert.autograd.engine import anomaly, observers
+from wengert.autograd.engine import anomaly
 from wengert.core import storage
 from wengert.core.dispatching import dispatching
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import (
-    Leaf,
     Site,
     Tensor,
     caller,
@@ -30,8 +30,8 @@ from wengert.core.tensor import (
     new,
     tick,
 )
-from wengert.replay.deferred import Deferred, Outline
-from wengert.replay.operands import Operands, UnseenError
+from wengert.replay.deferred import Deferred
+from wengert.replay.operands import UnseenError
 from wengert.replay.rules import Step, eligible
 from wengert.replay.settling import compute
 from wengert.replay.state import (
@@ -40,30 +40,28 @@ from wengert.replay.state import (
     exposed,
     pending_runs,
     stop_asking,
-    unusual,
 )
 from wengert.replay.trace import (
-    LEAF,
     MOST_BRANCHES,
     MOST_ENTRIES,
     Again,
-    BackwardEntry,
     Entry,
     Input,
     Memo,
     OpEntry,
     Record,
     Ref,
-    inputs_of,
     outline_of,
-    producers,
-    reached,
 )
+from wengert.replay.walks import Walks
 
 reference = weakref.ref
 
+# Frames from `Run.call` to that of whoever called the operation: that of the front is between.
+_OUTSIDE = 3
 
-class Run(Operands):
+
+class Run(Walks):
     """The state of one run.
 
     Attributes:
@@ -100,46 +98,47 @@ class Run(Operands):
             or type(mode.where if site is None else site) is not Site
         ):  # fmt: skip
             return impl(*args, **kwargs)
-        frame: Any = getframe(3)  # behind that of the front
-        code = frame.f_code
-        while code.co_filename in internal:
-            frame = frame.f_back
-            if frame is None:
-                frame = getframe(3)
-                code = frame.f_code
-                break
-            code = frame.f_code
-        lasti: int = frame.f_lasti
         child: Any = self.entry.hot
-        if (
-            type(child) is not OpEntry
-            or child.op is not op
-            or child.code is not code
-            or child.lasti != lasti
-            or child.grad is (site is None)
-            or self.recording
-        ):
-            return self._search(op, names, impl, args, kwargs, (code, lasti))
+        try:
+            known = (
+                type(child) is OpEntry
+                and child.op is op
+                and not self.recording
+                and child.grad is not (site is None)
+                and (frame := getframe(child.reach)).f_code is child.code
+                and frame.f_lasti == child.lasti
+                and (child.reach == _OUTSIDE or getframe(_OUTSIDE).f_code is child.inner)
+            )
+        except ValueError:  # fewer frames than on record
+            known = False
+        if not known:
+            return self._search(op, names, impl, args, kwargs, _line())
         places = child.places
+        numbers: Any = ()
         if places is not None and len(places) == len(args) and not kwargs:
             for x, place in zip(args, places):  # noqa: B905 (of one length)
-                if place >= 0:
-                    if type(x) is not Deferred:
-                        break
+                if type(x) is Deferred:
                     pending = x._pending
-                    if pending[1] != place or pending[0] is not self:
+                    if type(pending) is not tuple or pending[1] != place or pending[0] is not self:
                         break
-                elif self.tensors[~place]() is not x or not self._is_again(x, ~place):
+                elif place is None:
+                    if type(x) is not float:
+                        break
+                    numbers = (*numbers, x)
+                elif type(place) is tuple:
+                    if not self._has_key(x, place):
+                        break
+                elif place >= 0 or self.tensors[~place]() is not x or not self._is_again(x, ~place):
                     break
             else:
-                return self._follow(child, site, None, None, impl, args, kwargs)
+                return self._follow(child, site, (), numbers, impl, args, kwargs)
         fresh: list[Any] = []
-        numbers: list[float] = []
+        numbers = []
         if not self._is_as(child, args, kwargs, fresh, numbers):
-            return self._search(op, names, impl, args, kwargs, (code, lasti))
+            return self._search(op, names, impl, args, kwargs, (child.code, child.lasti))
         if not child.continues and not active.inside:
             return impl(*args, **kwargs)
-        return self._follow(child, mode.site, fresh, numbers, impl, args, kwargs)
+        return self._follow(child, site, fresh, numbers, impl, args, kwargs)
 
     def _search(
         self, op: Any, names: tuple[str, ...], impl: Any, args: Any, kwargs: Any, line: Any
@@ -207,14 +206,6 @@ class Run(Operands):
         if before_write not in storage.guards:
             storage.guards.append(before_write)
 
-    def _deferred(self, outline: Outline, source: Any) -> Deferred:
-        """The tensor of the next place."""
-        result = new(Deferred)
-        outputs = self.outputs
-        result._pending = self, len(outputs), outline, source
-        outputs.append(reference(result))
-        return result
-
     def _record(
         self, op: Any, names: tuple[str, ...], impl: Any, args: Any, kwargs: Any,
         key: list[Any], line: Any, new_operands: tuple[list[Any], list[float]],
@@ -246,6 +237,8 @@ class Run(Operands):
         records = any(r._edge is not None for r in results)
         entry = OpEntry(self.entry, line, op, refs, params, records)
         entry.single = type(result) is not tuple
+        frame = getframe(_OUTSIDE + 2)
+        entry.inner, entry.reach = frame.f_code, _OUTSIDE + _hops(frame)
         entry.grad, entry.keywords = mode.site is not None, tuple(kwargs)
         entry.pattern = tuple([_expected(k) for k in _positional(key[4:], len(args))])
         entry.continues = _has_value(key[4:])
@@ -300,95 +293,6 @@ class Run(Operands):
         self.recording = True
         self.recorded = {id(t): (weakref.ref(t), k) for t, k in alive if t is not None}
 
-    # Backward
-
-    def backward(self, root: Tensor, retain: bool, impl: Callable[[], Any]) -> Any:
-        """A backward from one of the run's values."""
-        place = self.place_of(root)
-        if place is None or unusual() or observers or mode.site is None:
-            return impl()
-        leaves = self._leaves(place)
-        if not leaves or not all(map(self._is_quiet, leaves)):
-            return impl()
-        added = tuple([self._gradient_place(k) for k in leaves])
-        if -1 in added:
-            return impl()
-        line = caller(getframe(2))
-        key = ("backward", place, retain, leaves, added, *line)
-        child = None if self.recording else self.entry.children.get(key)
-        if child is None:
-            self._leave_record()
-            impl()
-            self._record_backward(key, line, place, leaves, added, retain)
-            return None
-        assert isinstance(child, BackwardEntry)
-        with self.lock:
-            if self.settled:
-                return impl()
-            self.entry = child
-            self._defer_gradients(child, (mode.site, line, tick()))
-        return None
-
-    def _leaves(self, place: int) -> tuple[int, ...]:
-        """The inputs that a backward from a place arrives at; none, if some are no leaves."""
-        leaves = self.entry.arrivals.get(place)
-        if leaves is None:
-            path = self.entry.path()
-            inputs, leaves = inputs_of(path), ()
-            source = producers(path)[place]
-            if isinstance(source, OpEntry) and source.records:
-                leaves = tuple(reached(path, place))
-            if any(inputs[k].grad != LEAF for k in leaves):
-                leaves = ()
-            self.entry.arrivals[place] = leaves
-        return leaves
-
-    def _is_quiet(self, slot: int) -> bool:
-        """Whether nobody listens at a leaf, and it is the one that the run has met."""
-        tensor = self._tensor(slot)
-        edge = None if tensor is None else tensor._edge
-        if type(edge) is not Leaf or not (self.recording or self.edges[slot] is edge):
-            return False
-        return edge.state is None and edge.open and edge.tensor() is tensor
-
-    def _tensor(self, slot: int) -> Any:
-        """The tensor that is an input; None if it is gone."""
-        return self.tensors[slot]()
-
-    def _gradient_place(self, slot: int) -> int | None:
-        """The place of the gradient that a leaf has; -1 if it does not come from this run."""
-        gradient = getattr(self._tensor(slot), "_grad", None)
-        if gradient is None:
-            return None
-        place = self.place_of(gradient) if type(gradient) in (Tensor, Deferred) else None
-        return -1 if place is None else place
-
-    def _record_backward(
-        self, key: Any, line: Any, place: int, leaves: Any, added: Any, retain: bool
-    ) -> None:
-        gradients = [getattr(self._tensor(k), "_grad", None) for k in leaves]
-        if not self._has_room() or not all(type(g) is Tensor for g in gradients):
-            return
-        entry = BackwardEntry(self.entry, line, place, leaves, added, not retain)
-        entry.outlines = tuple([outline_of(g._array, False) for g in gradients if g is not None])
-        self._grow(entry, key)
-        for g in gradients:
-            assert g is not None
-            self._keep(g)
-
-    def _defer_gradients(self, entry: BackwardEntry, step: Step) -> None:
-        self.steps.append(step)
-        for slot, outline, before in zip(entry.leaves, entry.outlines, entry.added, strict=True):
-            place = len(self.outputs)
-            if before is None:
-                gradient: Any = new(Deferred)
-                self._tensor(slot)._grad = gradient
-            else:
-                gradient = self._tensor(slot)._grad
-                self.outputs[before] = _nobody
-            gradient._pending = (self, place, outline, None)
-            self.outputs.append(weakref.ref(gradient))
-
     # Values
 
     def settle(self) -> None:
@@ -437,11 +341,11 @@ def _has_value(key: list[Any]) -> bool:
     return any(type(k) is int for k in key)
 
 
-def _places(pattern: tuple[Any, ...]) -> tuple[int, ...] | None:
-    """A pattern of nothing but values of the run and inputs that it has met: these as `~slot`."""
-    if not all(type(k) in (int, Again) for k in pattern):
+def _places(pattern: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """A pattern without new inputs, as `OpEntry.places`."""
+    if any(type(k) is Memo for k in pattern):
         return None
-    return tuple([k if type(k) is int else ~k.slot for k in pattern])
+    return tuple([~k.slot if type(k) is Again else None if k is float else k for k in pattern])
 
 
 def _positional(keys: list[Any], count: int) -> list[Any]:
@@ -449,9 +353,17 @@ def _positional(keys: list[Any], count: int) -> list[Any]:
     return keys[:count] + keys[count + 1 :: 2]
 
 
-def _nobody() -> None:
-    """The reference of a place whose tensor stands for a later one."""
-    return
+def _line() -> tuple[CodeType, int]:
+    """The user's line that a call is on."""
+    return caller(getframe(_OUTSIDE + 1))
+
+
+def _hops(frame: FrameType | None) -> int:
+    """How many frames of the package are inside of the user's."""
+    hops = 0
+    while frame is not None and frame.f_code.co_filename in internal:
+        frame, hops = frame.f_back, hops + 1
+    return 0 if frame is None else hops
 
 
 def current_run() -> Run | None:

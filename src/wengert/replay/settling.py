@@ -179,7 +179,7 @@ def _dense(outline: Outline) -> tuple[int, ...]:
 
 
 def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) -> None:
-    source = tensor.__dict__["_pending"][3]
+    source = tensor._pending[3]
     known = edge is not None or place not in plan.lowering.entries
     cut = None if known else _cut(plan, run, place)
     filled(tensor, array, edge, cut)
@@ -329,7 +329,7 @@ def _marks(plan: Plan, run: Run) -> dict[BackwardEntry, NodeState]:
     """The state of the nodes that each backward has released."""
     marks = {}
     for k, entry in plan.backwards:
-        state = NodeState(Call("backward()", *run.steps[k][1]), shared=True)
+        state = NodeState(Call(entry.name, *run.steps[k][1]), shared=True)
         state.below.update([run.edges[k] for k in entry.leaves])
         marks[entry] = state
     return marks

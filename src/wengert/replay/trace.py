@@ -193,20 +193,25 @@ class OpEntry(Entry):
         refs: its operands, by name; `params` are the other arguments.
         records: whether its result has a place in a graph.
         pattern: the keys of its arguments in order, `keywords` the names of the last.
-        places: the same, if all are values of the run, or inputs that it has met (`~slot`).
+        places: the same, if none is a new input: values of the run, inputs that it has met
+            (`~slot`), None for a float, keys of others.
         grad: whether operations were recorded.
         continues: whether a value of the run is among the operands.
         single: whether it has one result, and not a tuple of them.
+        reach: how many frames are from `Run.call` to the line; `inner` is the code of the first
+            that is outside of the operation.
     """
 
     __slots__ = (
         "continues",
         "grad",
+        "inner",
         "keywords",
         "op",
         "params",
         "pattern",
         "places",
+        "reach",
         "records",
         "refs",
         "single",
@@ -214,7 +219,9 @@ class OpEntry(Entry):
 
     continues: bool
     grad: bool
+    inner: CodeType
     keywords: tuple[str, ...]
+    reach: int
     pattern: tuple[Any, ...]
     single: bool
 
@@ -224,23 +231,29 @@ class OpEntry(Entry):
     ) -> None:  # fmt: skip
         super().__init__(parent, line)
         self.op, self.refs, self.params, self.records = op, refs, params, records
-        self.places: tuple[int, ...] | None = None
+        self.places: tuple[Any, ...] | None = None
 
 
 class BackwardEntry(Entry):
-    """A backward, and the inputs whose gradients it computes.
+    """A walk, and the inputs whose gradients it computes.
 
-    `added` says of each whether it is added to the gradient at a place of the run.
+    A `backward` has `added`: of each of them the place of the gradient in the run that it is added
+    to, or None. That of `autograd.grad` has None.
     """
 
     __slots__ = ("added", "leaves", "releases", "root")
 
     def __init__(
         self, parent: Entry, line: tuple[CodeType, int], root: int, leaves: tuple[int, ...],
-        added: tuple[int | None, ...], releases: bool,
+        added: tuple[int | None, ...] | None, releases: bool,
     ) -> None:  # fmt: skip
         super().__init__(parent, line)
         self.root, self.leaves, self.added, self.releases = root, leaves, added, releases
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return "grad()" if self.added is None else "backward()"
 
 
 def inputs_of(path: list[Entry]) -> list[Input]:
