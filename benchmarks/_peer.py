@@ -55,7 +55,15 @@ def built(peer: str, workload: Workload) -> Step:
         compiled = library.compile
     elif peer == "compiled":
         compiled = import_module("wengert.compiler").compile
-    return workload.make(library, compiled)
+    step = workload.make(library, compiled)
+    return (lambda: computed(step())) if peer == "compiled" else step
+
+
+def computed(result: Any) -> Any:
+    """A result that a compiled function has deferred, once it is there."""
+    for part in result if isinstance(result, tuple) else (result,):
+        part.data_ptr()
+    return result
 
 
 def numbers(result: Any) -> list[float]:

@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -223,13 +224,13 @@ def cold_start(peers: list[str], conditions: Conditions) -> Iterator[Comparison]
     states = ("all compiled", "empty cache", "warm cache")
     for workload in (w for family in TRAINING.values() for w in family):
         found: dict[str, dict[str, list[float | str]]] = {state: {} for state in states}
-        for _ in times if "wengert" in peers else ():
+        for _, peer in product(times, [p for p in ("wengert", "compiled") if p in peers]):
             with tempfile.TemporaryDirectory() as folder:
                 own = conditions.environment | {"WENGERT_CACHE": folder}
                 bare = conditions.environment | {"WENGERT_CACHE": "", "WENGERT_PREBUILT": "0"}
                 for state, environment in zip(states, (bare, own, own), strict=True):
-                    seconds = measured("first", "wengert", workload, environment)
-                    found[state].setdefault("wengert", []).append(seconds)
+                    seconds = measured("first", peer, workload, environment)
+                    found[state].setdefault(peer, []).append(seconds)
         if "torch" in peers:
             torch = [measured("first", "torch", workload, conditions.environment) for _ in times]
             for figures in found.values():

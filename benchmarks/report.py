@@ -63,6 +63,7 @@ NAMES = {
 # Kinds of compare.py's rows.
 TITLES = {
     "training": "Training steps",
+    "gradients": "Gradients without a step, and many small operations",
     "optimizers": "Optimizers",
     "kernels": "Convolutions and matrix products",
     "memory": "Memory",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads import generating, gpt, images, kernels, mlp, ops, optimizers, recurrent
+from workloads import generating, gpt, gradients, images, kernels, mlp, ops, optimizers, recurrent
 from workloads._workload import Workload
 
 # Families of rows; each is served by processes of its own.
@@ -15,6 +15,7 @@ TRAINING = {
 }
 FAMILIES: dict[str, list[Workload]] = {
     **TRAINING,
+    "gradients": gradients.FAMILY,
     "optimizers": optimizers.FAMILY,
     "kernels": kernels.FAMILY,
     "ops": ops.FAMILY,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import math
 import pickle
 import weakref
 
@@ -207,3 +208,16 @@ def test_gradients_one_by_one_are_as_many_instructions_as_jointly() -> None:
         (plan,) = function.compiled.record.plans.values()
         counts.append(len(plan.program.instructions))
     assert counts[0] == counts[1]
+
+
+def test_hundreds_of_numbers() -> None:
+    @compiler.compile
+    def chain(x):
+        for k in range(300):
+            x = x * (1 + k / 1e6)
+        return x
+
+    x = wengert.ones(3)
+    for _ in range(3):
+        found = chain(x).tolist()
+    assert found == pytest.approx([math.prod(1 + k / 1e6 for k in range(300))] * 3, rel=1e-4)

@@ -341,7 +341,8 @@ def written(program: Program) -> Callable[[Sequence[Any], Sequence[float]], Sequ
     lines = ["def program(inputs, numbers):"]
     for kind, values in (("inputs", program.inputs), ("numbers", program.numbers)):
         if values:
-            lines.append(f"    {', '.join(f'v{v}' for v in values)}, *_ = {kind}")
+            names = ", ".join([f"v{v}" for v in values])
+            lines.append(f"    {names}, = {kind}[:{len(values)}]")
     last = program.last_uses()
     for k, instruction in enumerate(program.instructions):
         scope[f"f{k}"] = instruction.compute
