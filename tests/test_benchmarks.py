@@ -154,7 +154,7 @@ def test_every_row_has_a_name_of_its_own(load: Any) -> None:
 @pytest.mark.parametrize(
     ("only", "families", "count"),
     [
-        (["mlp", "optimizers"], {"mlp", "optimizers"}, 11),
+        (["mlp", "optimizers"], {"mlp", "optimizers", "gradients"}, 13),
         (["gpt"], {"gpt"}, 1),
         (["two HEADS"], {"images"}, 2),
         (["layer norm, forward, 1e3", "lstm"], {"ops", "recurrent"}, 3),

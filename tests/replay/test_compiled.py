@@ -221,3 +221,14 @@ def test_hundreds_of_numbers() -> None:
     for _ in range(3):
         found = chain(x).tolist()
     assert found == pytest.approx([math.prod(1 + k / 1e6 for k in range(300))] * 3, rel=1e-4)
+
+
+def test_values_that_are_used_twice_again_and_again() -> None:
+    @compiler.compile
+    def doubled(x):
+        for _ in range(60):
+            x = (x + x) * 0.5
+        return x
+
+    for _ in range(3):  # 2 ** 60 ways lead to the input
+        assert doubled(wengert.ones(3)).tolist() == [1.0] * 3

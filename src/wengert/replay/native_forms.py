@@ -63,7 +63,7 @@ def _form_of(instruction: Instruction) -> Form | None:
 
 def is_view(instruction: Instruction) -> bool:
     """Whether results show the memory of the one operand, and nothing is computed."""
-    if instruction.name == "rows" or _is_reshaped(instruction):
+    if instruction.name in ("rows", "element") or _is_reshaped(instruction):
         return True
     entry, key = instruction.entry, instruction.key
     if not isinstance(entry, OpEntry) or len(instruction.inputs) != 1 or not key:

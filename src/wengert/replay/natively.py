@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from wengert.kernels import jit
 from wengert.replay.background import background
 from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View
-from wengert.replay.ir import Instruction, Program
+from wengert.replay.ir import Instruction, Program, Type
 from wengert.replay.lowering import Lowering
 from wengert.replay.native_forms import is_view, lower
 from wengert.replay.segments import Segment, views_of
@@ -31,6 +32,7 @@ def natively(program: Program, views: dict[int, View]) -> Program | None:
 
     `views` says how the inputs lie in memory.
     """
+    program = _with_numbers_together(program)
     emitter = Emitter(program, views, jit.get_threads())
     lowered: dict[Instruction, Lowered] = {}
     for instruction in program.instructions:
@@ -66,6 +68,34 @@ def natively(program: Program, views: dict[int, View]) -> Program | None:
     native_program = replace(program, instructions=instructions)
     native_program.check()
     return native_program
+
+
+def _with_numbers_together(program: Program) -> Program:
+    """The program with one array for its numbers of float32: each would be a call from Python."""
+    of_float32 = [
+        i for i in program.instructions
+        if i.name == "number" and program.types[i.outputs[0]].dtype == F32
+    ]  # fmt: skip
+    if len(of_float32) < 2:
+        return program
+    program = replace(program, types=[*program.types])
+    array = program.value(Type((len(of_float32),), F32))
+    inputs = tuple([i.inputs[0] for i in of_float32])
+    elements = {
+        i: Instruction("element", partial(_element, k), (array,), i.outputs, i.entry)
+        for k, i in enumerate(of_float32)
+    }
+    first = Instruction("numbers", _as_array, inputs, (array,))
+    program.instructions = [first, *[elements.get(i, i) for i in program.instructions]]
+    return program
+
+
+def _as_array(*numbers: float) -> np.ndarray:
+    return np.array(numbers, F32)
+
+
+def _element(k: int, array: np.ndarray) -> np.ndarray:
+    return array[k : k + 1].reshape(())
 
 
 def _is_seen(instruction: Instruction, needed: set[int]) -> bool:

@@ -48,6 +48,7 @@ class Plan:
         problem: why it could not be compiled, which is a mistake of ours.
         nodes: the places whose nodes are made, oldest first.
         saved: for each of them, what its slots hold: an index into the results, or a constant.
+        cuts: by place, where its values may have left a graph.
     """
 
     def __init__(self, entry: Entry, alive: Sequence[int], lenient: bool) -> None:
@@ -75,6 +76,7 @@ class Plan:
         fuse(program)
         program.check()
         self.code: Code = written(program), frozenset()
+        self.cuts: dict[int, tuple[list[int], Any]] = {}
         self.uses = 0
         self.native: Program | None = None
         self.problem: Exception | None = None
@@ -229,27 +231,43 @@ def _is_part(array: np.ndarray) -> bool:
 
 def _cut(plan: Plan, run: Run, place: int) -> Any:
     """Where the values of a place left a graph, if they did."""
-    lowering = plan.lowering
-    waiting = [place]
+    found = plan.cuts.get(place)
+    if found is None:
+        found = plan.cuts[place] = _possible_cuts(plan, place)
+    inputs, last = found
+    for slot in inputs:
+        tensor = run.tensors[slot]()
+        cut = tensor._cut if isinstance(tensor, Tensor) and tensor._edge is None else None
+        if cut is not None:
+            return cut
+    if type(last) is int:
+        return run.steps[last][1]
+    return last
+
+
+def _possible_cuts(plan: Plan, place: int) -> tuple[list[int], Any]:
+    """The inputs that a place depends on and that may have left one, nearest first.
+
+    And what comes if none of them has: a cut, or the index of the step that made it.
+    """
+    lowering, inputs = plan.lowering, dict[int, None]()
+    waiting, visited = [place], {place}
     while waiting:
-        place = waiting.pop()
-        entry = lowering.entries.get(place)
+        entry = lowering.entries.get(waiting.pop())
         if entry is None:
             continue
         refs = [r for n in entry.op.inputs if (r := entry.refs[n]) is not None]
         if isinstance(entry.op, DetachForm) and lowering.wants(refs[0]):
-            return "detach()", entry.code, entry.lasti, None
+            return [*inputs], ("detach()", entry.code, entry.lasti, None)
         if any(lowering.wants(ref) for ref in refs):
-            return run.steps[plan.step_of[entry.first]][1]
+            return [*inputs], plan.step_of[entry.first]
         for ref in refs:
             if ref.kind == "input":
-                tensor = run.tensors[ref.index]()
-                cut = tensor._cut if isinstance(tensor, Tensor) and tensor._edge is None else None
-                if cut is not None:
-                    return cut
-            elif ref.kind == "value":
+                inputs[ref.index] = None
+            elif ref.kind == "value" and ref.index not in visited:
+                visited.add(ref.index)
                 waiting.append(ref.index)
-    return None
+    return [*inputs], None
 
 
 def _made_nodes(plan: Plan, run: Run, results: Sequence[Any]) -> dict[int, Any]:
