@@ -37,7 +37,6 @@ from wengert.replay.settling import compute
 from wengert.replay.state import (
     active,
     before_write,
-    exposed,
     pending_runs,
     stop_asking,
     unusual,
@@ -159,7 +158,7 @@ class Run(Operands):
             return impl(*args, **kwargs)
         if len(args) > len(names) or not (active.inside or _has_value(key[4:])):
             return impl(*args, **kwargs)
-        if op.view and any(exposed(x, x._array) for x in fresh):
+        if op.view and self._is_copied(args[0], fresh):
             return impl(*args, **kwargs)
         try:
             child = None if self.recording else self.entry.children.get(tuple(key))
@@ -175,7 +174,7 @@ class Run(Operands):
     ) -> Any:
         """Go on to an entry that a call is as."""
         view = child.op.view
-        if view and fresh and any(exposed(x, x._array) for x in fresh):
+        if view and self._is_copied(args[0], fresh):
             return impl(*args, **kwargs)
         acquire, release = self.locking
         acquire()
@@ -311,7 +310,7 @@ class Run(Operands):
         if not leaves or not all(map(self._is_quiet, leaves)):
             return impl()
         added = tuple([self._gradient_place(k) for k in leaves])
-        if -1 in added:
+        if -1 in added or not all(map(self._is_current, range(len(self.arrays)))):
             return impl()
         line = caller(getframe(2))
         key = ("backward", place, retain, leaves, added, *line)

@@ -230,12 +230,13 @@ def _is_part(array: np.ndarray) -> bool:
 def _cut(plan: Plan, run: Run, place: int) -> Any:
     """Where the values of a place left a graph, if they did."""
     lowering = plan.lowering
-    waiting = [place]
+    waiting, visited = [place], set[int]()
     while waiting:
         place = waiting.pop()
         entry = lowering.entries.get(place)
-        if entry is None:
+        if entry is None or place in visited:
             continue
+        visited.add(place)
         refs = [r for n in entry.op.inputs if (r := entry.refs[n]) is not None]
         if isinstance(entry.op, DetachForm) and lowering.wants(refs[0]):
             return "detach()", entry.code, entry.lasti, None
@@ -255,7 +256,7 @@ def _cut(plan: Plan, run: Run, place: int) -> Any:
 def _made_nodes(plan: Plan, run: Run, results: Sequence[Any]) -> dict[int, Any]:
     """The nodes of the graph of the living tensors."""
     lowering, steps = plan.lowering, run.steps
-    marks = _marks(plan, run)
+    marks, instead = _marks(plan, run), _as_saved(run, results)
     nodes: dict[int, Any] = {}
     for place in plan.nodes:
         entry = lowering.entries[place]
@@ -276,7 +277,8 @@ def _made_nodes(plan: Plan, run: Run, results: Sequence[Any]) -> dict[int, Any]:
             setattr(node, f"e_{name}", edge)
         if releasing is None:
             for slot, index, constant in plan.saved[place]:
-                setattr(node, slot, constant if index is None else _saved_array(results[index]))
+                value = constant if index is None else results[index]
+                setattr(node, slot, instead.get(id(value), value))
         else:
             for name in op.keeps:
                 setattr(node, f"s_{name}", None)
@@ -321,8 +323,16 @@ def _make_nodes_of_form(
             part.edges = ()
 
 
-def _saved_array(value: Any) -> Any:
-    return np.asarray(value) if isinstance(value, np.generic) else value
+def _as_saved(run: Run, results: Sequence[Any]) -> dict[int, Any]:
+    """What a node saves in the place of some values, by their identity.
+
+    Of an input that was copied, because NumPy may write to it, the memory itself: as in eager mode,
+    a later write is seen. Numbers become arrays.
+    """
+    pairs = zip(run.arrays, run.originals, strict=True)
+    found = {id(copy): original for copy, original in pairs if copy is not original}
+    found.update((id(v), np.asarray(v)) for v in results if isinstance(v, np.generic))
+    return found
 
 
 def _marks(plan: Plan, run: Run) -> dict[BackwardEntry, NodeState]:
