@@ -125,6 +125,8 @@ def test_reading_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         (2, 3), wengert.float32, 2, 2, 3, 6,
     )  # fmt: skip
     assert isinstance(y, wengert.Tensor)
+    assert type(y) is not wengert.Tensor
+    assert repr(type(y)) == repr(wengert.Tensor)
     assert not y.requires_grad
     assert y.is_leaf
     assert wengert.equal(copy.deepcopy(y), y)

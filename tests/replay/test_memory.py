@@ -134,6 +134,65 @@ def views_of_memory_that_numpy_shares(wrap, log):
         log.append(memory)
 
 
+@program
+def detached_and_written(wrap, log):
+    w = wengert.randn(8, 8, requires_grad=True)
+
+    @wrap
+    def step(x):
+        hidden = x @ w
+        other = hidden.clone()
+        cut = other.detach()
+        log.append(cut._base is None)
+        cut.zero_()
+        return hidden, other, cut
+
+    for _ in range(5):
+        log += step(batch())
+
+
+@program
+def equal_results_are_not_one(wrap, log):
+    w = wengert.randn(8, 8, requires_grad=True)
+
+    @wrap
+    def step(x):
+        first, second = x * 2, x * 2
+        flat = second.view(-1)
+        third, fourth = w.exp(), w.exp()
+        return first, second, flat, third, fourth
+
+    for _ in range(5):
+        w.grad = None
+        first, second, flat, third, fourth = step(batch())
+        second.add_(1)
+        first.mul_(3)
+        third.detach().mul_(2)
+        fourth.sum().backward()
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            third.sum().backward()
+        log += [first, second, flat, third, fourth, w.grad.clone(), flat._base is second]
+
+
+@program
+def views_of_results_in_other_layouts(wrap, log):
+    layer = nn.Linear(8, 4)
+
+    @wrap
+    def step(x):
+        parts = [layer(x * k) for k in (1, 2, 3)]
+        turned = x.t() * 2
+        views = [parts[0].view(-1), parts[1].t(), turned.t(), *turned.chunk(2)]
+        return parts, turned, views, views[0].detach()
+
+    for _ in range(5):
+        parts, turned, views, cut = step(batch())
+        with wengert.no_grad():
+            for p in (*parts, turned):
+                p.add_(1)
+        log += [*parts, turned, *views, cut, *[v._base is not None for v in views]]
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("trials", [True, False])
 def test_memory(function: Program, trials: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,7 +189,7 @@ class Run(Operands):
                 self._watch()
             steps.append((site, None if child.records else mode.off, tick()))
             outputs = self.outputs
-            source = args[0] if view else None
+            source = args[0] if view and child.op.kind != "detach" else None
             if child.single:
                 result = new(Deferred)
                 result._pending = self, len(outputs), child.outlines[0], source
