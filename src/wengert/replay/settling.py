@@ -213,32 +213,31 @@ def _own_arrays(
     moved: dict[int, np.ndarray] = {}  # what was copied, by place: views are to show the copy
     for k, place in enumerate(plan.alive):
         array = results[k]
-        if k in fresh:
-            own.append(array)
-            continue
-        if type(array) is not np.ndarray:
-            array = np.asarray(array)
-        entry = plan.lowering.entries.get(place)
-        if entry is None:
-            outline = plan.outlines[place]
-            if array.dtype != outline.dtype:
-                array = array.astype(outline.dtype)
-            if array.base is not None or id(array) in taken or array.strides != outline.strides:
-                array = laid_out(array, outline.strides)
-                array = array.copy(order="K") if array is results[k] else array
-        elif entry.op.view:
-            array = _shown(entry, place, moved) if moved else None
-            array = results[k] if array is None else array
-        else:
-            if id(array) in taken or _is_part(array):
-                array = array.copy(order="K")
-            if array.strides != plan.outlines[place].strides:
-                array = laid_out(array, plan.outlines[place].strides)
-        if array is not results[k]:
-            moved[place] = array
-        taken.add(id(array))
+        if k not in fresh:
+            array = _own_array(plan, place, array, taken, moved)
+            if array is not results[k]:
+                moved[place] = array
+            taken.add(id(array))
         own.append(array)
     return own
+
+
+def _own_array(
+    plan: Plan, place: int, result: Any, taken: set[int], moved: dict[int, np.ndarray]
+) -> np.ndarray:
+    """The array of one of them: what the program gave for it, or a copy."""
+    array = result if type(result) is np.ndarray else np.asarray(result)
+    entry, outline = plan.lowering.entries.get(place), plan.outlines[place]
+    if entry is not None and entry.op.view:
+        found = _shown(entry, place, moved) if moved else None
+        return array if found is None else found
+    copied = id(array) in taken or (array.base is not None if entry is None else _is_part(array))
+    if entry is None and array.dtype != outline.dtype:
+        array, copied = array.astype(outline.dtype), False
+    if array.strides != outline.strides:
+        laid = laid_out(array, outline.strides)
+        array, copied = laid, copied and laid is array
+    return array.copy(order="K") if copied else array
 
 
 def _shown(entry: OpEntry, place: int, moved: dict[int, np.ndarray]) -> np.ndarray | None:
