@@ -141,7 +141,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
             return wrap(fn, _AtOnce)
     if isinstance(fn, type):
         if any("__call__" in vars(base) for base in fn.__mro__):
-            fn.__call__ = _computing_at_once(fn.__call__)  # type: ignore[operator]
+            fn.__call__ = _computing_at_once(fn.__call__)  # type: ignore[method-assign]
         return fn
     return _computing_at_once(fn)
 
