@@ -13,16 +13,16 @@ from wengert.replay.stance import Stance
 if TYPE_CHECKING:
     from wengert.replay.explanation import Explanation
 
-_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+_MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _STANCES = (
     "default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile",
     "aot_eager_then_compile",
 )  # fmt: skip
 
-_BACKENDS = frozenset({
+_BACKENDS = {
     "aot_eager", "aot_eager_decomp_partition", "aot_ts", "cudagraphs", "eager", "inductor", "ipex",
     "onnxrt", "openxla", "openxla_eval", "tensorrt", "ts", "tvm",
-})  # fmt: skip
+}  # fmt: skip
 _told: set[str] = set()  # backends of which a warning has told
 
 # How objects that are more than functions are compiled, by their class: `nn` adds to them.
@@ -63,7 +63,12 @@ def compile(
     >>> norm(wengert.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    if mode is not None and mode not in _MODES:
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+            f" compile() got mode={mode!r} and options={options!r}"
+        )
+    if mode is not None and mode not in _MODES and backend == "inductor":
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
     if model is None:
         return functools.partial(
@@ -71,7 +76,7 @@ def compile(
             options=options, disable=disable,
         )  # fmt: skip
     if not callable(model):
-        raise RuntimeError(f"torch.compile: argument 'model' is {model!r}, expected a callable")
+        raise AssertionError(f"torch.compile: argument 'model' is {model!r}, expected a callable")
     if disable:
         return model
     _check_backend(backend)
@@ -98,6 +103,10 @@ def _check_backend(backend: Any) -> None:
                 f"Invalid backend: {backend!r}, see `torch.compiler.list_backends()` for available"
                 " backends"
             )
+    elif not callable(backend):
+        raise RuntimeError(
+            f"torch.compile: argument 'backend' is {backend!r}, expected a name or a function"
+        )
     elif (name := getattr(backend, "__name__", type(backend).__name__)) not in _told:
         _told.add(name)
         warnings.warn(
@@ -108,8 +117,16 @@ def _check_backend(backend: Any) -> None:
         )
 
 
+def accept_backend(name: str) -> None:
+    """Let `compile` accept a backend of this name."""
+    _BACKENDS.add(name)
+
+
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """A function that computes at once when a compiled one calls it; a decorator without one.
+
+    Of a module it gives a module, as `compile` does, and a class whose objects are called keeps
+    its place: they compute at once.
 
     >>> import wengert.compiler
     >>> wengert.compiler.disable(abs)(-1)
@@ -118,8 +135,31 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
     if not callable(fn):
-        raise RuntimeError(f"disable(): argument 'fn' is {fn!r}, expected a callable")
+        raise AssertionError(f"disable(): argument 'fn' is {fn!r}, expected a callable")
+    for kind, wrap in wrappers:
+        if isinstance(fn, kind):
+            return wrap(fn, _AtOnce)
+    if isinstance(fn, type):
+        if any("__call__" in vars(base) for base in fn.__mro__):
+            fn.__call__ = _computing_at_once(fn.__call__)  # type: ignore[method-assign]
+        return fn
+    return _computing_at_once(fn)
 
+
+class _AtOnce:
+    """`_computing_at_once` of an object, which is copied and pickled with it."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from wengert.replay.state import computing_at_once
+
+        with computing_at_once():
+            return self.function(*args, **kwargs)
+
+
+def _computing_at_once(fn: Any) -> Any:
     @functools.wraps(fn, updated=())
     def computing(*args: Any, **kwargs: Any) -> Any:
         from wengert.replay.state import computing_at_once

@@ -82,3 +82,23 @@ def test_backends_that_are_not_called():
     assert compiled(wengert.ones(2)).tolist() == [3.0, 3.0]
     with pytest.raises(RuntimeError, match="Invalid backend: 'fastest'"):
         compiler.compile(triple, backend="fastest")
+
+
+def test_names_of_dynamo() -> None:
+    from wengert.compat import _compilers as dynamo
+
+    x = wengert.ones(3, 3)
+    marks = [dynamo.mark_dynamic(x, 0), dynamo.mark_static(x), dynamo.mark_static_address(x)]
+    assert marks == [None, None, None]
+    report = dynamo.explain(lambda x: x.exp().sum())(x)
+    assert (report.graph_count, report.graph_break_count, report.op_count) == (1, 0, 2)
+    assert report.break_reasons == []
+
+    @dynamo.register_backend(name="of_these_tests")
+    def backend(gm, example_inputs):
+        raise AssertionError("called")
+
+    assert dynamo.lookup_backend("of_these_tests") is backend
+    assert compiler.compile(lambda x: x + 1, backend="of_these_tests")(x).sum() == 18
+    with pytest.raises(RuntimeError, match="Invalid backend: 'fastest'"):
+        dynamo.lookup_backend("fastest")

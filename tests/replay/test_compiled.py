@@ -127,6 +127,8 @@ def test_reading_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         (2, 3), wengert.float32, 2, 2, 3, 6,
     )  # fmt: skip
     assert isinstance(y, wengert.Tensor)
+    assert type(y) is not wengert.Tensor
+    assert repr(type(y)) == repr(wengert.Tensor)
     assert not y.requires_grad
     assert y.is_leaf
     assert wengert.equal(copy.deepcopy(y), y)
@@ -232,3 +234,62 @@ def test_values_that_are_used_twice_again_and_again() -> None:
 
     for _ in range(3):  # 2 ** 60 ways lead to the input
         assert doubled(wengert.ones(3)).tolist() == [1.0] * 3
+
+
+def test_arguments_that_do_not_fit() -> None:
+    with pytest.raises(RuntimeError, match="Either mode or options can be specified"):
+        compiler.compile(norm, mode="default", options={"max_autotune": True})
+    with pytest.raises(AssertionError, match="argument 'model' is 3"):
+        compiler.compile(3)
+    with pytest.raises(AssertionError, match="argument 'fn' is 3"):
+        compiler.disable(3)
+    with pytest.raises(RuntimeError, match="argument 'backend' is 3"):
+        compiler.compile(norm, backend=3)
+    assert compiler.compile(norm, mode="lite").__wrapped__ is norm
+    assert compiler.compile(norm)._torchdynamo_orig_callable is norm
+
+
+class Doubled(nn.Linear):
+    """Computes twice what a layer does."""
+
+    def forward(self, x):
+        return super().forward(x) * 2
+
+
+def test_a_disabled_module_is_a_module() -> None:
+    layer = Doubled(2, 1)
+    model = nn.Sequential(compiler.disable(layer))
+    assert [*dict(model.named_parameters())] == ["0._orig_mod.weight", "0._orig_mod.bias"]
+    x = wengert.ones(3, 2)
+    assert wengert.equal(model(x), layer(x))
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        with wengert.no_grad():
+            other[0]._orig_mod.weight.add_(1)
+        assert not wengert.equal(other(x), layer(x))
+
+
+def test_a_disabled_class_is_the_class() -> None:
+    class Twice:
+        def __call__(self, x):
+            kinds.append(type(x * 2))
+            return x * 2
+
+    kinds = []
+    assert compiler.disable(Twice) is Twice
+    twice = Twice()
+    step = compiler.compile(lambda x: twice(x + 1))
+    for _ in range(3):
+        assert step(wengert.ones(1)).item() == 4
+    assert kinds == [wengert.Tensor] * 3
+
+
+def test_a_module_with_a_forward_of_its_own_is_compiled_with_it() -> None:
+    layer = nn.Linear(2, 1)
+    layer.forward = lambda x: x * 3
+    for _ in range(2):
+        layer.compile()
+        assert layer(wengert.ones(2)).tolist() == [3, 3]
+    layer = nn.Linear(2, 1)
+    layer.compile(backend="eager")
+    layer.compile()
+    assert layer(wengert.ones(1, 2)).shape == (1, 1)

@@ -19,6 +19,7 @@ import numpy as np
 
 from wengert.core.references import ALONE
 from wengert.core.sparse import SparseTensor
+from wengert.core.storage import before_writes
 from wengert.core.tensor import Leaf, Node, Tensor, wrap
 from wengert.kernels.layout import repeats
 from wengert.ops.shape import clone
@@ -74,6 +75,7 @@ def commit(gradients: dict[Node, Any]) -> None:
                 replaced.append(before)
                 new_gradients[id(tensor)] = tensor, before + wrap(g)
         if adds:
+            before_writes(into for _, _, into in adds)
             _committing.quiet.run(
                 deque, chain(starmap(np.add, adds), starmap(_set_grad, new_gradients.values())), 0
             )

@@ -16,6 +16,7 @@ import numpy as np
 from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
+from wengert.core.storage import before_writes
 from wengert.core.tensor import Tensor
 from wengert.kernels.layout import as_images
 from wengert.kernels.precision import HALF
@@ -179,6 +180,8 @@ def _follow(
         return
     channels = running_mean.shape[0]
     unbiased = variance * (count / max(count - 1, 1))
+    if type(running_mean) is np.ndarray:
+        before_writes((running_mean, running_var))
     for running, now in ((running_mean, mean), (running_var, unbiased)):
         _moved(running, now.reshape((-1, channels)).mean(0), momentum)
 

@@ -147,6 +147,7 @@ def compiled(function: Callable[..., Any], fullgraph: bool = False) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         return compiled_function(*args, **kwargs)
 
+    call._torchdynamo_orig_callable = function  # type: ignore[attr-defined]  # packages look for it
     call.compiled, call.graph = compiled_function, compiled_function.graph  # type: ignore[attr-defined]
     return call
 

@@ -152,6 +152,10 @@ class Deferred(Tensor):
         return Tensor.__deepcopy__(self, memo)
 
 
+# What messages and prints say of its class is what they say in eager mode.
+Deferred.__name__, Deferred.__qualname__ = Tensor.__name__, Tensor.__qualname__
+Deferred.__module__ = Tensor.__module__
+
 _EDGE = Tensor.__dict__["_edge"]
 _ARRAY = Tensor.__dict__["_array"]
 _CUT = Tensor.__dict__["_cut"]

@@ -31,10 +31,11 @@ class Lowering:
         places: the value of each place of the run.
         aux: the further results of forwards, by place and name.
         released: the places whose nodes a backward has released.
+        own: the places that share a value with no other, though it is the same.
     """
 
-    def __init__(self, path: list[Entry]) -> None:
-        self.path = path
+    def __init__(self, path: list[Entry], own: frozenset[int] = frozenset()) -> None:
+        self.path, self.own = path, own
         self.program = Program()
         self.inputs = inputs_of(path)
         self.places: list[int] = []
@@ -127,13 +128,18 @@ class Lowering:
             types += [Type() for _ in op.aux]
         place = len(self.places)
         outputs = self._emit(
-            op.public_name, compute, values, types, entry, hashed(op.name, entry.params),
+            op.public_name, compute, values, types, entry, self._key(entry, place),
             pointwise, bool(op.aux),
         )  # fmt: skip
         self.places.append(outputs[0])
         self.entries[place] = entry
         for name, value in zip(op.aux, outputs[1:], strict=True):
             self.aux[place, name] = value
+
+    def _key(self, entry: OpEntry, place: int) -> Any:
+        """What an operation computes, to compare, and where no other may have its value."""
+        key = hashed(entry.op.name, entry.params)
+        return (*key, place) if place in self.own else key
 
     def _is_plain(self, entry: OpEntry) -> bool:
         """Whether operands and result of an operation are dense in the order of dimensions."""
@@ -159,7 +165,7 @@ class Lowering:
         compute = partial(_of_list if isinstance(op, ListForm) else _of_one, op.op.forward, params)
         types = [Type(o.shape, o.dtype) for o in entry.outlines]
         outputs = self._emit(
-            op.public_name, compute, values, types, entry, hashed(op.name, entry.params),
+            op.public_name, compute, values, types, entry, self._key(entry, entry.first),
             unpacked=not entry.single,
         )  # fmt: skip
         for value in outputs:
@@ -343,6 +349,13 @@ class Lowering:
 def hashed(name: Any, params: dict[str, Any]) -> Any:
     """What an operation computes, to compare; 0.0 and -0.0 differ."""
     return name, tuple([(type(v), repr(v) if type(v) is float else v) for v in params.values()])
+
+
+def view_of(entry: OpEntry, array: np.ndarray) -> Any:
+    """What an operation that gives views shows of an array; several views, if it gives several."""
+    if isinstance(entry.op, SeveralForm):
+        return _of_one(entry.op.op.forward, tuple(entry.params.values()), array)
+    return forward_of(entry.op, [entry.op.inputs[0]], entry.params)(array)
 
 
 def _apply_rule(rule: Any, template: tuple[Any, ...], *values: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core.storage import owner
 from wengert.core.tensor import Leaf, tensors
 from wengert.replay.deferred import Deferred, settle
-from wengert.replay.state import exposed
+from wengert.replay.state import exposed, shows_exposed
 from wengert.replay.trace import INNER, LEAF, Again, Input, Memo, OpEntry
 
 
@@ -103,6 +103,10 @@ class Operands:
         copy, original = self.arrays[slot], self.originals[slot]
         return copy is original or copy.tobytes() == original.tobytes()
 
+    def _is_all_current(self) -> bool:
+        """Whether nobody has written to any memory that was copied."""
+        return all(map(self._is_current, range(len(self.arrays))))
+
     def _bind(self, fresh: list[Any], numbers: list[float]) -> None:
         """Take hold of the inputs that a call brought: of their memory, where it is read later.
 
@@ -119,6 +123,15 @@ class Operands:
             self.originals.append(array)  # a reference that `exposed` would count
             self.edges.append(None if is_array else x._edge)
         self.numbers += numbers
+
+    def _is_copied(self, x: Any, fresh: list[Any] | None) -> bool:
+        """Whether what the run reads of a view's source is, or would be, a copy."""
+        if fresh:
+            return any(shows_exposed(x) for x in fresh)
+        if type(x) is Deferred or self.recording:
+            return False
+        slot = self.slots.get(id(x))
+        return slot is not None and self.arrays[slot] is not self.originals[slot]
 
     def reads(self, memory: int) -> bool:
         """Whether what is deferred reads the memory of an array, by its identity."""

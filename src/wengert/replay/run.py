@@ -37,7 +37,6 @@ from wengert.replay.settling import compute
 from wengert.replay.state import (
     active,
     before_write,
-    exposed,
     pending_runs,
     stop_asking,
 )
@@ -158,7 +157,7 @@ class Run(Walks):
             return impl(*args, **kwargs)
         if len(args) > len(names) or not (active.inside or _has_value(key[4:])):
             return impl(*args, **kwargs)
-        if op.view and any(exposed(x, x._array) for x in fresh):
+        if op.view and self._is_copied(args[0], fresh):
             return impl(*args, **kwargs)
         try:
             child = None if self.recording else self.entry.children.get(tuple(key))
@@ -174,7 +173,7 @@ class Run(Walks):
     ) -> Any:
         """Go on to an entry that a call is as."""
         view = child.op.view
-        if view and fresh and any(exposed(x, x._array) for x in fresh):
+        if view and self._is_copied(args[0], fresh):
             return impl(*args, **kwargs)
         acquire, release = self.locking
         acquire()
@@ -189,7 +188,7 @@ class Run(Walks):
                 self._watch()
             steps.append((site, None if child.records else mode.off, tick()))
             outputs = self.outputs
-            source = args[0] if view else None
+            source = args[0] if view and child.op.kind != "detach" else None
             if child.single:
                 result = new(Deferred)
                 result._pending = self, len(outputs), child.outlines[0], source

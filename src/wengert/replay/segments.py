@@ -138,7 +138,8 @@ class Segment:
                 values.update(zip(member.outputs, found, strict=True))
             else:
                 values[member.outputs[0]] = found
-        return [values[v] for v in self.outputs]
+        # Owned and dense, as those of the call: an instruction may give a view, or a number.
+        return [np.array(values[v], order="C") for v in self.outputs]
 
 
 class _Word:

@@ -21,7 +21,7 @@ from wengert.replay.deferred import Outline, filled
 from wengert.replay.emitting import dense_strides
 from wengert.replay.fusion import eliminate, fuse, schedule
 from wengert.replay.ir import Program
-from wengert.replay.lowering import Lowering, laid_out
+from wengert.replay.lowering import Lowering, laid_out, view_of
 from wengert.replay.natively import natively, views_of_inputs
 from wengert.replay.products import join_products, plan_products
 from wengert.replay.rules import DetachForm, SeveralForm, Step
@@ -52,11 +52,15 @@ class Plan:
     """
 
     def __init__(self, entry: Entry, alive: Sequence[int], lenient: bool) -> None:
-        self.lowering = lowering = Lowering(entry.path())
         self.alive, self.lenient = tuple(alive), lenient
+        self.lowering = Lowering(entry.path())
+        self.nodes = self._nodes()
+        seen = self._seen()
+        if len({self.lowering.places[k] for k in seen}) < len(seen):
+            self.lowering = Lowering(entry.path(), seen)
+        lowering = self.lowering
         self.program = program = lowering.program
         program.results = [lowering.places[k] for k in alive]
-        self.nodes = self._nodes()
         self.saved: dict[int, list[tuple[str, int | None, Any]]] = {}
         for place in self.nodes:
             if place not in lowering.released and isinstance(lowering.entries[place].op, Op):
@@ -132,6 +136,18 @@ class Plan:
                     waiting.append(ref.index)
         return sorted(visited)
 
+    def _seen(self) -> frozenset[int]:
+        """The places whose memory somebody may write to, and see who writes, once it is there.
+
+        They are the living ones, and those that nodes save.
+        """
+        seen = set(self.alive)
+        for place in self.nodes:
+            if place not in self.lowering.released:
+                refs = self.lowering.entries[place].refs.values()
+                seen.update([place, *(r.index for r in refs if r and r.kind == "value")])
+        return frozenset(seen)
+
     def _saved(self, place: int) -> list[tuple[str, int | None, Any]]:
         """What the node of a place saves."""
         lowering, entry = self.lowering, self.lowering.entries[place]
@@ -165,8 +181,8 @@ def compute(run: Run) -> None:
         background.submit(partial(_compile, plan, run.record))
     code, fresh = plan.code  # at once: another thread may compile it
     results = code(run.arrays, run.numbers)
-    edges = _made_nodes(plan, run, results) if plan.nodes else {}
     arrays = _own_arrays(plan, run, results, fresh)
+    edges = _made_nodes(plan, run, results, arrays) if plan.nodes else {}
     for (place, tensor), array in zip(tensors, arrays, strict=True):
         _fill(plan, run, place, tensor, array, edges.get(place))
 
@@ -196,32 +212,44 @@ def _own_arrays(
     taken = {id(a) for a in run.arrays}
     taken.update(map(id, plan.program.constants.values()))
     own = []
+    moved: dict[int, np.ndarray] = {}  # what was copied, by place: views are to show the copy
     for k, place in enumerate(plan.alive):
         array = results[k]
-        if k in fresh:
-            own.append(array)
-            continue
-        if type(array) is not np.ndarray:
-            array = np.asarray(array)
-        entry = plan.lowering.entries.get(place)
-        if entry is None:
-            outline = plan.outlines[place]
-            if array.dtype != outline.dtype:
-                array = array.astype(outline.dtype)
-            if array.base is not None or id(array) in taken or array.strides != outline.strides:
-                array = laid_out(array, outline.strides)
-                array = array.copy(order="K") if array is results[k] else array
-        elif not entry.op.view and (id(array) in taken or _is_part(array)):
-            array = array.copy(order="K")
-        if (
-            entry is not None
-            and not entry.op.view
-            and array.strides != plan.outlines[place].strides
-        ):
-            array = laid_out(array, plan.outlines[place].strides)
-        taken.add(id(array))
+        if k not in fresh:
+            array = _own_array(plan, place, array, taken, moved)
+            if array is not results[k]:
+                moved[place] = array
+            taken.add(id(array))
         own.append(array)
     return own
+
+
+def _own_array(
+    plan: Plan, place: int, result: Any, taken: set[int], moved: dict[int, np.ndarray]
+) -> np.ndarray:
+    """The array of one of them: what the program gave for it, or a copy."""
+    array = result if type(result) is np.ndarray else np.asarray(result)
+    entry, outline = plan.lowering.entries.get(place), plan.outlines[place]
+    if entry is not None and entry.op.view:
+        found = _shown(entry, place, moved) if moved else None
+        return array if found is None else found
+    copied = id(array) in taken or (array.base is not None if entry is None else _is_part(array))
+    if entry is None and array.dtype != outline.dtype:
+        array, copied = array.astype(outline.dtype), False
+    if array.strides != outline.strides:
+        laid = laid_out(array, outline.strides)
+        array, copied = laid, copied and laid is array
+    return array.copy(order="K") if copied else array
+
+
+def _shown(entry: OpEntry, place: int, moved: dict[int, np.ndarray]) -> np.ndarray | None:
+    """A view of what was copied; None if its source was not."""
+    ref = entry.refs[entry.op.inputs[0]]
+    source = moved.get(ref.index) if ref is not None and ref.kind == "value" else None
+    if source is None or isinstance(entry.op, DetachForm):
+        return source
+    found = view_of(entry, source)
+    return found if entry.single else found[place - entry.first]
 
 
 def _is_part(array: np.ndarray) -> bool:
@@ -270,10 +298,12 @@ def _possible_cuts(plan: Plan, place: int) -> tuple[list[int], Any]:
     return [*inputs], None
 
 
-def _made_nodes(plan: Plan, run: Run, results: Sequence[Any]) -> dict[int, Any]:
+def _made_nodes(
+    plan: Plan, run: Run, results: Sequence[Any], arrays: Sequence[np.ndarray]
+) -> dict[int, Any]:
     """The nodes of the graph of the living tensors."""
     lowering, steps = plan.lowering, run.steps
-    marks = _marks(plan, run)
+    marks, instead = _marks(plan, run), _as_saved(run, results, arrays)
     nodes: dict[int, Any] = {}
     for place in plan.nodes:
         entry = lowering.entries[place]
@@ -294,7 +324,8 @@ def _made_nodes(plan: Plan, run: Run, results: Sequence[Any]) -> dict[int, Any]:
             setattr(node, f"e_{name}", edge)
         if releasing is None:
             for slot, index, constant in plan.saved[place]:
-                setattr(node, slot, constant if index is None else _saved_array(results[index]))
+                value = constant if index is None else results[index]
+                setattr(node, slot, instead.get(id(value), value))
         else:
             for name in op.keeps:
                 setattr(node, f"s_{name}", None)
@@ -339,8 +370,16 @@ def _make_nodes_of_form(
             part.edges = ()
 
 
-def _saved_array(value: Any) -> Any:
-    return np.asarray(value) if isinstance(value, np.generic) else value
+def _as_saved(run: Run, results: Sequence[Any], arrays: Sequence[np.ndarray]) -> dict[int, Any]:
+    """What a node saves in the place of some values, by their identity.
+
+    Of an input that was copied, because NumPy may write to it, the memory itself, and of a result
+    the array of its tensor: as in eager mode, a later write is seen. Numbers become arrays.
+    """
+    pairs = [*zip(run.arrays, run.originals, strict=True), *zip(results, arrays, strict=False)]
+    found = {id(a): b for a, b in pairs if a is not b}
+    found.update((id(v), np.asarray(v)) for v in results if isinstance(v, np.generic))
+    return found
 
 
 def _marks(plan: Plan, run: Run) -> dict[BackwardEntry, NodeState]:

@@ -88,6 +88,12 @@ def exposed(x: Any, array: np.ndarray) -> bool:
     return getrefcount(array) > ALONE + _HOLDERS
 
 
+def shows_exposed(x: Any) -> bool:
+    """`exposed` of a tensor and its own array."""
+    array = x._array  # a name, as `exposed` counts
+    return exposed(x, array)
+
+
 def _holders() -> int:
     """What `getrefcount` says in `exposed` beyond `ALONE` of a tensor's own array."""
 

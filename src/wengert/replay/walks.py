@@ -42,7 +42,7 @@ class Walks(Operands):
         if not leaves or not all(map(self._is_quiet, leaves)):
             return impl()
         added = tuple([self._gradient_place(k) for k in leaves])
-        if -1 in added:
+        if -1 in added or not self._is_all_current():
             return impl()
         line = caller(getframe(2))
         key = ("backward", place, retain, leaves, added, *line)
@@ -74,7 +74,7 @@ class Walks(Operands):
             return impl()
         if not all(self._tensor(k) is x for k, x in zip(wanted, inputs, strict=True)):
             return impl()
-        if not all(map(self._is_quiet, leaves)):
+        if not all(map(self._is_quiet, leaves)) or not self._is_all_current():
             return impl()
         line = caller(getframe(2))
         key = ("grad", place, retain, wanted, *line)

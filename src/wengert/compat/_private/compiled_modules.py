@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Any
 
-from wengert.compat._compilers import mark_unbacked, substitute_in_graph
+from wengert.compat._compilers import (
+    compile_times,
+    mark_dynamic,
+    mark_static,
+    mark_static_address,
+    mark_unbacked,
+    maybe_mark_dynamic,
+    substitute_in_graph,
+)
 from wengert.compiler import allow_in_graph, assume_constant_result, disable, is_compiling
 from wengert.nn.module.optimized import OptimizedModule
 
@@ -23,20 +31,20 @@ def is_dynamo_supported() -> bool:
     return True
 
 
-def mark_static_address(t: Any, guard: bool = True) -> None:
-    """Nothing to mark: no address is kept."""
-
-
 __all__ = [
     "OptimizedModule",
     "allow_in_graph",
     "assume_constant_result",
+    "compile_times",
     "counters",
     "disable",
     "is_compile_supported",
     "is_compiling",
     "is_dynamo_supported",
+    "mark_dynamic",
+    "mark_static",
     "mark_static_address",
     "mark_unbacked",
+    "maybe_mark_dynamic",
     "substitute_in_graph",
 ]

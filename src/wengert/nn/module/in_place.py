@@ -10,23 +10,32 @@ from wengert import compiler
 
 
 class _Forward:
-    """The forward of a module that is compiled in place; the module holds it."""
+    """The forward of a module that is compiled in place; the module holds it.
 
-    def __init__(self, module: Any) -> None:
-        self.module = weakref.ref(module)
+    It is that of the class, or the module's own, if somebody has given it one.
+    """
+
+    def __init__(self, module: Any, own: Any = None) -> None:
+        self.module, self.own = weakref.ref(module), own
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.own is not None:
+            return self.own(*args, **kwargs)
         module = self.module()
         assert module is not None  # it makes this call
         return type(module).forward(module, *args, **kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Forward:
-        return _Forward(deepcopy(self.module(), memo))
+        return _Forward(deepcopy(self.module(), memo), deepcopy(self.own, memo))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Forward, (self.module(),)
+        return _Forward, (self.module(), self.own)
 
 
 def compile_in_place(module: Any, *args: Any, **kwargs: Any) -> None:
     """Let a module's own forward compute as a compiled function."""
-    module.__dict__["forward"] = compiler.compile(_Forward(module), *args, **kwargs)
+    own = module.__dict__.get("forward")
+    before = getattr(own, "function", own)
+    if isinstance(before, _Forward):  # it is compiled again
+        own = before.own
+    module.__dict__["forward"] = compiler.compile(_Forward(module, own), *args, **kwargs)
