@@ -7,7 +7,11 @@ import pytest
 
 import wengert
 from wengert import Tensor
-from wengert.core import tensor
+from wengert.core.cotangents import add_cotangents
+from wengert.kernels.jit import available
+from wengert.kernels.products import matmul as product
+from wengert.nn import functional as F
+from wengert.ops import linear
 
 SIZE = (70, 70)
 
@@ -23,7 +27,7 @@ def test_only_memory_that_nothing_else_refers_to_is_used() -> None:
         pending = {0: here}
         del here
         value = pending[0]
-        result = tensor.add_cotangents(value, other)
+        result = add_cotangents(value, other)
         return result is value, result
 
     ones = np.ones(SIZE, np.float32)
@@ -48,7 +52,7 @@ def test_only_memory_that_nothing_else_refers_to_is_used() -> None:
 def test_sums_use_the_memory_of_the_walk(x: Tensor) -> None:
     pending = {0: np.ones(SIZE, np.float32)}
     here = pending[0]
-    assert tensor.add_cotangents(here, np.ones(SIZE, np.float32)) is here
+    assert add_cotangents(here, np.ones(SIZE, np.float32)) is here
     assert (here == 2).all()
     h = x * 2
     (h.exp() + h.sin() + h.square() + h.cos()).backward(wengert.ones(SIZE))
@@ -106,3 +110,39 @@ def test_saved_arrays_stay_as_they_are(x: Tensor) -> None:
     x.grad = None
     loss.backward()
     assert wengert.equal(x.grad, first)
+
+
+@pytest.mark.parametrize("dtype", [wengert.float32, wengert.float64])
+def test_gradients_of_a_weight_that_is_used_again_are_added_by_the_product(
+    dtype: wengert.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grown = []
+
+    def add_product(total: np.ndarray, a: np.ndarray, b: np.ndarray) -> bool:
+        grown.append(product.add_product(total, a, b))
+        return grown[-1]
+
+    monkeypatch.setattr(linear, "add_product", add_product)
+    wengert.manual_seed(0)
+    weight = wengert.randn(96, 80, dtype=dtype, requires_grad=True)
+    other = wengert.randn(80, 64, dtype=dtype, requires_grad=True)
+    inputs = [wengert.randn(8, 16, 80, dtype=dtype) for _ in range(4)]
+    sums = [F.linear(x, weight).tanh().sum() + (x @ other).tanh().sum() for x in inputs]
+    (sums[0] + sums[1] + sums[2] + sums[3]).backward()
+    assert grown == [True] * 3 or not available()
+    for weights, function in ((weight, lambda w, x: x @ w.T), (other, lambda w, x: x @ w)):
+        exact = weights.detach().double().requires_grad_()
+        for x in inputs:  # one walk each
+            function(exact, x.double()).tanh().sum().backward()
+        bound = 1e-4 if dtype == wengert.float32 else 1e-10
+        wengert.testing.assert_close(weights.grad.double(), exact.grad, rtol=bound, atol=bound)
+
+
+def test_a_gradient_that_a_hook_has_seen_does_not_grow() -> None:
+    weight = wengert.ones(96, 96, requires_grad=True)
+    seen: list[Tensor] = []
+    (copy := weight * 1).register_hook(seen.append)
+    x = wengert.ones(96, 96)
+    (F.linear(x, copy) + F.linear(x, weight) + F.linear(x, copy)).sum().backward()
+    assert (seen[0] == 2 * 96).all()
+    assert (weight.grad == 3 * 96).all()

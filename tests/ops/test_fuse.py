@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import scipy.special
 
 import wengert
 import wengert.special  # its operations belong to the registry
+from wengert import Tensor
 from wengert.kernels import jit
 from wengert.kernels.jit import LARGE
 from wengert.kernels.jit.operands import layout_of, plan_of
@@ -398,3 +401,27 @@ def test_error_functions_of_float64() -> None:
     assert t.grad is not None
     slope = cdf + x[:5000] * np.exp(-0.5 * x[:5000] ** 2) / np.sqrt(2 * np.pi)
     np.testing.assert_allclose(t.grad.numpy()[:5000], slope, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["float64", "float32", "float16", "bfloat16"])
+def test_large_arrays_are_computed_as_small_ones(name: str) -> None:
+    dtype = getattr(wengert, name)
+    wengert.manual_seed(0)
+    x, y = ((wengert.rand(9000) * 2 - 0.7).to(dtype) for _ in range(2))
+    x[:6] = wengert.tensor([math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0])
+    functions: list[Callable[..., Tensor]] = [
+        lambda x, y: wengert.isfinite(x),
+        lambda x, y: wengert.isinf(x),
+        lambda x, y: wengert.isposinf(x),
+        lambda x, y: wengert.isclose(x, y, rtol=0.3, equal_nan=True),
+        lambda x, y: wengert.div(x, y, rounding_mode="trunc"),
+        lambda x, y: wengert.div(x, y, rounding_mode="floor"),
+        lambda x, y: wengert.nan_to_num(x),
+        lambda x, y: x.clamp(-math.inf, 0.3),
+        lambda x, y: x.masked_fill(y > 0.3, -math.inf),
+    ]
+    for function in functions:
+        parts = [function(x[i : i + 3000], y[i : i + 3000]) for i in (0, 3000, 6000)]
+        wengert.testing.assert_close(
+            function(x, y), wengert.cat(parts), rtol=0, atol=0, equal_nan=True
+        )

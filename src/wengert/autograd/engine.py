@@ -26,6 +26,7 @@ from wengert.autograd._release_errors import AutoCall, Interrupted, graph_releas
 from wengert.autograd.hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
 from wengert.autograd.relay import is_deep, run_in_fresh_thread, this_thread
 from wengert.core import storage
+from wengert.core.cotangents import add_cotangents
 from wengert.core.dispatching import dispatching
 from wengert.core.forks import cached_property
 from wengert.core.references import ALONE
@@ -35,7 +36,6 @@ from wengert.core.tensor import (
     Node,
     NodeState,
     Tensor,
-    add_cotangents,
     by_seq,
     caller,
     getframe,

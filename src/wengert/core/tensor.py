@@ -19,15 +19,14 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from sys import getrefcount
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from wengert.core.cotangents import add_cotangents
 from wengert.core.fronts import FILE, arm_for_classes
 from wengert.core.overriding import DisableTorchFunctionSubclass, answers, overriding, silent
-from wengert.core.references import ALONE
 from wengert.core.signatures import saved_name
 
 if TYPE_CHECKING:
@@ -419,31 +418,6 @@ def nodes_below(roots: Sequence[Node]) -> list[Node]:
     # A leaf is made when it is first used, and nodes that only stand for one output of the
     # operation below them are younger than it.
     return sorted(visited.values(), key=by_seq)
-
-
-def add_cotangents(total: Any, more: Any) -> Any:
-    """The sum of two cotangents: in the memory of the first, if nothing else refers to it.
-
-    To be called with what `pending` holds, by whoever has looked it up.
-    """
-    if (
-        type(total) is np.ndarray
-        and total.size >= _WORTH_MEMORY
-        and getrefcount(total) <= _PENDING
-        and type(more) is np.ndarray
-        and total.shape == more.shape
-        and total.dtype == more.dtype
-        and total.base is None
-        and total.flags.writeable
-    ):
-        total += more
-        return total
-    return total + more
-
-
-_PENDING = ALONE + 1  # and the table of cotangents
-# Elements from which the memory of a sum is worth looking for.
-_WORTH_MEMORY = 1 << 12
 
 
 # By id, in the order in which they run. Ordered as in PyTorch, and because the handles of hooks

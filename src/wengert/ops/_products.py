@@ -134,6 +134,15 @@ def left_vjp(g: Value, other: Value, shape: Shape) -> Value:
     return times_transposed(g, conj(other), shape)
 
 
+def add_right_gradient(total: np.ndarray, g: Value, input: Value, shape: Shape) -> bool:
+    """Add what `right_vjp` returns to an array; False where that is no product of two matrices."""
+    if not (type(g) is type(input) is np.ndarray and len(shape) == 2 <= min(g.ndim, input.ndim)):
+        return False
+    return kernel.add_product(
+        total, input.reshape(-1, input.shape[-1]).T, g.reshape(-1, g.shape[-1])
+    )
+
+
 def right_vjp(g: Value, input: Value, shape: Shape) -> Value:
     """The cotangent of the right factor of a matrix product."""
     if type(g) is np.ndarray and g.ndim == 2 == input.ndim and g.dtype in _PLAIN:

@@ -238,7 +238,8 @@ def _div_trunc(input: Value, other: Value) -> Value:
     if input.dtype.kind in "bc":
         raise not_implemented("div_trunc_cpu", input)
     if input.dtype.kind not in "iu":
-        return np.trunc(np.true_divide(input, other))
+        stored = getattr(input, "stored_dtype", input.dtype)  # halves: the quotient is one, too
+        return np.trunc(np.true_divide(input, other).astype(stored, copy=False))
     _require_nonzero(other)
     quotient = np.floor_divide(input, other)
     # Inexact negative quotients were rounded away from zero.

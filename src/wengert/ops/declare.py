@@ -88,6 +88,7 @@ def multilinear(
     label: str | None = None,
     name: str | None = None,
     scalar: Callable[..., Any] | None = None,
+    accumulate: dict[str, Callable[..., bool]] | None = None,
     **rules: Rule | None,
 ) -> Declare:
     """Declare an operation that is linear in each input that has a rule.
@@ -95,11 +96,11 @@ def multilinear(
     `view` says that the output may share memory with the first input; `mixed=False` leaves
     the inputs' dtypes alone (an index next to a float). The forward-mode derivative follows
     from the kind; `batch` is the batching rule, `scalar` what is done to each element if it is
-    the same for all (see `_fuse`).
+    the same for all (see `_fuse`), `accumulate` as for `primitive`.
     """
     options = {
         "view": view, "layout": layout, "mixed": mixed, "batch": batch, "label": label,
-        "name": name, "scalar": scalar,
+        "name": name, "scalar": scalar, "accumulate": accumulate,
     }  # fmt: skip
     return _decorator("multilinear", rules, options)
 
@@ -118,6 +119,7 @@ def primitive(
     name: str | None = None,
     older: tuple[str, ...] = (),
     scalar: Callable[..., Any] | None = None,
+    accumulate: dict[str, Callable[..., bool]] | None = None,
     **rules: Rule | None,
 ) -> Declare:
     """Declare any other operation with a rule per input.
@@ -129,11 +131,12 @@ def primitive(
     transposed. `shared` is a rule whose result other rules may read by that name: it is computed
     once for all of them. A rule that gives `shared` a default (None) saves nothing for it, and
     gets it only if another rule needs it. An op with `shared` also needs a `reference`.
-    `older` as for `elementwise`, `scalar` as for `multilinear`.
+    `older` as for `elementwise`, `scalar` as for `multilinear`. `accumulate` has, by input, what
+    adds the gradient that a rule would return to a sum of gradients, in place (see `Op`).
     """
     options = {
         "aux": aux, "layout": layout, "floats": floats, "mixed": mixed, "batch": batch, "jvp": jvp,
         "reference": reference, "shared": shared, "label": label, "name": name, "older": older,
-        "scalar": scalar,
+        "scalar": scalar, "accumulate": accumulate,
     }  # fmt: skip
     return _decorator("primitive", rules, options)

@@ -10,7 +10,7 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import narrowed
 from wengert.kernels.products.blas import dot
-from wengert.kernels.products.matmul import wide_product
+from wengert.kernels.products.matmul import add_product, wide_product
 from wengert.ops._products import samples
 from wengert.ops.batching import Batch
 from wengert.ops.broadcasting import expand
@@ -32,6 +32,14 @@ def _weight_vjp(g: Value, input: Value, weight_shape: tuple[int, ...]) -> Value:
     if len(weight_shape) == 1:
         return _outer(g[..., None], conj(input))[0]
     return _outer(g, conj(input))
+
+
+def _add_weight_gradient(
+    total: np.ndarray, g: Value, input: Value, weight_shape: tuple[int, ...]
+) -> bool:
+    if not (type(g) is type(input) is np.ndarray and g.ndim > 1 < len(weight_shape)):
+        return False
+    return add_product(total, g.reshape(-1, g.shape[-1]).T, input.reshape(-1, input.shape[-1]))
 
 
 def _linear_in_batch(b: Batch) -> Any:
@@ -72,6 +80,7 @@ def _linear_jvp(
     label="AddmmBackward0",
     batch=_linear_in_batch,
     jvp=_linear_jvp,
+    accumulate={"weight": _add_weight_gradient},
     bias=lambda g, bias_shape: sum_to_shape(g, bias_shape),
     input=_input_vjp,
     weight=_weight_vjp,

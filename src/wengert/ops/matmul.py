@@ -14,6 +14,7 @@ from wengert.kernels.products import matmul as kernel
 from wengert.ops import operands
 from wengert.ops._older import reordered
 from wengert.ops._products import (
+    add_right_gradient,
     cannot_multiply,
     check_dtypes,
     check_expands,
@@ -84,6 +85,7 @@ _MATRICES = in_batches("nk", "km")
 
 
 @multilinear(
+    accumulate={"other": add_right_gradient},
     mixed=False,
     batch=_matmul_in_batch,
     input=_matmul_left,
@@ -159,6 +161,7 @@ def _mm_in_batch(b: Batch) -> Any:
     batch=_mm_in_batch,
     input=lambda g, mat2, input_shape: left_vjp(g, mat2, input_shape),
     mat2=lambda g, input, mat2_shape: right_vjp(g, input, mat2_shape),
+    accumulate={"mat2": add_right_gradient},
     layout="contiguous",
 )
 def mm(input: Value, mat2: Value) -> Value:

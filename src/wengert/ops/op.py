@@ -33,6 +33,8 @@ class Op:
         inputs: arguments that may be Tensors, in order.
         params: the other arguments and their defaults.
         rules: vjp by input; an input without a derivative has None.
+        accumulate: by input, what adds its gradient to a sum of gradients in place, given that sum,
+            `g` and what the rule reads; it returns False where it does not apply.
         shared: a rule whose result the rules of several inputs read by the name `shared`.
         wants: the names of values that each rule reads, after `g`, itself or through `shared`.
         aux: names of the forward's extra results (never differentiated).
@@ -77,6 +79,7 @@ class Op:
         older: tuple[str, ...] = (),
         scalar: Callable[..., Any] | None = None,
         halves: Callable[..., Any] | None = None,
+        accumulate: dict[str, Callable[..., bool]] | None = None,
     ) -> None:
         self.name = forward.__name__
         self.public_name = name or self.name.strip("_")
@@ -86,7 +89,7 @@ class Op:
         self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
         self.batch, self.jvp, self.reference, self.shared = batch, jvp, reference, shared
         self.tensors, self.older = tensors, older
-        self.layout, self.halves = layout, halves
+        self.layout, self.halves, self.accumulate = layout, halves, accumulate or {}
         self.scalar = self.forward if scalar is None and kind == "elementwise" else scalar
         self.label = label or _label(self.name)
         _check_name(self)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import linecache
+from collections.abc import Collection
 from functools import partial
 from inspect import Parameter
 from textwrap import indent
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import fronts, inference, tensor
+from wengert.core.cotangents import add_cotangents, may_grow
 from wengert.core.dtypes import inexact
 from wengert.core.forks import compile_lock
 from wengert.kernels.layout import arranged, by_columns
@@ -170,6 +172,15 @@ SENT = """\
         pending[e_{i}] = g_{i} if pending_sum is None else add_cotangents(pending_sum, g_{i})
 """
 
+# Added to what is there, if nothing else refers to it: the gradient itself is no array then.
+GROWN = """\
+    if e_{i} is not None:
+        pending_sum = pending[e_{i}]
+        if not may_grow(pending_sum) or not grow_{i}(pending_sum, {args}):
+            g_{i} = vjp_{i}({args})
+            pending[e_{i}] = g_{i} if pending_sum is None else add_cotangents(pending_sum, g_{i})
+"""
+
 FITTED = """\
         if g_{i}.shape != e_{i}.shape:
             g_{i} = sum_to(g_{i}, e_{i}.shape)
@@ -259,15 +270,11 @@ def pullback_source(op: Op, layout: NodeLayout) -> str:
                 args.append((load if w in layout.arrays else "node.s_{w}").format(w=w))
         return ", ".join(args)
 
-    def gradients(edge: str, condition: str, load: str, small: str) -> str:
-        text = ""
-        if op.shared is not None:
-            text += f"    shared = vjp_shared({arguments(op.shared_takes, load)})"
-            if len(op.sharers) < len(diff):
-                needed = " or ".join(condition.format(i=i) for i in op.sharers)
-                text += f" if {needed} else None"
-            text += "\n"
-        for i in diff:
+    def gradients(
+        edge: str, condition: str, load: str, small: str, later: Collection[str] = ()
+    ) -> str:
+        text = _shared_source(op, arguments(op.shared_takes, load), condition) if op.shared else ""
+        for i in [i for i in diff if i not in later]:
             args = arguments(op.takes[i], load, i)
             text += GRADIENT.format(i=i, args=args, condition=condition.format(i=i))
         if _fuse.fuses_rules(op):
@@ -283,8 +290,13 @@ def pullback_source(op: Op, layout: NodeLayout) -> str:
         edges=", ".join(edges),
         own_edges="".join(f"    e_{i} = node.e_{i}\n" for i in diff),
         results=", ".join(f"g_{i}" for i in diff),
-        gradients=gradients("e_{i}", "e_{i} is not None", "node.s_{w}", small),
-        sent="".join(SENT.format(i=i, fitted=fitted.format(i=i)) for i in diff),
+        gradients=gradients("e_{i}", "e_{i} is not None", "node.s_{w}", small, op.accumulate),
+        sent="".join(
+            GROWN.format(i=i, args=arguments(op.takes[i], "node.s_{w}", i))
+            if i in op.accumulate
+            else SENT.format(i=i, fitted=fitted.format(i=i))
+            for i in diff
+        ),
         gradients_to=gradients(
             "e_{i} if e_{i} in needed else None",
             "e_{i} in needed",
@@ -298,6 +310,14 @@ def pullback_source(op: Op, layout: NodeLayout) -> str:
         cleared=" = ".join([*saved, "None"]),
         released=" = ".join([*saved, *edges, "None"]),
     )
+
+
+def _shared_source(op: Op, arguments: str, condition: str) -> str:
+    """What rules share, if one of them is needed."""
+    if len(op.sharers) == len(op.differentiable):
+        return f"    shared = vjp_shared({arguments})\n"
+    needed = " or ".join(condition.format(i=i) for i in op.sharers)
+    return f"    shared = vjp_shared({arguments}) if {needed} else None\n"
 
 
 def _fused_source(
@@ -398,6 +418,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "constants": operands.table_of(op),
         "Recorded": op.node,
         **{f"vjp_{i}": half_rules.rule_of(op, i) for i in op.differentiable},
+        **{f"grow_{i}": function for i, function in op.accumulate.items()},
         "vjp_shared": op.shared,
     }
     exec(compile(source, file, "exec"), scope)
@@ -416,7 +437,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
 
 _CORE_NAMES = (
     "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
-    "cut_at", "identity_lift", "add_cotangents", "inferences",
+    "cut_at", "identity_lift", "inferences",
 )  # fmt: skip
 _OPERAND_NAMES = (
     "call_foreign", "mixed", "foreign", "to_float", "call_error", "mark_view", "sum_to",
@@ -437,6 +458,8 @@ _SCOPE: dict[str, Any] = {
     "inference_cut": inference.inference_cut,
     "mark_inference": inference.mark_inference,
     "watched": watched,
+    "add_cotangents": add_cotangents,
+    "may_grow": may_grow,
     **{n: getattr(tensor, n) for n in _CORE_NAMES},
     **{n: getattr(operands, n) for n in _OPERAND_NAMES},
 }

@@ -5,7 +5,7 @@ Halves are computed in float32 and rounded once, where they are written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -55,9 +55,7 @@ _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _BRAIN = np.dtype(ml_dtypes.bfloat16)
 _LIBRARY = vars(special) | vars(mathlib) | vars(precise)
 _HALVES = _LIBRARY | {"from_brain": from_brain, "to_brain": to_brain}
-_DOUBLES: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (erf, exp, log, sigmoid, tanh)
-}  # fmt: skip
+_DOUBLES = {f.__name__: f for f in (erf, exp, log, sigmoid, tanh)} | {"math": math}
 
 # By the letters with which `kinds` of operands begin (see `operands.kinds_of`).
 REALS = {

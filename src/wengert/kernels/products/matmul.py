@@ -46,6 +46,13 @@ def _of_pairs(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> n
     return kernels.products.gemm.gemm_of_pairs(a, b, bias)
 
 
+def add_product(total: np.ndarray, a: np.ndarray, b: np.ndarray) -> bool:
+    """total += a @ b for matrices, in one pass; False, and nothing, if no kernel applies."""
+    if not (a.dtype == b.dtype == total.dtype and a.dtype.char in "fd" and large(a, b)):
+        return False
+    return kernels.products.gemm.gemm(a, b, None, total) is not None
+
+
 def times(a: np.ndarray, b: np.ndarray, shape: Shape) -> Any:
     """a @ b, summed to `shape`."""
     out = product(a, b)
