@@ -356,3 +356,29 @@ def further_linear_algebra(theano, T):
     found += [*nlinalg.lstsq()(x.T, v, -1)[:1], nlinalg.eig(T.dot(x, x.T))[0].sum()]
     found += [nlinalg.tensorsolve(T.dot(x, x.T) + T.eye(3), x[:, 0])]
     return called(theano, [x, v], found, A + 1, [1.0, 2.0, -3.0, 4.0])
+
+
+@program
+def decompositions(theano, T):
+    from theano.sandbox.linalg import ops
+    from theano.tensor import nlinalg, slinalg
+
+    x, y, b = T.dmatrices("x", "y", "b")
+    lower, upper = slinalg.Cholesky(), slinalg.Cholesky(lower=False)
+    results = [lower(x), upper(x), slinalg.Expm()(x / 4), slinalg.kron(x, b), ops.psd(x)]
+    results += [
+        slinalg.Solve("lower_triangular", lower=True)(x, b),
+        slinalg.Solve("upper_triangular")(x, b[:, 0]), slinalg.Solve()(x, b),
+        slinalg.eigvalsh(x, y), slinalg.Eigvalsh()(x, T.eye(3)), nlinalg.Eigh("U")(x)[0],
+        nlinalg.MatrixInverse()(x), nlinalg.MatrixPinv()(b), nlinalg.Det()(x),
+        nlinalg.SVD(compute_uv=False)(b), abs(nlinalg.QRFull("complete")(b)[0]),
+        abs(nlinalg.qr(b, "r")), nlinalg.AllocDiag()(b[0]), nlinalg.ExtractDiag()(x),
+    ]  # fmt: skip
+    weights = T.arange(9.0).reshape((3, 3))
+    costs = [(results[k] * weights).sum() for k in (0, 1, 2)]
+    costs += [nlinalg.eigh(x)[0][0], (nlinalg.eigh(x, "U")[1] ** 3).sum()]
+    costs += [(slinalg.eigvalsh(x, y) * weights[1]).sum()]
+    gradients = [T.grad(c, x) for c in costs] + [T.grad(costs[-1], y)]
+    results.append(slinalg.Cholesky(on_error="nan")(-x))
+    m = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 2.5]])
+    return called(theano, [x, y, b], results + gradients, m, m @ m + np.eye(3), A[:, :2] - 4)

@@ -18,7 +18,7 @@ from wengert.symbolic.expressions import extra_ops as extra_ops
 from wengert.symbolic.expressions import indexing as subtensor
 from wengert.symbolic.expressions import methods as _methods
 from wengert.symbolic.expressions import nlinalg as nlinalg
-from wengert.symbolic.expressions import nlinalg as slinalg
+from wengert.symbolic.expressions import slinalg as slinalg
 from wengert.symbolic.expressions.arithmetic import *
 from wengert.symbolic.expressions.creation import *
 from wengert.symbolic.expressions.creation import constructors as _constructors
