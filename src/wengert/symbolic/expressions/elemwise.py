@@ -14,7 +14,7 @@ from wengert.symbolic.expressions.type import (
     as_tensor_variable,
     stacking,
 )
-from wengert.symbolic.graph import Apply, Kernel, Operation, disconnected
+from wengert.symbolic.graph import Apply, Kernel, NullType, Operation, disconnected
 from wengert.symbolic.settings import config
 
 
@@ -117,6 +117,8 @@ class Elemwise(Operation):
                 gradients.append(disconnected())
             elif own is None:
                 gradients.append(float_zeros(x))
+            elif isinstance(own.type, NullType):
+                gradients.append(own)
             else:
                 gradients.append(sum_to(own, x.broadcastable))
         return gradients
