@@ -98,3 +98,35 @@ def test_several_variables_at_once() -> None:
 def test_bad_repetitions(reps: object, ndim: int | None, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         T.tile(T.dmatrix(), reps, ndim)
+
+
+def test_operations_on_elements_are_defined_by_programs() -> None:
+    from scipy.special import i0e, i1e
+
+    from wengert.symbolic import scalar
+
+    class First(scalar.UnaryScalarOp):
+        nfunc_spec = ("scipy.special.i1e", 1, 1)
+
+    class Zeroth(scalar.UnaryScalarOp):
+        def impl(self, x):  # type: ignore[no-untyped-def]
+            return i0e(x)
+
+        def grad(self, inputs, output_gradients):  # type: ignore[no-untyped-def]
+            (x,), (g,) = inputs, output_gradients
+            return [g * (first(x) - scalar.sgn(x) * zeroth(x))]
+
+    first = First(scalar.upgrade_to_float, name="i1e")
+    zeroth = Zeroth(scalar.upgrade_to_float, name="i0e")
+    x = T.dmatrix("x")
+    y = T.Elemwise(zeroth)(x)
+    values = np.array([[0.5, 1.0, 2.0]])
+    found = theano.function([x], [y, T.grad(y.sum(), x)])(values)
+    np.testing.assert_allclose(found[0], i0e(values))
+    np.testing.assert_allclose(found[1], i1e(values) - i0e(values))
+    assert str(y) == "Elemwise{i0e,no_inplace}.0"
+    assert T.Elemwise(zeroth)(T.bvector()).dtype == "float32"
+    assert Zeroth(scalar.upgrade_to_float) == zeroth != first
+    with pytest.raises(TypeError, match=r"Wrong number of inputs for i0e \(got 2, expected 1\)"):
+        zeroth(x, x)
+    assert theano.function([x], T.Elemwise(scalar.exp)(x))([[0.0]]) == 1

@@ -3,8 +3,6 @@
 HOMES = {
     "theano.configdefaults": "settings",
     "theano.configparser": "settings",
-    "theano.scalar": "dtypes",
-    "theano.scalar.basic": "dtypes",
     "theano.updates": "updates",
     "theano.gof.type": "graph",
     "theano.gof.null_type": "graph",

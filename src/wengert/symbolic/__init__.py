@@ -12,12 +12,12 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from wengert.symbolic import compile as compile
-from wengert.symbolic import dtypes as scalar
 from wengert.symbolic import gof as gof
 from wengert.symbolic import gradient as gradient
 from wengert.symbolic import ifelse as ifelse
 from wengert.symbolic import printing as printing
 from wengert.symbolic import sandbox as sandbox
+from wengert.symbolic import scalar as scalar
 from wengert.symbolic import scan_module as scan_module
 from wengert.symbolic import tensor as tensor
 from wengert.symbolic import tests as tests

@@ -1,0 +1,4 @@
+"""``theano.scalar``: operations on single elements, and the dtypes of their results."""
+
+from wengert.symbolic.scalar import basic as basic
+from wengert.symbolic.scalar.basic import *
