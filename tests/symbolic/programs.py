@@ -441,3 +441,17 @@ def convolutions_of_sequences_and_volumes(theano, T):
     both = T.grad((T.nnet.conv3d(v, f) * g).sum(), [v, f])
     values = [np.arange(float(np.prod(s))).reshape(s) % 7 for s in (*shapes, (1, 3, 2, 3, 4))]
     return found + called(theano, [v, f, g], [of_v, of_f, *both], *values)
+
+
+@program
+def mrg_choices(theano, T):
+    from theano.sandbox.rng_mrg import MRG_RandomStreams
+
+    m, p = MRG_RandomStreams(7), np.array([[0.5, 0.2, 0.3], [0.1, 0.1, 0.8]])
+    draws = [
+        m.choice(size=2, replace=False, p=p), m.truncated_normal((3, 5), avg=1.0, std=2.0),
+        m.choice(size=3, replace=False, p=p, dtype="int32"), m.normal((41,), truncate=True),
+        m.normal((9, 2)),
+    ]  # fmt: skip
+    f = theano.function([], draws)
+    return f() + f()

@@ -61,3 +61,10 @@ def test_derivatives_in_orders_are_not_defined() -> None:
     assert symbolic.function([order, x], T.grad(T.jv(order, x), x))(0.0, 1.0) < 0
     with pytest.raises(Exception, match="Nobody has written the derivative of the order"):
         symbolic.function([order, x], T.grad(T.jv(order, x), order))
+
+
+def test_axes_of_a_batch_normalization_are_a_range() -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    found, *_ = T.nnet.bn.batch_normalization_train(x, np.ones(4), np.zeros(4), range(2))
+    expected = (x - x.mean((0, 1))) / np.sqrt(x.var((0, 1)) + 1e-4)
+    np.testing.assert_allclose(found.eval(), expected)
