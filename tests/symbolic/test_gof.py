@@ -130,3 +130,35 @@ def test_operations_on_elements_are_defined_by_programs() -> None:
     with pytest.raises(TypeError, match=r"Wrong number of inputs for i0e \(got 2, expected 1\)"):
         zeroth(x, x)
     assert theano.function([x], T.Elemwise(scalar.exp)(x))([[0.0]]) == 1
+
+
+def test_function_graphs_have_nodes_and_clients() -> None:
+    x, y = T.dscalars("x", "y")
+    z = T.exp(x * y)
+    graph_of_z = theano.gof.FunctionGraph([x, y], [z], clone=False)
+    assert graph_of_z.clients(z.owner.inputs[0]) == [(z.owner, 0)]
+    assert graph_of_z.clients(z) == [("output", 0)]
+    graph_of_z.replace(z.owner.inputs[0], x + y)
+    assert theano.function([x, y], graph_of_z.outputs[0])(1.0, -1.0) == 1.0
+    assert graph_of_z.clone().inputs[0] is not x
+    with pytest.raises(theano.gof.MissingInputError, match="y is not among"):
+        theano.gof.FunctionGraph([x], [z])
+    f = theano.function([x], T.exp(x))
+    assert [len(f.maker.fgraph.clients(f.maker.fgraph.inputs[0]))] == [1]
+
+
+def test_views_with_another_gradient_and_rewrites_of_programs() -> None:
+    class Clipped(theano.compile.ViewOp):
+        def grad(self, inputs, output_gradients):  # type: ignore[no-untyped-def]
+            return [T.clip(output_gradients[0], -1, 1)]
+
+    clipped, x = Clipped(), T.dvector("x")
+    T.opt.register_canonicalize(theano.gof.OpRemove(clipped), name="clipped")
+
+    @T.opt.register_canonicalize("fast_compile")
+    @theano.gof.local_optimizer([Clipped])
+    def removed(node):  # type: ignore[no-untyped-def]
+        return list(node.inputs)
+
+    f = theano.function([x], [clipped(x), theano.grad((clipped(x) ** 2).sum(), x)])
+    assert [v.tolist() for v in f([0.1, 5.0])] == [[0.1, 5.0], [0.2, 1.0]]

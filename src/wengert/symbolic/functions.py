@@ -14,6 +14,7 @@ from wengert.core.storage import quoted_location
 from wengert.core.tensor import caller, getframe
 from wengert.symbolic.expressions.elemwise import rebroadcast
 from wengert.symbolic.expressions.type import TensorOperators, TensorType
+from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced
 from wengert.symbolic.modes import Mode, mode_of
 from wengert.symbolic.programs.assembly import Program
@@ -70,20 +71,6 @@ class Out:
         self.variable, self.borrow = variable, borrow
 
 
-class _Graph:
-    """What programs look at in a function: ``f.maker.fgraph``."""
-
-    def __init__(self, program: Program) -> None:
-        self.inputs, self.outputs = program.inputs, program.outputs
-        self.variables = set(ancestors(program.outputs))
-        self.apply_nodes = set(program.nodes)
-        self._nodes = program.nodes
-
-    def toposort(self) -> list[Any]:
-        """The nodes, in the order in which they run."""
-        return list(self._nodes)
-
-
 class Maker:
     """What a function was made of."""
 
@@ -94,7 +81,8 @@ class Maker:
     @property
     def fgraph(self) -> Any:
         """The graph that runs."""
-        return _Graph(self._function.program)
+        program = self._function.program
+        return FunctionGraph(program.inputs, program.outputs, clone=False)
 
 
 class Function:

@@ -1,4 +1,4 @@
-"""``theano.tensor.opt``: conditions that are checked when a function runs."""
+"""``theano.tensor.opt``: conditions that are checked when a function runs; rewrites by name."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.expressions.type import as_tensor_variable
+from wengert.symbolic.gof.opt import copy_stack_trace as copy_stack_trace
+from wengert.symbolic.gof.opt import register
 from wengert.symbolic.graph import Apply, Operation, Variable, disconnected
 
 
@@ -54,3 +56,5 @@ class Assert(Operation):
 
 
 assert_op = assert_ = Assert()
+register_canonicalize = register_specialize = register_stabilize = register
+register_uncanonicalize = register_useless = register
