@@ -308,3 +308,40 @@ def test_second_gradients_of_loops_are_those_of_finite_differences() -> None:
         return T.concatenate([g.flatten() for g in T.grad(cost, [w, x])])
 
     theano.gradient.verify_grad(slope, [np.random.RandomState(1).randn(4, 3)], rng=np.random)
+
+
+def test_storage_of_inputs_between_calls() -> None:
+    x, scale = T.dscalars("x", "scale")
+    w = theano.shared(2.0, "w")
+    f = theano.function([x, theano.In(scale, value=3.0)], x * scale * w)
+    assert [s.data for s in f.input_storage] == [None, 3.0, 2.0]
+    f.input_storage[1].value = 10
+    f.input_storage[2].data = 1.0
+    assert f(1.0) == 10.0
+    assert w.get_value() == 1.0
+    with pytest.raises(TypeError):
+        f.input_storage[1].data = "ten"
+
+
+def test_integers_are_rounded_to_floats_and_booleans_have_no_negatives() -> None:
+    i, b = T.bvector("i"), T.vector("b", dtype="bool")
+    assert [T.ceil(i).dtype, T.floor(T.lvector()).dtype] == ["float32", "float64"]
+    assert T.floor(i).eval({i: [3]}).tolist() == [3.0]
+    for wrong in (lambda: -b, lambda: b - b):
+        with pytest.raises(TypeError, match="of booleans"):
+            wrong()
+    assert (1 - b).eval({b: [True, False]}).tolist() == [0, 1]
+
+
+def test_places_of_largest_elements_have_gradients_of_zero() -> None:
+    x = T.dvector("x")
+    assert theano.function([x], theano.grad(T.argmax(x) * 2.0, x))([1, 3]).tolist() == [0, 0]
+
+
+def test_missing_test_values_are_value_errors() -> None:
+    x = T.dvector("x")
+    with (
+        theano.config.change_flags(compute_test_value="raise"),
+        pytest.raises(ValueError, match="test value"),
+    ):
+        x + 1

@@ -85,6 +85,27 @@ class Maker:
         return FunctionGraph(program.inputs, program.outputs, clone=False)
 
 
+class Storage:
+    """The value that an input of a function has where a call passes none."""
+
+    def __init__(self, function: Function, place: int) -> None:
+        self._function, self._place = function, place
+        self.name, self.type = function.inputs[place].name, function.inputs[place].variable.type
+
+    @property
+    def data(self) -> Any:
+        """The value, or None."""
+        return self._function._defaults.get(self._place)
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        own = self._function.inputs[self._place]
+        fitted = self._function._filters[self._place](value, own.strict, own.allow_downcast)
+        self._function._defaults[self._place] = fitted
+
+    value = data
+
+
 class Function:
     """A compiled expression. Call it with values for its inputs, by position or by name.
 
@@ -286,6 +307,12 @@ class Function:
     def get_shared(self) -> list[Any]:
         """The shared variables that it reads or updates."""
         return list(dict.fromkeys([*self.shareds, *(s for s, _ in self.updates)]))
+
+    @property
+    def input_storage(self) -> list[Any]:
+        """What holds the values of inputs and of shared variables between calls."""
+        own = [Storage(self, k) for k in range(len(self.inputs))]
+        return own + [s.container for s in self.get_shared()]
 
     def free(self) -> None:
         """Drop what lies between calls: nothing does."""
