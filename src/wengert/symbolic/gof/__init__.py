@@ -1,6 +1,7 @@
 """``theano.gof``: graphs, operations and types by the names of that package."""
 
 from wengert.symbolic import graph as type
+from wengert.symbolic.gof import compilelock as compilelock
 from wengert.symbolic.gof import fg as fg
 from wengert.symbolic.gof import graph as graph
 from wengert.symbolic.gof import op as op
@@ -40,6 +41,7 @@ __all__ = [
     "PureOp",
     "Type",
     "Variable",
+    "compilelock",
     "fg",
     "generic",
     "graph",
