@@ -272,6 +272,8 @@ def test_printing(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
         "Sum{acc_dtype=float64} [id A] ''   ", " |Elemwise{mul,no_inplace} [id B] ''   ",
     ]  # fmt: skip
     assert theano.pp(x**2 - y) == "((x ** TensorConstant{2}) - y)"
+    assert theano.pp(T.switch(x > y, abs(x), x % y)) == "switch(gt(x, y), |x|, mod(x, y))"
+    assert theano.pp(T.cast(y.dimshuffle("x", 0), "int8")) == "int8(y)"
     theano.printing.pydotprint(theano.function([x, y], cost), str(tmp_path / "graph.png"))
     assert "digraph" in (tmp_path / "graph.dot").read_text()
     theano.function([x], theano.printing.Print("value")(x) + 1)(2.0)
