@@ -196,7 +196,6 @@ class BinaryScalarOp(ScalarOp):
 
 
 __all__ = [
-    *arithmetic.__all__,
     "BinaryScalarOp",
     "Scalar",
     "ScalarOp",
