@@ -347,3 +347,11 @@ def test_missing_test_values_are_value_errors() -> None:
         pytest.raises(ValueError, match="test value"),
     ):
         x + 1
+
+
+@pytest.mark.parametrize("points", [1, 2, 5, 8])
+def test_bartlett_windows_are_numpys(points: int) -> None:
+    n = T.iscalar("n")
+    window = theano.function([n], T.extra_ops.cpu_contiguous(T.bartlett(n)))(points)
+    np.testing.assert_allclose(window, np.bartlett(points), atol=1e-15)
+    assert window.dtype == np.float64
