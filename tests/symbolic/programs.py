@@ -356,3 +356,102 @@ def further_linear_algebra(theano, T):
     found += [*nlinalg.lstsq()(x.T, v, -1)[:1], nlinalg.eig(T.dot(x, x.T))[0].sum()]
     found += [nlinalg.tensorsolve(T.dot(x, x.T) + T.eye(3), x[:, 0])]
     return called(theano, [x, v], found, A + 1, [1.0, 2.0, -3.0, 4.0])
+
+
+@program
+def decompositions(theano, T):
+    from theano.sandbox.linalg import ops
+    from theano.tensor import nlinalg, slinalg
+
+    x, y, b = T.dmatrices("x", "y", "b")
+    lower, upper = slinalg.Cholesky(), slinalg.Cholesky(lower=False)
+    results = [lower(x), upper(x), slinalg.Expm()(x / 4), slinalg.kron(x, b), ops.psd(x)]
+    results += [
+        slinalg.Solve("lower_triangular", lower=True)(x, b),
+        slinalg.Solve("upper_triangular")(x, b[:, 0]), slinalg.Solve()(x, b),
+        slinalg.eigvalsh(x, y), slinalg.Eigvalsh()(x, T.eye(3)), nlinalg.Eigh("U")(x)[0],
+        nlinalg.MatrixInverse()(x), nlinalg.MatrixPinv()(b), nlinalg.Det()(x),
+        nlinalg.SVD(compute_uv=False)(b), abs(nlinalg.QRFull("complete")(b)[0]),
+        abs(nlinalg.qr(b, "r")), nlinalg.AllocDiag()(b[0]), nlinalg.ExtractDiag()(x),
+    ]  # fmt: skip
+    weights = T.arange(9.0).reshape((3, 3))
+    costs = [(results[k] * weights).sum() for k in (0, 1, 2)]
+    costs += [nlinalg.eigh(x)[0][0], (nlinalg.eigh(x, "U")[1] ** 3).sum()]
+    costs += [(slinalg.eigvalsh(x, y) * weights[1]).sum()]
+    gradients = [T.grad(c, x) for c in costs] + [T.grad(costs[-1], y)]
+    results.append(slinalg.Cholesky(on_error="nan")(-x))
+    m = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 2.5]])
+    return called(theano, [x, y, b], results + gradients, m, m @ m + np.eye(3), A[:, :2] - 4)
+
+
+@program
+def special_functions(theano, T):
+    from theano.tensor.xlogx import xlogx, xlogy0
+
+    x, z = T.dvector(), T.fvector()
+    single = [T.gamma, T.erfcx, T.erfcinv, T.j0, T.j1, T.i0, T.i1]
+    found = [f(x) for f in single] + [T.jv(2, x), T.iv(1.5, x), xlogx(x), xlogy0(x - 0.25, x)]
+    gradients = [T.grad(y.sum(), x) for y in found]
+    found += [T.chi2sf(x, 3.0), T.gammainc(2.0, x), T.gammaincc(2.0, x), T.j0(z), T.gamma(z)]
+    return called(theano, [x, z], found + gradients, [0.25, 0.5, 1.75], [0.5, 3.0])
+
+
+@program
+def images_without_channels(theano, T):
+    from theano.tensor.signal import conv
+
+    x, w = T.dtensor3(), T.dtensor3()
+    found = [
+        conv.conv2d(x, w), conv.conv2d(x[0], w[1], border_mode="full"), conv.conv2d(x, w[0]),
+        conv.conv2d(x[1], w, subsample=(2, 1)),
+    ]  # fmt: skip
+    found += T.grad((found[0] ** 2).sum(), [x, w])
+    return called(theano, [x, w], found, IMAGES[0], FILTERS[0])
+
+
+@program
+def enlarged_images(theano, T):
+    from theano.tensor.nnet import abstract_conv
+
+    x = T.dtensor4()
+    two, three = (abstract_conv.bilinear_upsampling(x, ratio=k) for k in (2, 3))
+    found = [two, three, T.grad((two**2).sum(), x)]
+    shapes = [
+        abstract_conv.get_conv_output_shape((2, 3, 9, 9), (4, 3, 3, 3), mode, (2, 1), (1, 2))
+        for mode in ("half", "full", "valid", (1, 2))
+    ]
+    return [*called(theano, [x], found, IMAGES), *shapes]
+
+
+@program
+def convolutions_of_sequences_and_volumes(theano, T):
+    from theano.tensor.nnet import abstract_conv
+
+    x, w = T.dtensor3(), T.dtensor3()
+    causal = abstract_conv.causal_conv1d(x, w, (3, 2, 2), filter_dilation=2)
+    found = called(
+        theano, [x, w], [causal, *T.grad((causal**2).sum(), [x, w])], IMAGES[:, :, 0],
+        FILTERS[:, :, :, 0],
+    )  # fmt: skip
+    five = T.TensorType("float64", (False,) * 5)
+    v, f, g = five(), five(), five()
+    shapes = (1, 2, 3, 4, 5), (3, 2, 2, 2, 2)
+    of_v = abstract_conv.conv3d_grad_wrt_inputs(g, f, shapes[0])
+    of_f = abstract_conv.conv3d_grad_wrt_weights(v, g, shapes[1])
+    both = T.grad((T.nnet.conv3d(v, f) * g).sum(), [v, f])
+    values = [np.arange(float(np.prod(s))).reshape(s) % 7 for s in (*shapes, (1, 3, 2, 3, 4))]
+    return found + called(theano, [v, f, g], [of_v, of_f, *both], *values)
+
+
+@program
+def mrg_choices(theano, T):
+    from theano.sandbox.rng_mrg import MRG_RandomStreams
+
+    m, p = MRG_RandomStreams(7), np.array([[0.5, 0.2, 0.3], [0.1, 0.1, 0.8]])
+    draws = [
+        m.choice(size=2, replace=False, p=p), m.truncated_normal((3, 5), avg=1.0, std=2.0),
+        m.choice(size=3, replace=False, p=p, dtype="int32"), m.normal((41,), truncate=True),
+        m.normal((9, 2)),
+    ]  # fmt: skip
+    f = theano.function([], draws)
+    return f() + f()

@@ -17,12 +17,23 @@ def test_alias_comes_and_goes() -> None:
     try:
         import theano
         import theano.tensor as T
+        from theano.compat.python2x import OrderedDict
+        from theano.gof import compilelock
+        from theano.scalar.basic import UnaryScalarOp
         from theano.tensor.nnet import conv2d
+        from theano.tensor.nnet.abstract_conv import get_conv_output_shape
         from theano.tensor.signal import downsample, pool
+        from theano.version import version
 
         from wengert import symbolic
 
         assert theano is symbolic
+        assert version == theano.__version__
+        assert UnaryScalarOp is theano.scalar.UnaryScalarOp
+        assert OrderedDict is theano.compat.OrderedDict
+        assert get_conv_output_shape((1, 1, 5, 5), (2, 1, 3, 3), "valid", (1, 1)) == (1, 2, 3, 3)
+        with compilelock.lock_ctx():
+            compilelock.set_lock_status(False)
         assert T is symbolic.tensor
         assert downsample is pool
         assert conv2d is T.nnet.conv2d

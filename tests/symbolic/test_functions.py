@@ -272,6 +272,8 @@ def test_printing(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
         "Sum{acc_dtype=float64} [id A] ''   ", " |Elemwise{mul,no_inplace} [id B] ''   ",
     ]  # fmt: skip
     assert theano.pp(x**2 - y) == "((x ** TensorConstant{2}) - y)"
+    assert theano.pp(T.switch(x > y, abs(x), x % y)) == "switch(gt(x, y), |x|, mod(x, y))"
+    assert theano.pp(T.cast(y.dimshuffle("x", 0), "int8")) == "int8(y)"
     theano.printing.pydotprint(theano.function([x, y], cost), str(tmp_path / "graph.png"))
     assert "digraph" in (tmp_path / "graph.dot").read_text()
     theano.function([x], theano.printing.Print("value")(x) + 1)(2.0)
@@ -308,3 +310,48 @@ def test_second_gradients_of_loops_are_those_of_finite_differences() -> None:
         return T.concatenate([g.flatten() for g in T.grad(cost, [w, x])])
 
     theano.gradient.verify_grad(slope, [np.random.RandomState(1).randn(4, 3)], rng=np.random)
+
+
+def test_storage_of_inputs_between_calls() -> None:
+    x, scale = T.dscalars("x", "scale")
+    w = theano.shared(2.0, "w")
+    f = theano.function([x, theano.In(scale, value=3.0)], x * scale * w)
+    assert [s.data for s in f.input_storage] == [None, 3.0, 2.0]
+    f.input_storage[1].value = 10
+    f.input_storage[2].data = 1.0
+    assert f(1.0) == 10.0
+    assert w.get_value() == 1.0
+    with pytest.raises(TypeError):
+        f.input_storage[1].data = "ten"
+
+
+def test_integers_are_rounded_to_floats_and_booleans_have_no_negatives() -> None:
+    i, b = T.bvector("i"), T.vector("b", dtype="bool")
+    assert [T.ceil(i).dtype, T.floor(T.lvector()).dtype] == ["float32", "float64"]
+    assert T.floor(i).eval({i: [3]}).tolist() == [3.0]
+    for wrong in (lambda: -b, lambda: b - b):
+        with pytest.raises(TypeError, match="of booleans"):
+            wrong()
+    assert (1 - b).eval({b: [True, False]}).tolist() == [0, 1]
+
+
+def test_places_of_largest_elements_have_gradients_of_zero() -> None:
+    x = T.dvector("x")
+    assert theano.function([x], theano.grad(T.argmax(x) * 2.0, x))([1, 3]).tolist() == [0, 0]
+
+
+def test_missing_test_values_are_value_errors() -> None:
+    x = T.dvector("x")
+    with (
+        theano.config.change_flags(compute_test_value="raise"),
+        pytest.raises(ValueError, match="test value"),
+    ):
+        x + 1
+
+
+@pytest.mark.parametrize("points", [1, 2, 5, 8])
+def test_bartlett_windows_are_numpys(points: int) -> None:
+    n = T.iscalar("n")
+    window = theano.function([n], T.extra_ops.cpu_contiguous(T.bartlett(n)))(points)
+    np.testing.assert_allclose(window, np.bartlett(points), atol=1e-15)
+    assert window.dtype == np.float64

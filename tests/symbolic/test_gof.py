@@ -98,3 +98,67 @@ def test_several_variables_at_once() -> None:
 def test_bad_repetitions(reps: object, ndim: int | None, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         T.tile(T.dmatrix(), reps, ndim)
+
+
+def test_operations_on_elements_are_defined_by_programs() -> None:
+    from scipy.special import i0e, i1e
+
+    from wengert.symbolic import scalar
+
+    class First(scalar.UnaryScalarOp):
+        nfunc_spec = ("scipy.special.i1e", 1, 1)
+
+    class Zeroth(scalar.UnaryScalarOp):
+        def impl(self, x):  # type: ignore[no-untyped-def]
+            return i0e(x)
+
+        def grad(self, inputs, output_gradients):  # type: ignore[no-untyped-def]
+            (x,), (g,) = inputs, output_gradients
+            return [g * (first(x) - scalar.sgn(x) * zeroth(x))]
+
+    first = First(scalar.upgrade_to_float, name="i1e")
+    zeroth = Zeroth(scalar.upgrade_to_float, name="i0e")
+    x = T.dmatrix("x")
+    y = T.Elemwise(zeroth)(x)
+    values = np.array([[0.5, 1.0, 2.0]])
+    found = theano.function([x], [y, T.grad(y.sum(), x)])(values)
+    np.testing.assert_allclose(found[0], i0e(values))
+    np.testing.assert_allclose(found[1], i1e(values) - i0e(values))
+    assert str(y) == "Elemwise{i0e,no_inplace}.0"
+    assert T.Elemwise(zeroth)(T.bvector()).dtype == "float32"
+    assert Zeroth(scalar.upgrade_to_float) == zeroth != first
+    with pytest.raises(TypeError, match=r"Wrong number of inputs for i0e \(got 2, expected 1\)"):
+        zeroth(x, x)
+    assert theano.function([x], T.Elemwise(scalar.exp)(x))([[0.0]]) == 1
+
+
+def test_function_graphs_have_nodes_and_clients() -> None:
+    x, y = T.dscalars("x", "y")
+    z = T.exp(x * y)
+    graph_of_z = theano.gof.FunctionGraph([x, y], [z], clone=False)
+    assert graph_of_z.clients(z.owner.inputs[0]) == [(z.owner, 0)]
+    assert graph_of_z.clients(z) == [("output", 0)]
+    graph_of_z.replace(z.owner.inputs[0], x + y)
+    assert theano.function([x, y], graph_of_z.outputs[0])(1.0, -1.0) == 1.0
+    assert graph_of_z.clone().inputs[0] is not x
+    with pytest.raises(theano.gof.MissingInputError, match="y is not among"):
+        theano.gof.FunctionGraph([x], [z])
+    f = theano.function([x], T.exp(x))
+    assert [len(f.maker.fgraph.clients(f.maker.fgraph.inputs[0]))] == [1]
+
+
+def test_views_with_another_gradient_and_rewrites_of_programs() -> None:
+    class Clipped(theano.compile.ViewOp):
+        def grad(self, inputs, output_gradients):  # type: ignore[no-untyped-def]
+            return [T.clip(output_gradients[0], -1, 1)]
+
+    clipped, x = Clipped(), T.dvector("x")
+    T.opt.register_canonicalize(theano.gof.OpRemove(clipped), name="clipped")
+
+    @T.opt.register_canonicalize("fast_compile")
+    @theano.gof.local_optimizer([Clipped])
+    def removed(node):  # type: ignore[no-untyped-def]
+        return list(node.inputs)
+
+    f = theano.function([x], [clipped(x), theano.grad((clipped(x) ** 2).sum(), x)])
+    assert [v.tolist() for v in f([0.1, 5.0])] == [[0.1, 5.0], [0.2, 1.0]]

@@ -61,6 +61,11 @@ def test_strict_steps_read_only_what_they_are_given() -> None:
         lambda s, w: T.dot(w, s), sequences=T.eye(3), non_sequences=w, strict=True
     )
     assert symbolic.function([], out)().tolist() == np.eye(3).tolist()
+    pair = T.concatenate([w, w], axis=1)  # a non-sequence that is computed of shared variables
+    out, _ = symbolic.scan(
+        lambda s, p: T.dot(s, p), sequences=T.eye(3), non_sequences=pair, strict=True
+    )
+    assert symbolic.function([], out)().shape == (3, 6)
 
 
 def test_taps_are_different() -> None:

@@ -11,16 +11,18 @@ back, `programs/` what is done to a graph before it runs, `looping.py` loops.
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from wengert.symbolic import compat as compat
 from wengert.symbolic import compile as compile
-from wengert.symbolic import dtypes as scalar
 from wengert.symbolic import gof as gof
 from wengert.symbolic import gradient as gradient
 from wengert.symbolic import ifelse as ifelse
 from wengert.symbolic import printing as printing
 from wengert.symbolic import sandbox as sandbox
+from wengert.symbolic import scalar as scalar
 from wengert.symbolic import scan_module as scan_module
 from wengert.symbolic import tensor as tensor
 from wengert.symbolic import tests as tests
+from wengert.symbolic import version as version
 from wengert.symbolic.cloning import clone as clone
 from wengert.symbolic.differentiation import Lop as Lop
 from wengert.symbolic.differentiation import Rop as Rop
@@ -61,7 +63,7 @@ from wengert.symbolic.sharing import SharedVariable as SharedVariable
 from wengert.symbolic.sharing import shared as shared
 from wengert.symbolic.updates import OrderedUpdates as OrderedUpdates
 
-__version__ = "1.0.5"  # of Theano, whose names and semantics these are
+__version__ = version.version
 generic = Generic()
 change_flags = config.change_flags
 

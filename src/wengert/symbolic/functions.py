@@ -14,6 +14,7 @@ from wengert.core.storage import quoted_location
 from wengert.core.tensor import caller, getframe
 from wengert.symbolic.expressions.elemwise import rebroadcast
 from wengert.symbolic.expressions.type import TensorOperators, TensorType
+from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced
 from wengert.symbolic.modes import Mode, mode_of
 from wengert.symbolic.programs.assembly import Program
@@ -70,20 +71,6 @@ class Out:
         self.variable, self.borrow = variable, borrow
 
 
-class _Graph:
-    """What programs look at in a function: ``f.maker.fgraph``."""
-
-    def __init__(self, program: Program) -> None:
-        self.inputs, self.outputs = program.inputs, program.outputs
-        self.variables = set(ancestors(program.outputs))
-        self.apply_nodes = set(program.nodes)
-        self._nodes = program.nodes
-
-    def toposort(self) -> list[Any]:
-        """The nodes, in the order in which they run."""
-        return list(self._nodes)
-
-
 class Maker:
     """What a function was made of."""
 
@@ -94,7 +81,29 @@ class Maker:
     @property
     def fgraph(self) -> Any:
         """The graph that runs."""
-        return _Graph(self._function.program)
+        program = self._function.program
+        return FunctionGraph(program.inputs, program.outputs, clone=False)
+
+
+class Storage:
+    """The value that an input of a function has where a call passes none."""
+
+    def __init__(self, function: Function, place: int) -> None:
+        self._function, self._place = function, place
+        self.name, self.type = function.inputs[place].name, function.inputs[place].variable.type
+
+    @property
+    def data(self) -> Any:
+        """The value, or None."""
+        return self._function._defaults.get(self._place)
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        own = self._function.inputs[self._place]
+        fitted = self._function._filters[self._place](value, own.strict, own.allow_downcast)
+        self._function._defaults[self._place] = fitted
+
+    value = data
 
 
 class Function:
@@ -298,6 +307,12 @@ class Function:
     def get_shared(self) -> list[Any]:
         """The shared variables that it reads or updates."""
         return list(dict.fromkeys([*self.shareds, *(s for s, _ in self.updates)]))
+
+    @property
+    def input_storage(self) -> list[Any]:
+        """What holds the values of inputs and of shared variables between calls."""
+        own = [Storage(self, k) for k in range(len(self.inputs))]
+        return own + [s.container for s in self.get_shared()]
 
     def free(self) -> None:
         """Drop what lies between calls: nothing does."""

@@ -23,8 +23,11 @@ class MethodNotDefinedError(Exception):
     """An operation lacks a method of the interface that a program needs."""
 
 
-class TestValueError(AttributeError):
-    """A variable has no test value, and `config.compute_test_value` asks for it."""
+class TestValueError(AttributeError, ValueError):
+    """A variable has no test value, and `config.compute_test_value` asks for it.
+
+    To programs it is a ValueError where an operation is built, an AttributeError elsewhere.
+    """
 
     __test__ = False
 

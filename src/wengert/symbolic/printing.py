@@ -105,11 +105,7 @@ def debugprint(
     return None
 
 
-_INFIX = {
-    "add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "true_div": ("/", 2), "int_div": ("//", 2),
-    "mod": ("%", 2), "pow": ("**", 3), "lt": ("<", 0), "gt": (">", 0), "le": ("<=", 0),
-    "ge": (">=", 0), "eq": ("==", 0), "neq": ("!=", 0),
-}  # fmt: skip
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "true_div": "/", "int_div": "//", "pow": "**"}
 
 
 def pp(*args: Any) -> str:
@@ -133,22 +129,29 @@ def _formula(variable: Any) -> str:
         return str(variable)
     pieces = [_formula(x) for x in node.inputs]
     if isinstance(node.op, Elemwise):
-        name = node.op.scalar_op.name
-        if name in _INFIX:
-            return f"({f' {_INFIX[name][0]} '.join(pieces)})"
-        if name == "neg":
-            return f"(-{pieces[0]})"
-        return f"{'fill' if name == 'second' else name}({', '.join(pieces)})"
+        return _elementwise_formula(node.op.scalar_op.name, pieces)
     if isinstance(node.op, DimShuffle):
         if node.op.new_order == (1, 0):
             return f"{pieces[0]}.T"
+        if node.op.shuffle == sorted(node.op.shuffle) and not node.op.drop:
+            return pieces[0]
         order = ", ".join("'x'" if d == "x" else str(d) for d in node.op.new_order)
-        return (
-            pieces[0] if set(node.op.new_order) <= {"x"} else f"DimShuffle{{{order}}}({pieces[0]})"
-        )
+        return f"DimShuffle{{{order}}}({pieces[0]})"
     if str(node.op) == "dot":
         return f"({pieces[0]} \\dot {pieces[1]})"
     return f"{node.op}({', '.join(pieces)})"
+
+
+def _elementwise_formula(name: str, pieces: list[str]) -> str:
+    if name in _INFIX:
+        return f"({f' {_INFIX[name]} '.join(pieces)})"
+    if name == "neg":
+        return f"(-{pieces[0]})"
+    if name == "abs_":
+        return f"|{pieces[0]}|"
+    if name.startswith("Cast{"):
+        name = name[len("Cast{") : -1]
+    return f"{'fill' if name == 'second' else name}({', '.join(pieces)})"
 
 
 class Print(Operation):

@@ -9,7 +9,8 @@ import numpy as np
 
 from wengert.symbolic.differentiation import grad
 from wengert.symbolic.expressions.arithmetic import tensor_copy
-from wengert.symbolic.graph import Apply, Kernel, Op, Operation, Type, replaced
+from wengert.symbolic.expressions.type import as_tensor_variable
+from wengert.symbolic.graph import Apply, Kernel, Op, Operation, Type, Variable, replaced
 from wengert.symbolic.modes import Mode
 from wengert.symbolic.programs.assembly import Program
 from wengert.symbolic.programs.optimizing import optimized
@@ -69,6 +70,39 @@ class OpFromGraph(Operation):
 
     def __hash__(self) -> int:
         return id(self)
+
+
+class ViewOp(Op):
+    """Its input; programs derive operations from it that have another gradient.
+
+    >>> from wengert.symbolic import compile, function, grad
+    >>> from wengert.symbolic import tensor as T
+    >>> class Reversed(compile.ViewOp):
+    ...     def grad(self, inputs, output_gradients):
+    ...         return [-output_gradients[0]]
+    >>> x = T.dscalar("x")
+    >>> function([x], grad(Reversed()(x) ** 2, x))(3.0)
+    array(-6.)
+    """
+
+    view_map = {0: [0]}  # noqa: RUF012
+    __props__: tuple[str, ...] = ()
+
+    def make_node(self, x: Any) -> Apply:
+        """The type of the input."""
+        x = x if isinstance(x, Variable) else as_tensor_variable(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        """The input itself."""
+        output_storage[0][0] = inputs[0]
+
+    def grad(self, inputs: Any, output_gradients: Any) -> Any:
+        """The gradient itself."""
+        return list(output_gradients)
+
+
+view_op = ViewOp()
 
 
 class FromFunctionOp(Op):

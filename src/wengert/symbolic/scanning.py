@@ -246,8 +246,8 @@ class _Loop:
 
     def check_strict(self, fixed: list[Any]) -> None:
         """MissingInputError for a shared variable that is not among the non-sequences."""
-        for s in shared_in(self._graph(), ()):
-            if s not in fixed and s not in self.updates:
+        for s in shared_in(self._graph(), fixed):
+            if s not in self.updates:
                 raise MissingInputError(f"scan(strict=True): {s} is not among the non_sequences")
 
     def _add_default_updates(self) -> None:

@@ -45,6 +45,10 @@ class Container:
         """The value."""
         return self.storage[0]
 
+    @data.setter
+    def data(self, value: Any) -> None:
+        self.set(value)
+
     value = data
 
 

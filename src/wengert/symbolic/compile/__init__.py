@@ -4,9 +4,11 @@ from wengert.symbolic import functions as function_module
 from wengert.symbolic import modes as debugmode
 from wengert.symbolic import modes as mode
 from wengert.symbolic import modes as nanguardmode
+from wengert.symbolic import program_ops as ops
 from wengert.symbolic import sharing as sharedvalue
 from wengert.symbolic.functions import Function as Function
 from wengert.symbolic.functions import In as In
+from wengert.symbolic.functions import In as Param
 from wengert.symbolic.functions import Maker as FunctionMaker
 from wengert.symbolic.functions import Out as Out
 from wengert.symbolic.functions import UnusedInputError as UnusedInputError
@@ -20,7 +22,9 @@ from wengert.symbolic.modes import get_default_mode as get_default_mode
 from wengert.symbolic.modes import get_mode as get_mode
 from wengert.symbolic.modes import predefined_modes as predefined_modes
 from wengert.symbolic.program_ops import OpFromGraph as OpFromGraph
+from wengert.symbolic.program_ops import ViewOp as ViewOp
 from wengert.symbolic.program_ops import as_op as as_op
+from wengert.symbolic.program_ops import view_op as view_op
 from wengert.symbolic.sharing import SharedVariable as SharedVariable
 from wengert.symbolic.sharing import shared as shared
 

@@ -34,6 +34,7 @@ def _several(name: str, text: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = text
+    function.op = op  # type: ignore[attr-defined]
     return function
 
 

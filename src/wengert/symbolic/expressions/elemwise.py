@@ -14,7 +14,7 @@ from wengert.symbolic.expressions.type import (
     as_tensor_variable,
     stacking,
 )
-from wengert.symbolic.graph import Apply, Kernel, Operation, disconnected
+from wengert.symbolic.graph import Apply, Kernel, NullType, Operation, disconnected
 from wengert.symbolic.settings import config
 
 
@@ -63,13 +63,23 @@ def _scalar_of(name: str) -> Scalar:
 
 
 class Elemwise(Operation):
-    """A scalar operation, on each element of arrays that broadcast where they are declared to."""
+    """A scalar operation, on each element of arrays that broadcast where they are declared to.
+
+    Args:
+        scalar_op: the operation, or the function that applies it, such as ``scalar.exp``.
+        inplace_pattern: accepted; what may be written to is decided when a function is compiled.
+        name: what graphs call it.
+    """
 
     __props__ = ("scalar_op",)
 
-    def __init__(self, scalar_op: Scalar) -> None:
-        self.scalar_op = scalar_op
-        self.name = scalar_op.name
+    def __init__(
+        self, scalar_op: Any, inplace_pattern: Any = None, name: str | None = None,
+        nfunc_spec: Any = None, openmp: Any = None,
+    ) -> None:  # fmt: skip
+        applied = getattr(scalar_op, "op", None)
+        self.scalar_op = scalar_op if applied is None else applied.scalar_op
+        self.name = name or self.scalar_op.name
 
     def make_node(self, *inputs: Any) -> Apply:
         """Inputs of fewer dimensions get broadcastable ones in front."""
@@ -117,6 +127,8 @@ class Elemwise(Operation):
                 gradients.append(disconnected())
             elif own is None:
                 gradients.append(float_zeros(x))
+            elif isinstance(own.type, NullType):
+                gradients.append(own)
             else:
                 gradients.append(sum_to(own, x.broadcastable))
         return gradients

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert import ops
 from wengert.symbolic.dtypes import DISCRETE, sum_dtype
-from wengert.symbolic.expressions.arithmetic import cast, eq, mul, switch
+from wengert.symbolic.expressions.arithmetic import abs_, cast, eq, mul, switch
 from wengert.symbolic.expressions.creation import arange, ones, zeros, zeros_like
 from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.indexing import inc_subtensor, index, nonzero, set_subtensor
@@ -406,6 +406,21 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     return dot(centred, centred.T) / cast(count, m.dtype)
 
 
+def cpu_contiguous(x: Any) -> Any:
+    """The variable itself: where its elements lie in memory is no concern of programs here."""
+    return as_tensor_variable(x)
+
+
+def bartlett(M: Any) -> Any:  # noqa: N803
+    """The triangular window of `M` points, of dtype float64."""
+    points = as_tensor_variable(M)
+    if points.ndim or points.dtype not in DISCRETE:
+        raise TypeError(f"bartlett: an integer is needed, and {points} is {points.type}")
+    middle = (cast(points, "float64") - 1.0) / 2.0
+    places = abs_(cast(arange(points), "float64") - middle)
+    return switch(eq(points, 1), 1.0, 1.0 - places / switch(eq(points, 1), 1.0, middle))
+
+
 def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Any:
     """The elements of each row in the order that a row of `y` says."""
     x, y = as_tensor_variable(x), as_tensor_variable(y)
@@ -427,9 +442,11 @@ __all__ = [
     "Repeat",
     "SearchSorted",
     "Unique",
+    "bartlett",
     "bincount",
     "compress",
     "cov",
+    "cpu_contiguous",
     "cumprod",
     "cumsum",
     "diag",

@@ -22,7 +22,8 @@ from wengert.symbolic.expressions.wrapped import Bound, Wrapped
 from wengert.symbolic.graph import Apply, Operation, undefined
 
 
-def _matrix(x: Any) -> Any:
+def matrix(x: Any) -> Any:
+    """A variable that is a matrix of floats."""
     x = as_tensor_variable(x)
     if x.ndim != 2:
         raise TypeError(f"a matrix is needed, and {x} is {x.type}")
@@ -35,7 +36,7 @@ def _type(x: Any, ndim: int) -> TensorType:
 
 def of_matrix(name: str, function: Callable[..., Any], x: Any, *ndims: int) -> Any:
     """A function of a matrix whose results have some numbers of dimensions."""
-    x = _matrix(x)
+    x = matrix(x)
     out = Wrapped(name, function, [_type(x, n) for n in ndims])(x, return_list=True)
     return out if len(out) > 1 else out[0]
 
@@ -75,14 +76,34 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     return of_matrix("SVD", Bound(linalg.svd, full_matrices), a, 2, 1, 2)
 
 
+def _triangle(x: Any, mode: str) -> Any:
+    return linalg.qr(x, mode)[1]
+
+
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """An orthogonal and a triangular factor."""
+    """An orthogonal and a triangular factor; the triangular one alone with ``mode="r"``."""
+    if mode == "r":
+        return of_matrix("QRIncomplete", Bound(_triangle, mode), a, 2)
     return of_matrix("QRFull", Bound(linalg.qr, mode), a, 2, 2)
 
 
+def symmetric(x: Any, lower: bool) -> Any:
+    """The symmetric matrix of which one triangle is given.
+
+    What reads it has a gradient in that triangle alone.
+    """
+    if lower:
+        return ops.tril(x) + ops.tril(x, -1).mT
+    return ops.triu(x) + ops.triu(x, 1).mT
+
+
+def _eigh(x: Any, lower: bool) -> Any:
+    return linalg.eigh(symmetric(x, lower), "L" if lower else "U")
+
+
 def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
-    """Eigenvalues and vectors of a symmetric matrix."""
-    return of_matrix("Eigh", Bound(linalg.eigh, UPLO), a, 1, 2)
+    """Eigenvalues and vectors of a symmetric matrix, of which one triangle is read."""
+    return of_matrix("Eigh", Bound(_eigh, lower=UPLO == "L"), a, 1, 2)
 
 
 class lstsq(Operation):  # noqa: N801
@@ -93,7 +114,7 @@ class lstsq(Operation):  # noqa: N801
 
     def make_node(self, x: Any, y: Any, rcond: Any) -> Apply:
         """A matrix, a vector or a matrix, and a number."""
-        x, y = _matrix(x), as_tensor_variable(y)
+        x, y = matrix(x), as_tensor_variable(y)
         outs = [_type(x, y.ndim)(), _type(x, 1)(), TensorType("int32", ())(), _type(x, 1)()]
         return Apply(self, [x, cast(y, x.dtype), as_tensor_variable(rcond)], outs)
 
@@ -112,7 +133,7 @@ class Eig(Operation):
 
     def make_node(self, a: Any) -> Apply:
         """One matrix."""
-        a = _matrix(a)
+        a = matrix(a)
         return Apply(self, [a], [_type(a, 1)(), _type(a, 2)()])
 
     def compute(self, a: Any) -> Any:
@@ -166,13 +187,6 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return Wrapped("TensorInv", Bound(linalg.tensorinv, ind), [_type(a, a.ndim)])(a)
 
 
-def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> Any:
-    """The eigenvalues of a symmetric matrix."""
-    if b is not None:
-        raise NotImplementedError("eigvalsh of two matrices")
-    return of_matrix("Eigvalsh", Bound(linalg.eigvalsh, "L" if lower else "U"), a, 1)
-
-
 def alloc_diag(x: Any) -> Any:
     """A matrix with a vector on its diagonal."""
     if as_tensor_variable(x).ndim != 1:
@@ -182,55 +196,54 @@ def alloc_diag(x: Any) -> Any:
 
 def extract_diag(x: Any) -> Any:
     """The diagonal of a matrix."""
-    return diag(_matrix(x))
+    return diag(matrix(x))
 
 
-def _triangular(a: Any, b: Any, lower: bool) -> Any:
-    if b.ndim == 1:
-        return ops.squeeze(linalg.solve_triangular(a, ops.unsqueeze(b, 1), upper=not lower), 1)
-    return linalg.solve_triangular(a, b, upper=not lower)
+def MatrixInverse() -> Bound:  # noqa: N802
+    """`matrix_inverse`, as operations are made."""
+    return Bound(matrix_inverse)
 
 
-def solve(a: Any, b: Any) -> Any:
-    """The solution of linear equations."""
-    a, b = _matrix(a), as_tensor_variable(b)
-    return Wrapped("Solve", linalg.solve, [_type(a, b.ndim)])(a, cast(b, a.dtype))
+def MatrixPinv() -> Bound:  # noqa: N802
+    """`pinv`, as operations are made."""
+    return Bound(pinv)
 
 
-def solve_lower_triangular(a: Any, b: Any) -> Any:
-    """The solution of equations of a lower triangular matrix."""
-    a, b = _matrix(a), as_tensor_variable(b)
-    function = Bound(_triangular, lower=True)
-    return Wrapped("SolveLower", function, [_type(a, b.ndim)])(a, cast(b, a.dtype))
+def Det() -> Bound:  # noqa: N802
+    """`det`, as operations are made."""
+    return Bound(det)
 
 
-def solve_upper_triangular(a: Any, b: Any) -> Any:
-    """The solution of equations of an upper triangular matrix."""
-    a, b = _matrix(a), as_tensor_variable(b)
-    function = Bound(_triangular, lower=False)
-    return Wrapped("SolveUpper", function, [_type(a, b.ndim)])(a, cast(b, a.dtype))
+def SVD(full_matrices: bool = True, compute_uv: bool = True) -> Bound:  # noqa: N802
+    """`svd`, as operations are made."""
+    return Bound(svd, full_matrices, compute_uv)
 
 
-def _factor(x: Any, lower: bool) -> Any:
-    return linalg.cholesky(x, upper=not lower)
+def Eigh(UPLO: str = "L") -> Bound:  # noqa: N802, N803
+    """`eigh`, as operations are made."""
+    return Bound(eigh, UPLO)
 
 
-def cholesky(x: Any, lower: bool = True) -> Any:
-    """The triangular factor of a positive definite matrix."""
-    return of_matrix("Cholesky", Bound(_factor, lower=lower), x, 2)
+def QRFull(mode: str) -> Bound:  # noqa: N802
+    """`qr`, as operations are made."""
+    return Bound(qr, mode)
 
 
-def expm(x: Any) -> Any:
-    """The exponential of a matrix."""
-    return of_matrix("Expm", linalg.matrix_exp, x, 2)
+def TensorInv(ind: int = 2) -> Bound:  # noqa: N802
+    """`tensorinv`, as operations are made."""
+    return Bound(tensorinv, ind)
 
 
-def kron(a: Any, b: Any) -> Any:
-    """The Kronecker product."""
-    a, b = as_tensor_variable(a), as_tensor_variable(b)
-    if a.ndim + b.ndim <= 2:
-        raise TypeError(
-            f"kron: inputs dimensions must sum to 3 or more. You passed {a.ndim} and {b.ndim}."
-        )
-    a, b = cast(a, to_float(a.dtype)), cast(b, to_float(b.dtype))
-    return Wrapped("Kron", ops.kron, [_type(a, max(a.ndim, b.ndim))])(a, b)
+def TensorSolve(axes: Any = None) -> Bound:  # noqa: N802
+    """`tensorsolve`, as operations are made."""
+    return Bound(tensorsolve, axes)
+
+
+def AllocDiag() -> Bound:  # noqa: N802
+    """`alloc_diag`, as operations are made."""
+    return Bound(alloc_diag)
+
+
+def ExtractDiag(view: bool = False) -> Bound:  # noqa: N802
+    """`extract_diag`, as operations are made."""
+    return Bound(extract_diag)

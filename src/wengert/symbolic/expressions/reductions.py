@@ -39,7 +39,7 @@ from wengert.symbolic.expressions.elemwise import (
 )
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
 from wengert.symbolic.expressions.wrapped import Wrapped
-from wengert.symbolic.graph import Apply, Kernel, disconnected
+from wengert.symbolic.graph import Apply, Kernel
 
 
 def _sum(x: np.ndarray, axes: Any, dtype: np.dtype[Any]) -> Any:
@@ -122,13 +122,9 @@ class Argmax(Reduction):
 
         return run
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Places do not vary with values."""
-        return [[False]]
-
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """None."""
-        return [disconnected()]
+        """Zeros: places do not vary with values."""
+        return [float_zeros(inputs[0])]
 
 
 class AllAny(_ByName):

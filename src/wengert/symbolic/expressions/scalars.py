@@ -126,12 +126,21 @@ def _complex_dtype(*dtypes: str) -> str:
     return "complex64" if all(d in ("float32", "float16") for d in dtypes) else "complex128"
 
 
+def _not_of_booleans(*dtypes: str) -> str:
+    if all(d == "bool" for d in dtypes):
+        raise TypeError(
+            "neither differences nor negatives of booleans are defined: use invert or xor, or cast"
+        )
+    return upcast(*dtypes)
+
+
 def _arithmetic() -> None:
     for name, of in {
-        "add": "_add", "sub": "_sub", "mul": "mul", "neg": "neg", "abs_": "abs",
-        "int_div": "_div_floor",
+        "add": "_add", "mul": "mul", "abs_": "abs", "int_div": "_div_floor",
     }.items():  # fmt: skip
         _library(name, of)
+    _library("sub", "_sub", _not_of_booleans)
+    _library("neg", "neg", _not_of_booleans)
     _library("pow", "_pow_tensor")
     _library("true_div", "_div", quotient)
     Scalar("mod", REGISTRY["remainder"].function, upcast, _mod_gradient, _operands)
@@ -144,9 +153,9 @@ def _arithmetic() -> None:
     Scalar("clip", _clipped, upcast, _clip_gradient, _operands)
     Scalar("inv", REGISTRY["reciprocal"].function, to_float, by_rules(REGISTRY["reciprocal"]),
            _operands)  # fmt: skip
-    for name, function in {
-        "ceil": np.ceil, "floor": np.floor, "trunc": np.trunc, "round_half_to_even": np.rint,
-    }.items():  # fmt: skip
+    for name, rounding in {"ceil": np.ceil, "floor": np.floor}.items():
+        Scalar(name, rounding, to_float, _nothing, _operands)
+    for name, function in {"trunc": np.trunc, "round_half_to_even": np.rint}.items():
         Scalar(name, function, upcast, _nothing, label=f"Elemwise{{{name},no_inplace}}")
     Scalar("round_half_away_from_zero", _rounded_away, upcast, _nothing)
 

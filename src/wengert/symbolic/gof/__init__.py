@@ -1,9 +1,19 @@
 """``theano.gof``: graphs, operations and types by the names of that package."""
 
 from wengert.symbolic import graph as type
+from wengert.symbolic.gof import compilelock as compilelock
+from wengert.symbolic.gof import fg as fg
 from wengert.symbolic.gof import graph as graph
 from wengert.symbolic.gof import op as op
+from wengert.symbolic.gof import opt as opt
 from wengert.symbolic.gof import utils as utils
+from wengert.symbolic.gof.fg import FunctionGraph as FunctionGraph
+from wengert.symbolic.gof.fg import MissingInputError as MissingInputError
+from wengert.symbolic.gof.opt import LocalOptimizer as LocalOptimizer
+from wengert.symbolic.gof.opt import OpRemove as OpRemove
+from wengert.symbolic.gof.opt import OpSub as OpSub
+from wengert.symbolic.gof.opt import PatternSub as PatternSub
+from wengert.symbolic.gof.opt import local_optimizer as local_optimizer
 from wengert.symbolic.graph import Apply as Apply
 from wengert.symbolic.graph import Constant as Constant
 from wengert.symbolic.graph import Generic as Generic
@@ -19,15 +29,25 @@ PureOp = Op
 __all__ = [
     "Apply",
     "Constant",
+    "FunctionGraph",
     "Generic",
+    "LocalOptimizer",
     "MethodNotDefined",
+    "MissingInputError",
     "Op",
+    "OpRemove",
+    "OpSub",
+    "PatternSub",
     "PureOp",
     "Type",
     "Variable",
+    "compilelock",
+    "fg",
     "generic",
     "graph",
+    "local_optimizer",
     "op",
+    "opt",
     "type",
     "utils",
 ]

@@ -7,8 +7,19 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import upcast
-from wengert.symbolic.expressions.arithmetic import cast, cos, log, lt, mul, sin, sqrt
-from wengert.symbolic.expressions.indexing import index
+from wengert.symbolic.expressions.arithmetic import (
+    abs_,
+    cast,
+    cos,
+    gt,
+    invert,
+    log,
+    lt,
+    mul,
+    sin,
+    sqrt,
+)  # fmt: skip
+from wengert.symbolic.expressions.indexing import index, nonzero
 from wengert.symbolic.expressions.reductions import prod
 from wengert.symbolic.expressions.shapes import as_shape
 from wengert.symbolic.expressions.structure import concatenate, get_vector_length, reshape
@@ -24,6 +35,7 @@ M1, M2 = 2**31 - 1, 2**31 - 21069
 _FIRST = ((0, 1 << 22, (1 << 7) + 1), (1, 0, 0), (0, 1, 0))
 _SECOND = ((1 << 15, 0, (1 << 15) + 1), (1, 0, 0), (0, 1, 0))
 _NORMS = {"float64": 2.0**-31, "float32": 4.6566126e-10, "float16": 3.0458e-05}
+_MOST_STREAMS = 60 * 256
 
 Matrix = tuple[tuple[int, ...], ...]
 
@@ -141,12 +153,48 @@ class MultinomialFromUniform(Operation):
         return [disconnected()] * 3
 
 
+class ChoiceFromUniform(Operation):
+    """Different outcomes of each row of probabilities, by uniform numbers."""
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = "int64" if dtype == "auto" else dtype
+
+    def make_node(self, pvals: Any, unis: Any, n: Any = 1) -> Apply:
+        """A matrix of `n` columns."""
+        inputs = [as_tensor_variable(x) for x in (pvals, unis, n)]
+        return Apply(self, inputs, [TensorType(self.dtype, (False, False))()])
+
+    def compute(self, pvals: np.ndarray, unis: np.ndarray, n: Any) -> np.ndarray:
+        """Where the running sum of a row first exceeds a number; that outcome then is out."""
+        rows, outcomes = pvals.shape
+        if n > outcomes:
+            raise ValueError(f"Cannot draw {n} different outcomes of {outcomes}")
+        pvals, out = pvals.copy(), np.full((rows, int(n)), -1, self.dtype)
+        for k in range(int(n)):
+            above = np.cumsum(pvals, 1) > unis[k * rows : (k + 1) * rows, None]
+            hit = np.flatnonzero(above.any(1))
+            out[hit, k] = above[hit].argmax(1)
+            pvals[hit, out[hit, k]] = 0
+            pvals[hit] /= pvals[hit].sum(1, keepdims=True)
+        return out
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Not differentiable."""
+        return [[False]] * 3
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """None."""
+        return [disconnected()] * 3
+
+
 def guess_n_streams(size: Any, warn: bool = False) -> int:
     """How many streams a size gets: a sixth of the numbers, and at most 15,360."""
     if isinstance(size, list | tuple) and all(isinstance(n, int | np.integer) for n in size):
         count = int(np.prod(size, dtype=np.int64))
-        return min(count // 6 if count > 6 else count, 60 * 256)
-    return 60 * 256
+        return min(count // 6 if count > 6 else count, _MOST_STREAMS)
+    return _MOST_STREAMS
 
 
 class MRG_RandomStreams:  # noqa: N801
@@ -277,9 +325,7 @@ class MRG_RandomStreams:  # noqa: N801
     def normal(self, size: Any, avg: Any = 0.0, std: Any = 1.0, ndim: int | None = None,
                dtype: Any = None, nstreams: int | None = None, truncate: bool = False,
                **options: Any) -> Any:  # fmt: skip
-        """Around a mean, by the method of Box and Muller."""
-        if truncate:
-            raise NotImplementedError("MRG_RandomStreams.normal(truncate=True)")
+        """Around a mean, by the method of Box and Muller; up to two deviations with `truncate`."""
         avg, std = (undefined_grad(as_tensor_variable(v)) for v in (avg, std))
         if dtype is None:
             dtype = upcast(config.floatX, avg.dtype, std.dtype)
@@ -290,15 +336,73 @@ class MRG_RandomStreams:  # noqa: N801
         else:
             total = prod(as_shape(list(size) if isinstance(size, tuple) else size), dtype="int64")
             even = total + total % 2
+        nstreams = _MOST_STREAMS if nstreams is None else nstreams  # whatever the size is
         numbers = self.uniform((even,), 0.0, 1.0, 1, dtype, nstreams, **options)
         first, second = index(numbers, slice(None, even // 2)), index(
             numbers, slice(even // 2, None))  # fmt: skip
         radius = sqrt(mul(constant(-2.0, dtype=dtype), log(first)))
         angle = mul(constant(2.0 * np.pi, dtype=dtype), second)
-        both = concatenate([radius * cos(angle), radius * sin(angle)])
+        parts = [radius * cos(angle), radius * sin(angle)]
+        if truncate:
+            fresh = [1 / np.e**2, 1.0, 1, dtype, nstreams]
+            parts = self._drawn_again(parts, [cos(angle), sin(angle)], fresh, options)
+        both = concatenate(parts)
         shape = list(size) if isinstance(size, tuple) else size
         samples = reshape(index(both, slice(None, total)), shape, ndim)
         return samples * cast(std, dtype) + cast(avg, dtype)
+
+    def _drawn_again(self, parts: Any, directions: Any, fresh: Any, options: Any) -> list[Any]:
+        """What lies within two deviations, and at its end what is drawn anew for the rest."""
+        beyond = [gt(abs_(z), 2.0) for z in parts]
+        places = [nonzero(b)[0] for b in beyond]
+        kept = [index(z, nonzero(invert(b))[0]) for z, b in zip(parts, beyond, strict=True)]
+        counts = [p.shape[0] for p in places]
+        radius = sqrt(mul(-2.0, log(self.uniform((counts[0] + counts[1],), *fresh, **options))))
+        radii = index(radius, slice(None, counts[0])), index(radius, slice(counts[0], None))
+        redrawn = [r * index(d, p) for r, d, p in zip(radii, directions, places, strict=True)]
+        return [cast(v, fresh[3]) for pair in zip(kept, redrawn, strict=True) for v in pair]
+
+    def truncated_normal(self, size: Any, avg: Any = 0.0, std: Any = 1.0, ndim: int | None = None,
+                         dtype: Any = None, nstreams: int | None = None, **options: Any
+                         ) -> Any:  # fmt: skip
+        """Around a mean and up to two deviations of what is cut off, so that `std` comes out."""
+        # The deviation of a standard normal variable between -2 and 2.
+        wider = std / constant(0.87962566103423978)
+        return self.normal(size, avg, wider, ndim, dtype, nstreams, truncate=True, **options)
+
+    def choice(self, size: Any = 1, a: Any = None, replace: bool = True, p: Any = None,
+               ndim: int | None = None, dtype: Any = "int64", nstreams: int | None = None,
+               **options: Any) -> Any:  # fmt: skip
+        """`size` different outcomes for each row of the probabilities `p`.
+
+        Raises NotImplementedError with `replace`, and TypeError with `a` or without `p`.
+        """
+        if replace:
+            raise NotImplementedError(
+                "MRG_RandomStreams.choice only works without replacement for now."
+            )
+        if a is not None or p is None:
+            raise TypeError(
+                "MRG_RandomStreams.choice draws column numbers of p: a has to be None and p has"
+                " to be specified"
+            )
+        if ndim is not None:
+            raise ValueError("ndim argument to MRG_RandomStreams.choice is not used.")
+        p = undefined_grad(as_tensor_variable(p))
+        if p.ndim != 2:
+            raise NotImplementedError("MRG_RandomStreams.choice is only implemented for p.ndim = 2")
+        count = as_shape([p.shape[0] * size])
+        unis = self.uniform(size=count, ndim=1, nstreams=nstreams, **options)
+        return ChoiceFromUniform(dtype)(p, unis, size)
+
+    def multinomial_wo_replacement(self, size: Any = None, n: Any = 1, pvals: Any = None,
+                                   ndim: int | None = None, dtype: Any = "int64",
+                                   nstreams: int | None = None, **options: Any
+                                   ) -> Any:  # fmt: skip
+        """`choice`, by its earlier name."""
+        if size is not None:
+            raise AssertionError("multinomial_wo_replacement: the rows of pvals give the size")
+        return self.choice(n, None, False, pvals, ndim, dtype, nstreams, **options)
 
 
 def _checked_size(size: Any) -> Any:

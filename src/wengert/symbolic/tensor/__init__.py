@@ -18,7 +18,7 @@ from wengert.symbolic.expressions import extra_ops as extra_ops
 from wengert.symbolic.expressions import indexing as subtensor
 from wengert.symbolic.expressions import methods as _methods
 from wengert.symbolic.expressions import nlinalg as nlinalg
-from wengert.symbolic.expressions import nlinalg as slinalg
+from wengert.symbolic.expressions import slinalg as slinalg
 from wengert.symbolic.expressions.arithmetic import *
 from wengert.symbolic.expressions.creation import *
 from wengert.symbolic.expressions.creation import constructors as _constructors
@@ -34,6 +34,7 @@ from wengert.symbolic.expressions.products import *
 from wengert.symbolic.expressions.reductions import *
 from wengert.symbolic.expressions.shapes import *
 from wengert.symbolic.expressions.sorting import *
+from wengert.symbolic.expressions.special import *
 from wengert.symbolic.expressions.structure import *
 from wengert.symbolic.expressions.type import TensorConstant as TensorConstant
 from wengert.symbolic.expressions.type import TensorType as TensorType
@@ -56,8 +57,10 @@ from wengert.symbolic.printing import pprint as pprint
 from wengert.symbolic.settings import config as config
 from wengert.symbolic.sharing import TensorSharedVariable as TensorSharedVariable
 from wengert.symbolic.tensor import nnet as nnet
+from wengert.symbolic.tensor import opt as opt
 from wengert.symbolic.tensor import shared_randomstreams as shared_randomstreams
 from wengert.symbolic.tensor import signal as signal
+from wengert.symbolic.tensor import xlogx as xlogx
 
 # `dmatrix`, `fvectors`, `tensor4` and their like.
 globals().update(_constructors())

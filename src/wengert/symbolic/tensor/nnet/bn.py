@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from wengert.symbolic.expressions.arithmetic import add, cast, inv, mul, sqrt, sub
@@ -22,7 +23,7 @@ def _axes(inputs: Any, axes: Any) -> tuple[int, ...]:
         return (0,)
     if axes == "spatial":
         return (0, *range(2, inputs.ndim))
-    return tuple(axes) if isinstance(axes, list | tuple) else (int(axes),)
+    return tuple(axes) if isinstance(axes, Iterable) else (int(axes),)
 
 
 def _back(inputs: Any, axes: tuple[int, ...], like: Any, result: Any) -> Any:

@@ -1,0 +1,5 @@
+"""``theano.scalar``: operations on single elements, and the dtypes of their results."""
+
+from wengert.symbolic.expressions.arithmetic import *
+from wengert.symbolic.scalar import basic as basic
+from wengert.symbolic.scalar.basic import *

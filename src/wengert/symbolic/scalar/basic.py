@@ -1,0 +1,236 @@
+"""Operations on single elements, as programs define them for ``tensor.Elemwise``.
+
+Scalars are tensors without dimensions, and the functions here are those of `tensor`.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from wengert.symbolic.dtypes import DISCRETE, to_float, upcast
+from wengert.symbolic.expressions import arithmetic
+from wengert.symbolic.expressions.elemwise import Elemwise, Scalar
+from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
+from wengert.symbolic.graph import Apply, MethodNotDefinedError
+
+# `exp`, `add` and their like.
+globals().update({name: getattr(arithmetic, name) for name in arithmetic.__all__})
+
+
+def get_scalar_type(dtype: Any) -> TensorType:
+    """The type of a scalar.
+
+    >>> from wengert.symbolic import scalar
+    >>> scalar.get_scalar_type("float32")
+    TensorType(float32, scalar)
+    """
+    return TensorType(dtype, ())
+
+
+bool, int8, int16, int32, int64 = map(get_scalar_type, ("bool", "int8", "int16", "int32", "int64"))
+uint8, uint16, uint32, uint64 = map(get_scalar_type, ("uint8", "uint16", "uint32", "uint64"))
+float16, float32, float64 = map(get_scalar_type, ("float16", "float32", "float64"))
+complex64, complex128 = map(get_scalar_type, ("complex64", "complex128"))
+int_types = (int8, int16, int32, int64)
+uint_types = (uint8, uint16, uint32, uint64)
+float_types = (float16, float32, float64)
+complex_types = (complex64, complex128)
+discrete_types = (bool, *int_types, *uint_types)
+continuous_types = (*float_types, *complex_types)
+all_types = (*discrete_types, *continuous_types)
+as_scalar = as_tensor_variable
+
+
+def upcast_out(*types: Any) -> tuple[Any, ...]:
+    """The type that holds values of all of these."""
+    return (get_scalar_type(upcast(*[t.dtype for t in types])),)
+
+
+def upgrade_to_float(*types: Any) -> tuple[Any, ...]:
+    """The floating type for arguments of some types."""
+    return (get_scalar_type(upcast(*[to_float(t.dtype) for t in types])),)
+
+
+def float_out(*types: Any) -> tuple[Any, ...]:
+    """float64."""
+    return (float64,)
+
+
+def int_out(*types: Any) -> tuple[Any, ...]:
+    """int64."""
+    return (int64,)
+
+
+def same_out(type: Any) -> tuple[Any, ...]:
+    """The type of the argument."""
+    return (type,)
+
+
+def same_out_float_only(type: Any) -> tuple[Any, ...]:
+    """The type of the argument; TypeError if that is not a floating one."""
+    if type.dtype in DISCRETE:
+        raise TypeError("only float type is supported", type)
+    return (type,)
+
+
+def transfer_type(*indices: int) -> Callable[..., tuple[Any, ...]]:
+    """Types of results: those of the arguments at some places."""
+    return lambda *types: tuple(types[k] for k in indices)
+
+
+def specific_out(*types: Any) -> Callable[..., tuple[Any, ...]]:
+    """Types of results: always these."""
+    return lambda *arguments: types
+
+
+class ScalarOp(Scalar):
+    """An operation on elements, as a program defines it; `tensor.Elemwise` applies it to arrays.
+
+    A subclass has `impl`, of numbers, and `grad` (or `L_op`), of variables. ``nfunc_spec = (name,
+    inputs, outputs)`` names a function of NumPy or SciPy that computes whole arrays.
+
+    Args:
+        output_types_preference: gives the types of results, from those of the arguments.
+        name: what graphs call it.
+
+    >>> from wengert.symbolic import function, scalar
+    >>> from wengert.symbolic import tensor as T
+    >>> class Cube(scalar.UnaryScalarOp):
+    ...     def impl(self, x):
+    ...         return x**3
+    ...     def grad(self, inputs, output_gradients):
+    ...         return [3 * inputs[0] ** 2 * output_gradients[0]]
+    >>> x = T.dvector("x")
+    >>> cube = T.Elemwise(Cube(scalar.upgrade_to_float, name="cube"))
+    >>> function([x], [cube(x), T.grad(cube(x).sum(), x)])([1.0, 2.0])
+    [array([1., 8.]), array([ 3., 12.])]
+    """
+
+    nin, nout = -1, 1
+    nfunc_spec: tuple[str, int, int] | None = None
+
+    def __init__(self, output_types_preference: Any = None, name: str | None = None) -> None:
+        if output_types_preference is not None:
+            if not callable(output_types_preference):
+                raise TypeError(
+                    f"{type(self).__name__}: output_types_preference must be callable, got"
+                    f" {output_types_preference!r}"
+                )
+            self.output_types_preference = output_types_preference
+        self.name = type(self).__name__ if name is None else name
+        self.label, self.operand_dtype, self.apart = None, None, ()
+
+    def output_types(self, types: Sequence[Any]) -> Any:
+        """The types of the results, for those of the arguments."""
+        if not hasattr(self, "output_types_preference"):
+            raise NotImplementedError(f"Cannot calculate the output types for {self.name}")
+        return self.output_types_preference(*types)
+
+    def dtype(self, *dtypes: str) -> str:
+        """The dtype of the result; TypeError for another number of arguments than `nin`."""
+        if self.nin not in (-1, len(dtypes)):
+            raise TypeError(
+                f"Wrong number of inputs for {self.name} (got {len(dtypes)}, expected {self.nin})"
+            )
+        return str(self.output_types([get_scalar_type(d) for d in dtypes])[0].dtype)
+
+    def function(self, *values: np.ndarray) -> np.ndarray:
+        """`impl` of each element, or the function that `nfunc_spec` names."""
+        if self.nfunc_spec is not None:
+            home, _, name = self.nfunc_spec[0].rpartition(".")
+            return np.asarray(getattr(import_module(home or "numpy"), name)(*values))
+        return np.asarray(np.frompyfunc(self.impl, len(values), 1)(*values))
+
+    def impl(self, *inputs: Any) -> Any:
+        """The result for some numbers."""
+        raise MethodNotDefinedError("impl", type(self), type(self).__name__)
+
+    def grad(self, inputs: Any, output_gradients: Any) -> Any:
+        """The gradients of the arguments."""
+        raise MethodNotDefinedError("grad", type(self), type(self).__name__)
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """The gradients of the arguments; by default what `grad` says."""
+        return self.grad(inputs, output_gradients)
+
+    def gradient(self, inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+        """What `L_op` gives."""
+        return list(self.L_op(inputs, [out], [g]))
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """The application to scalars, or to arrays element by element."""
+        return Elemwise(self).make_node(*inputs)
+
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        return Elemwise(self)(*inputs, **options)
+
+    def _key(self) -> Any:
+        props = [getattr(self, n) for n in getattr(self, "__props__", ())]
+        return type(self), getattr(self, "output_types_preference", None), *props
+
+    def __eq__(self, other: object) -> Any:
+        return isinstance(other, ScalarOp) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __reduce__(self) -> Any:
+        return copyreg.__newobj__, (type(self),), self.__dict__  # type: ignore[attr-defined]
+
+
+class UnaryScalarOp(ScalarOp):
+    """A `ScalarOp` of one argument."""
+
+    nin = 1
+
+
+class BinaryScalarOp(ScalarOp):
+    """A `ScalarOp` of two arguments."""
+
+    nin = 2
+
+
+__all__ = [
+    "BinaryScalarOp",
+    "Scalar",
+    "ScalarOp",
+    "UnaryScalarOp",
+    "all_types",
+    "as_scalar",
+    "bool",
+    "complex64",
+    "complex128",
+    "complex_types",
+    "constant",
+    "continuous_types",
+    "discrete_types",
+    "float16",
+    "float32",
+    "float64",
+    "float_out",
+    "float_types",
+    "get_scalar_type",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "int_out",
+    "int_types",
+    "same_out",
+    "same_out_float_only",
+    "specific_out",
+    "transfer_type",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint_types",
+    "upcast",
+    "upcast_out",
+    "upgrade_to_float",
+]
