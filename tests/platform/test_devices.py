@@ -172,7 +172,7 @@ def test_compile_is_a_decorator():
 
     assert (double(2), triple(2)) == (4, 6)
     assert double.__name__ == "double"
-    with pytest.raises(RuntimeError, match="'model' is 3, expected a callable"):
+    with pytest.raises(AssertionError, match="argument 'model' is 3, expected a callable"):
         compiler.compile(3)
     with pytest.raises(RuntimeError, match="Unrecognized mode=fast"):
         compiler.compile(half, mode="fast")

@@ -1,3 +1,4 @@
-"""``theano.sandbox``: the other random streams."""
+"""``theano.sandbox``: the other random streams, and operations on matrices."""
 
+from wengert.symbolic.sandbox import linalg as linalg
 from wengert.symbolic.sandbox import rng_mrg as rng_mrg

@@ -49,6 +49,7 @@ from wengert.symbolic.tensor.nnet import abstract_conv as abstract_conv
 from wengert.symbolic.tensor.nnet import abstract_conv as conv
 from wengert.symbolic.tensor.nnet import bn as bn
 from wengert.symbolic.tensor.nnet import conv3d2d as conv3d2d
+from wengert.symbolic.tensor.nnet import ctc as ctc
 from wengert.symbolic.tensor.nnet import neighbours as neighbours
 from wengert.symbolic.tensor.nnet.abstract_conv import conv2d as abstract_conv2d
 from wengert.symbolic.tensor.nnet.abstract_conv import conv2d as conv2d
