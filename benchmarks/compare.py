@@ -5,6 +5,7 @@ Training steps, operations, kernels.
     python benchmarks/compare.py
     python benchmarks/compare.py --quick                        # wengert and torch, in 3 minutes
     python benchmarks/compare.py --only gpt "layer norm" --peers wengert,torch,jax
+    python benchmarks/compare.py --only cold --update        # the other rows as they were saved
 
 Each library has a process of its own with its default number of threads. In turns, each runs
 for a moment, while the others wait for their input. All start from the same weights, and what
@@ -23,13 +24,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _measure import clean_environment, machine, save, turns
+from _measure import RESULTS, clean_environment, machine, save, turns
 from workloads import DEEP_MLP, FAMILIES, TRAINING
 from workloads._workload import Workload
 
@@ -260,6 +261,17 @@ def geometric_means(rows: list[Comparison]) -> dict[str, dict[str, float]]:
     return found
 
 
+def replaced(found: list[Comparison]) -> list[Comparison]:
+    """The rows that were saved last, those that were found again in their places."""
+    saved = json.loads((RESULTS / "compare.json").read_text())
+    if saved["machine"] != machine():
+        sys.exit(f"the results that are saved are of another machine: {saved['machine']}")
+    names = [field.name for field in fields(Comparison)]
+    again = {row.name: row for row in found}
+    before = [Comparison(**{name: row[name] for name in names}) for row in saved["rows"]]
+    return [again.get(row.name, row) for row in before]
+
+
 def chosen(only: list[str], quick: bool) -> dict[str, list[Workload]]:
     """The rows of families that names select: a family's, or part of a row's."""
     found = {}
@@ -304,6 +316,11 @@ def parsed(command: list[str]) -> argparse.Namespace:
         metavar="NAME",
         help=f"families ({families}), or parts of rows' names; nothing is saved",
     )
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="with --only: what is found replaces those rows in what is saved",
+    )
     parser.add_argument("--peers", help=f"some of {','.join(PEERS)}")
     parser.add_argument("--rounds", type=int, help="turns of each library that count")
     parser.add_argument("--busy", action="store_true",
@@ -339,9 +356,10 @@ def main(command: list[str]) -> int:
     for row in found:
         for peer, reason in row.reasons.items():
             print(f"no figure of {peer} for {row.name}: {reason}")
-    if not arguments.only:  # those of all rows stay
-        save(__file__, {"rows": [asdict(row) | {"ratios": row.ratios} for row in found],
-                        "means": means})  # fmt: skip
+    if arguments.update or not arguments.only:
+        kept = replaced(found) if arguments.only else found
+        save(__file__, {"rows": [asdict(row) | {"ratios": row.ratios} for row in kept],
+                        "means": geometric_means(kept)})  # fmt: skip
     return int(any(row.disagreeing or "wengert" in row.reasons for row in found))
 
 
