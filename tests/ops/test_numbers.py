@@ -136,3 +136,22 @@ def test_infinities_and_what_fits_pass(torch: Any) -> None:
             x.int().masked_fill(yes, t.tensor(1.5)).tolist(),
         ])  # fmt: skip
     assert found[0] == found[1]
+
+
+OF_NUMPY: dict[str, Callable[[Any, Any], Any]] = {
+    "clamp": lambda m, x: x.clamp(np.float32(0.5), 1),
+    "clamp_": lambda m, x: x.clone().clamp_(max=np.float16(0.5)),
+    "clip": lambda m, x: m.clip(x, np.int64(0), np.int64(1)),
+    "clamp of integers": lambda m, x: x.long().clamp(max=np.float64(0.5)),
+    "masked_fill": lambda m, x: x.masked_fill(x > 0, np.float32(0.5)),
+    "masked_fill_": lambda m, x: (x > 0).masked_fill_(x > 1, np.bool_(True)),
+    "roll": lambda m, x: x.roll(np.int64(2), np.int64(0)),
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_numbers_of_numpy(torch: Any, name: str) -> None:
+    found = [OF_NUMPY[name](m, m.tensor([-1.0, 0.25, 0.75, 2.0])) for m in (torch, wengert)]
+    assert found[0].tolist() == found[1].tolist()
+    assert str(found[0].dtype) == str(found[1].dtype)

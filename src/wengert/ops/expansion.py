@@ -206,8 +206,9 @@ def roll(
     >>> wengert.roll(wengert.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
-    by = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    dims_rolled = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
+    number = (int, np.integer)
+    by = (shifts,) if isinstance(shifts, number) else tuple(shifts)
+    dims_rolled = () if dims is None else (dims,) if isinstance(dims, number) else tuple(dims)
     if not dims_rolled and len(by) == 1:
         flat = kernels.blocks.rolled(input.reshape(-1), by[0], 0)
         return as_images(flat.reshape(input.shape), input)

@@ -160,7 +160,8 @@ def filling(name: str, value: Any, input: Tensor) -> Tensor:
                 f" {value._outline.ndim} dimension(s)."
             )
         value_dtype = dtypes.of_numpy[value._outline.dtype]
-    elif isinstance(value, Number):
+    elif isinstance(value, (*Number, np.generic)):
+        value = value.item() if isinstance(value, np.generic) else value
         value_dtype = dtypes.of_number(value)
     else:
         raise TypeError(
@@ -322,6 +323,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         and min is not max
     ):
         return _clamp_numbers(input, min, max)  # fast path for the usual case
+    if isinstance(min, np.generic) or isinstance(max, np.generic):
+        numbers = [b.item() if isinstance(b, np.generic) else b for b in (min, max)]
+        return clamp(input, *numbers)
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     bounds = [b for b in (min, max) if b is not None]
