@@ -153,7 +153,7 @@ def _declared_with_statistics(name: str, label: str, arrange: Arrange) -> Callab
         out, mean, variance, rstd = kernels.norm.normalise(input, weight, bias, plan, eps)
         if running_mean is not None:
             _follow(running_mean, running_var, mean, variance, plan.size, momentum)
-        return arrange(out, input), mean, rstd
+        return arrange(out, input), mean, rstd, variance
 
     def reference(
         input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value,
@@ -166,9 +166,9 @@ def _declared_with_statistics(name: str, label: str, arrange: Arrange) -> Callab
 
     forward.__name__ = name
     return primitive(
-        mixed=False, aux=("mean", "rstd"), reference=reference, shared=_at_once, label=label,
-        **_RULES,
-        running_mean=None, running_var=None,
+        mixed=False, aux=("mean", "rstd", "variance"), reference=reference, shared=_at_once,
+        label=label, updates={"running_mean": _next_mean, "running_var": _next_variance},
+        **_RULES, running_mean=None, running_var=None,
     )(forward)  # fmt: skip
 
 
@@ -178,12 +178,33 @@ def _follow(
     """Move the running statistics towards those of this batch (the unbiased variance)."""
     if count == 0:
         return
-    channels = running_mean.shape[0]
-    unbiased = variance * (count / max(count - 1, 1))
     if type(running_mean) is np.ndarray:
         before_writes((running_mean, running_var))
-    for running, now in ((running_mean, mean), (running_var, unbiased)):
-        _moved(running, now.reshape((-1, channels)).mean(0), momentum)
+    for running, now in ((running_mean, mean), (running_var, _unbiased(variance, count))):
+        _moved(running, _over_samples(now, running), momentum)
+
+
+def _unbiased(variance: Value, count: int) -> Value:
+    return variance * (count / max(count - 1, 1))
+
+
+def _over_samples(now: Value, running: Value) -> Value:
+    """The means of statistics of which each sample may have its own."""
+    return now.reshape((-1, running.shape[0])).mean(0)
+
+
+def _next_mean(running_mean: Value, mean: Value, plan: NormPlan, momentum: Any) -> Value:
+    return _next(running_mean, mean, plan, momentum)
+
+
+def _next_variance(running_var: Value, variance: Value, plan: NormPlan, momentum: Any) -> Value:
+    return _next(running_var, _unbiased(variance, plan.size), plan, momentum)
+
+
+def _next(running: Value, now: Value, plan: NormPlan, momentum: Any) -> Value:
+    if plan.size == 0:
+        return running
+    return _moved(running.copy(), _over_samples(now, running), momentum)
 
 
 def _moved_in_batch(b: Batch) -> Any:

@@ -120,6 +120,7 @@ def primitive(
     older: tuple[str, ...] = (),
     scalar: Callable[..., Any] | None = None,
     accumulate: dict[str, Callable[..., bool]] | None = None,
+    updates: dict[str, Callable[..., Any]] | None = None,
     **rules: Rule | None,
 ) -> Declare:
     """Declare any other operation with a rule per input.
@@ -132,11 +133,12 @@ def primitive(
     once for all of them. A rule that gives `shared` a default (None) saves nothing for it, and
     gets it only if another rule needs it. An op with `shared` also needs a `reference`.
     `older` as for `elementwise`, `scalar` as for `multilinear`. `accumulate` has, by input, what
-    adds the gradient that a rule would return to a sum of gradients, in place (see `Op`).
+    adds the gradient that a rule would return to a sum of gradients, in place, and `updates` what
+    inputs hold that the forward writes to (see `Op`).
     """
     options = {
         "aux": aux, "layout": layout, "floats": floats, "mixed": mixed, "batch": batch, "jvp": jvp,
         "reference": reference, "shared": shared, "label": label, "name": name, "older": older,
-        "scalar": scalar, "accumulate": accumulate,
+        "scalar": scalar, "accumulate": accumulate, "updates": updates,
     }  # fmt: skip
     return _decorator("primitive", rules, options)

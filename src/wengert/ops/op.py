@@ -52,6 +52,8 @@ class Op:
         scalar: the forward on single elements, from which kernels are made (see `_fuse`): itself
             for kind "elementwise", None for others that do not declare it.
         halves: computes with halves and a Python number that no half is equal to.
+        updates: by input that the forward writes to, its elements after that, as a function of what
+            it names.
         function: the function users call.
         node: the class of the nodes it records.
         label: the name of that class.
@@ -80,6 +82,7 @@ class Op:
         scalar: Callable[..., Any] | None = None,
         halves: Callable[..., Any] | None = None,
         accumulate: dict[str, Callable[..., bool]] | None = None,
+        updates: dict[str, Callable[..., Any]] | None = None,
     ) -> None:
         self.name = forward.__name__
         self.public_name = name or self.name.strip("_")
@@ -90,6 +93,7 @@ class Op:
         self.batch, self.jvp, self.reference, self.shared = batch, jvp, reference, shared
         self.tensors, self.older = tensors, older
         self.layout, self.halves, self.accumulate = layout, halves, accumulate or {}
+        self.updates = updates or {}
         self.scalar = self.forward if scalar is None and kind == "elementwise" else scalar
         self.label = label or _label(self.name)
         _check_name(self)

@@ -159,7 +159,7 @@ Deferred.__module__ = Tensor.__module__
 _EDGE = Tensor.__dict__["_edge"]
 _ARRAY = Tensor.__dict__["_array"]
 _CUT = Tensor.__dict__["_cut"]
-_set_class = object.__dict__["__class__"].__set__
+set_class = object.__dict__["__class__"].__set__
 
 
 def filled(tensor: Tensor, array: np.ndarray, edge: Any, cut: Any) -> None:
@@ -167,4 +167,10 @@ def filled(tensor: Tensor, array: np.ndarray, edge: Any, cut: Any) -> None:
     _EDGE.__set__(tensor, edge)
     _CUT.__set__(tensor, cut)
     _ARRAY.__set__(tensor, array)
-    _set_class(tensor, Tensor)
+    set_class(tensor, Tensor)
+
+
+def updated(buffer: Tensor, array: np.ndarray) -> None:
+    """Make an ordinary Tensor of a deferred one that was one before."""
+    _ARRAY.__set__(buffer, array)
+    set_class(buffer, Tensor)

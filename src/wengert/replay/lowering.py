@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from itertools import repeat
 from typing import Any
 
@@ -115,7 +116,7 @@ class Lowering:
             self._forward_of_form(entry)
             return
         op, outline = entry.op, entry.outlines[0]
-        present = [n for n in op.inputs if entry.refs[n] is not None]
+        present = [n for n in op.inputs if entry.refs[n] is not None and n not in op.updates]
         values = tuple([self._operand(entry, r) for n in present if (r := entry.refs[n])])
         compute = forward_of(op, present, entry.params)
         types = [Type(outline.shape, outline.dtype)]
@@ -135,6 +136,33 @@ class Lowering:
         self.entries[place] = entry
         for name, value in zip(op.aux, outputs[1:], strict=True):
             self.aux[place, name] = value
+        for name in op.updates:
+            if entry.refs[name] is not None:
+                self.places.append(self._update(entry, place, name))
+
+    def _update(self, entry: OpEntry, place: int, name: str) -> int:
+        """What a buffer holds after an operation that writes to it."""
+        op, rule = entry.op, entry.op.updates[name]
+        values, constants = list[int](), dict[str, Any]()
+        names = [*signature(rule).parameters]
+        for read in names:
+            value, constant = self.read(entry, place, read)
+            if value is None:
+                constants[read] = constant
+            else:
+                values.append(value)
+        given = [n for n in names if n not in constants]
+
+        def compute(*arrays: Any) -> Any:
+            return rule(**dict(zip(given, arrays, strict=True)), **constants)
+
+        ref = entry.refs[name]
+        assert ref is not None
+        key = hashed((op.name, name), entry.params)
+        type_ = self.operand_type(ref)
+        return self._emit(f"{op.public_name}_{name}", compute, tuple(values), [type_], entry, key)[
+            0
+        ]
 
     def _key(self, entry: OpEntry, place: int) -> Any:
         """What an operation computes, to compare, and where no other may have its value."""

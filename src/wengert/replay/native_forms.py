@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -16,12 +17,18 @@ from wengert.kernels import copies
 from wengert.kernels.axes import axes_of
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.classification import native as classification
-from wengert.kernels.jit import CHUNK, operands
 from wengert.kernels.products import packed
 from wengert.kernels.reduction import native as reduction
-from wengert.replay.emitting import BOOL, F32, I64, Emitter, Scalar, View, dense
+from wengert.replay.channel_forms import (
+    batch_norm,
+    batch_norm_back,
+    running_mean,
+    running_var,
+)
+from wengert.replay.emitting import BOOL, F32, I64, Emitter, View, dense
 from wengert.replay.fusion import FusedLoop
 from wengert.replay.ir import Instruction, Type
+from wengert.replay.loop_forms import elementwise, fill, loop_over
 from wengert.replay.row_forms import (
     layer_norm,
     layer_norm_back,
@@ -51,7 +58,7 @@ def lower(emitter: Emitter, instruction: Instruction) -> bool:
 
 def _form_of(instruction: Instruction) -> Form | None:
     if isinstance(instruction.compute, FusedLoop) or instruction.pointwise is not None:
-        return _loop
+        return elementwise
     name = instruction.name
     if name in _BY_NAME:
         return _BY_NAME[name]
@@ -126,84 +133,6 @@ def _reshaped(emitter: Emitter, instruction: Instruction) -> bool:
     if seen is None or seen.dtype != F32 or not seen.size:
         return False
     emitter.views[out] = seen
-    return True
-
-
-# Elementwise loops
-
-
-def _loop(emitter: Emitter, instruction: Instruction) -> bool:
-    """A loop over all elements of the results, in their order."""
-    loop = instruction.compute
-    if not isinstance(loop, FusedLoop):
-        loop = FusedLoop([instruction], instruction.inputs, instruction.outputs)
-    shape = emitter.type_of(instruction.outputs[0]).shape
-    outputs = [emitter.view(v) for v in instruction.outputs]
-    inputs = [emitter.view(v) for v in instruction.inputs]
-    total = prod(shape)
-    if not total or any(v is None or v.dtype not in (F32, BOOL) for v in (*inputs, *outputs)):
-        return False
-    return loop_over(
-        emitter, [loop.function_of(v) for v in loop.outputs], shape,
-        [v for v in inputs if v is not None], [v for v in outputs if v is not None],
-    )  # fmt: skip
-
-
-def loop_over(
-    emitter: Emitter, functions: list[Any], shape: tuple[int, ...], inputs: list[View],
-    outputs: list[View],
-) -> bool:  # fmt: skip
-    """Functions of elements, of views that broadcast to a shape; results are dense."""
-    steps = [(0,) * (len(shape) - len(v.shape)) + _spread(v) for v in inputs]
-    lengths, merged = operands.merged(shape, tuple(range(len(shape))), steps)
-    total = prod(shape)
-    flat = len(lengths) <= 1
-    if len(lengths) > 3 or total >= 1 << 31:
-        return False
-    letters, strides = "", list[int]()
-    for view, of_view in zip(inputs, merged or [()] * len(inputs), strict=True):
-        own = (0, 0, *of_view)[-3:] if total > 1 else (0, 0, 1)
-        mask = view.dtype == BOOL
-        if not any(own) and not mask:
-            letters += "s"
-            continue
-        if own[-1] not in (0, 1) or (flat and not own[-1]):
-            return False
-        letter = "f" if flat else "r" if own[-1] else "c"
-        letters += letter if not mask else {"f": "b"}.get(letter, letter.upper())
-        strides += [] if flat else own[:2]
-    plan = operands.plan_of(functions, letters, False)
-    if plan is None or plan.guarded or any(plan.passed) or plan.numbers:
-        return False
-    if [v.dtype for v in outputs] != [*plan.outputs]:
-        return False
-    arguments = [
-        Scalar(v) if letter == "s" else v for v, letter in zip(inputs, letters, strict=True)
-    ]
-    if flat:
-        emitter.call(plan.kernel, *arguments, *outputs, total=total, chunk=plan.chunk)
-    else:
-        width, middle = lengths[-1], lengths[-2]
-        emitter.call(
-            plan.kernel, *arguments, *outputs, *strides, middle, width, total=total // width,
-            chunk=max(1, plan.chunk // width),
-        )  # fmt: skip
-    return True
-
-
-def _spread(view: View) -> tuple[int, ...]:
-    """The strides, 0 where there is one element."""
-    return tuple([0 if n == 1 else s for n, s in zip(view.shape, view.strides, strict=True)])
-
-
-def _fill(emitter: Emitter, instruction: Instruction, divisor: int) -> bool:
-    """One element everywhere: the gradient of a sum or mean of all elements."""
-    (source,) = emitter.seen(instruction.inputs[:1]) or (None,)
-    out = emitter.view(instruction.outputs[0])
-    if source is None or out is None or source.size != 1 or out.dtype != F32 or not out.size:
-        return False
-    kernel = copies.fill.f32
-    emitter.call(kernel, source, 1.0 / divisor, out, total=out.size, chunk=CHUNK)
     return True
 
 
@@ -353,13 +282,13 @@ def _mean(emitter: Emitter, instruction: Instruction) -> bool:
 def _sum_back(emitter: Emitter, instruction: Instruction) -> bool:
     shape = emitter.type_of(instruction.outputs[0]).shape
     span = _span(instruction, shape)
-    return span == (0, len(shape)) and _fill(emitter, instruction, 1)
+    return span == (0, len(shape)) and fill(emitter, instruction, 1)
 
 
 def _mean_back(emitter: Emitter, instruction: Instruction) -> bool:
     shape = emitter.type_of(instruction.outputs[0]).shape
     span = _span(instruction, shape)
-    return span == (0, len(shape)) and _fill(emitter, instruction, prod(shape))
+    return span == (0, len(shape)) and fill(emitter, instruction, prod(shape))
 
 
 # Rows side by side
@@ -474,6 +403,7 @@ def _losses(
     return x, index, share, min(len(share.shape), 1), float(smoothing)
 
 
+_NORMALISED = "input", "weight", "bias"
 _BY_NAME: dict[str, Form] = {
     "join": _join,
     "joint_linear": _linear,
@@ -501,6 +431,10 @@ _BY_KEY: dict[Any, Form] = {
     ("_log_softmax", "input"): log_softmax_back,
     "_layer_norm": layer_norm,
     ("_layer_norm", "shared"): layer_norm_back,
-    **dict.fromkeys([("_layer_norm", n) for n in ("input", "weight", "bias")], taken_form),
+    "_batch_norm": batch_norm,
+    ("_batch_norm", "shared"): batch_norm_back,
+    ("_batch_norm", "running_mean"): running_mean,
+    ("_batch_norm", "running_var"): running_var,
+    **dict.fromkeys(product(("_layer_norm", "_batch_norm"), _NORMALISED), taken_form),
     **dict.fromkeys(_RESHAPES, _reshaped),
 }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.storage import owner
-from wengert.core.tensor import Leaf, tensors
+from wengert.core.tensor import Leaf, Tensor, tensors
 from wengert.replay.deferred import Deferred, settle
 from wengert.replay.state import exposed, shows_exposed
 from wengert.replay.trace import INNER, LEAF, Again, Input, Memo, OpEntry
@@ -26,6 +26,7 @@ class Operands:
         tensors: its inputs; `arrays` and `edges` are theirs when it met them.
         numbers: the Python floats among the operands.
         recorded: the places of its values that are not deferred, by their identity.
+        updates: by place of a buffer's next elements, the buffer's memory.
     """
 
     def __init__(self) -> None:
@@ -38,6 +39,7 @@ class Operands:
         self.numbers: list[float] = []
         self.slots: dict[int, int] = {}
         self.recorded: dict[int, tuple[Any, int]] = {}
+        self.updates: dict[int, Any] = {}
 
     def place_of(self, x: Any) -> int | None:
         """The place of a tensor among the values of this run."""
@@ -128,10 +130,25 @@ class Operands:
         """Whether what the run reads of a view's source is, or would be, a copy."""
         if fresh:
             return any(shows_exposed(x) for x in fresh)
+        if self.updates and self.place_of(x) in self.updates:
+            return True  # a later update is not to change what the view's place has
         if type(x) is Deferred or self.recording:
             return False
         slot = self.slots.get(id(x))
         return slot is not None and self.arrays[slot] is not self.originals[slot]
+
+    def _may_update(self, buffers: list[Any], fresh: list[Any]) -> bool:
+        """Whether what a call writes to its buffers can wait: their memory has one reader each."""
+        if len({id(x) for x in buffers}) < len(buffers):
+            return False
+        for x in buffers:
+            place = self.place_of(x)
+            if place is None:
+                if type(x) is not Tensor or not _among(x, fresh) or shows_exposed(x):
+                    return False
+            elif place not in self.updates:
+                return False
+        return True
 
     def reads(self, memory: int) -> bool:
         """Whether what is deferred reads the memory of an array, by its identity."""

@@ -93,12 +93,8 @@ def layer_norm(emitter: Emitter, instruction: Instruction) -> bool:
 def layer_norm_back(emitter: Emitter, instruction: Instruction) -> bool:
     """All its gradients in one pass, which the instructions that take them are not part of."""
     plan = params_of(instruction)["plan"]
-    (shared,) = instruction.outputs
-    users = [i for i in emitter.program.instructions if shared in i.inputs]
-    takers = {_taken(i): i for i in users}
-    if len(takers) < len(users) or not takers.keys() <= {"input", "weight", "bias"}:
-        return False
-    if len(instruction.inputs) != 5 or len(plan.view) != 2 or plan.axes != (1,):
+    takers = takers_of(emitter, instruction)
+    if takers is None or len(instruction.inputs) != 5 or len(plan.view) != 2 or plan.axes != (1,):
         return False
     views = [emitter.view(v) for v in instruction.inputs]
     if any(v is None or v.dtype != F32 or not v.is_dense for v in views):
@@ -110,23 +106,21 @@ def layer_norm_back(emitter: Emitter, instruction: Instruction) -> bool:
     assert mean is not None
     if not plan.centred or weight.size != size or g.size != count * size or mean.size != count:
         return False
-    found = {n: emitter.view(takers[n].outputs[0]) if n in takers else None
-             for n in ("input", "weight", "bias")}  # fmt: skip
     chunk = max(rows_of(size), min(-(-count // _PARTS), _DEEP))
     pieces = -(-count // chunk)
     gain, shift = emitter.temporary((pieces, size)), emitter.temporary((pieces, size))
-    grad = found["input"] or emitter.temporary((count, size))
+    grad = takers.get("input") or emitter.temporary((count, size))
     emitter.call(
         norm.rows_gradient.f32, g, x, weight, mean, rstd, grad, gain, shift, size, 1, chunk,
         total=count, chunk=chunk,
     )  # fmt: skip
     blocks = -(-size // reduction.LANES)
-    for parts, out in ((gain, found["weight"]), (shift, found["bias"])):
+    for parts, out in ((gain, takers.get("weight")), (shift, takers.get("bias"))):
         if out is not None:
             emitter.call(
                 reduction.middle_sums.f32, parts, out, pieces, size, blocks, total=blocks, chunk=1
             )
-    emitter.written.update(i.outputs[0] for i in users)
+    emitter.written.update(view.root for view in takers.values())
     return True
 
 
@@ -135,6 +129,21 @@ def taken_form(emitter: Emitter, instruction: Instruction) -> bool:
     return instruction.outputs[0] in emitter.written
 
 
-def _taken(instruction: Instruction) -> str:
-    key = instruction.key
-    return key[0][1] if key and type(key[0]) is tuple and key[0][0] == "_layer_norm" else ""
+def takers_of(emitter: Emitter, instruction: Instruction) -> dict[str, View] | None:
+    """The gradients that are taken of what is computed for several, by operand.
+
+    None if something else reads it.
+    """
+    (shared,) = instruction.outputs
+    op, _ = instruction.key[0]
+    found: dict[str, View] = {}
+    for user in emitter.program.instructions:
+        if shared not in user.inputs:
+            continue
+        key = user.key
+        name = key[0][1] if key and type(key[0]) is tuple and key[0][0] == op else ""
+        view = emitter.view(user.outputs[0])
+        if name in found or name not in ("input", "weight", "bias") or view is None:
+            return None
+        found[name] = view
+    return found

@@ -31,7 +31,7 @@ _OTHERS = frozenset({
     "window_mean", "_constant_pad", "_attention", "select", "basic", "maxima", "_cumsum",
     "contract", "_max_of_all", "_min_of_all",
     "argmax", "argmin", "rearrange", "spread", "times", "times_transposed", "transposed_times",
-    "_masked", "_embedding",
+    "_masked", "_embedding", "_batch_norm", "_instance_norm", "_batch_norm_by_running",
 })  # fmt: skip
 
 _FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
@@ -43,6 +43,7 @@ class ListForm:
     kind, view, mixed, floats = "list", False, True, False
     aux: tuple[str, ...] = ()
     shared: Any = None
+    updates: dict[str, Any] = {}  # noqa: RUF012 (as of a declared one)
 
     def __init__(self, op: ListOp, count: int, params: int) -> None:
         self.op, self.public_name = op, op.name.strip("_")
@@ -59,6 +60,7 @@ class SeveralForm:
     kind, view, mixed, floats = "several", True, False, False
     aux: tuple[str, ...] = ()
     shared: Any = None
+    updates: dict[str, Any] = {}  # noqa: RUF012 (as of a declared one)
 
     def __init__(self, op: SeveralOp, params: int) -> None:
         self.op, self.public_name, self.name = op, op.name.strip("_"), op.name
@@ -74,9 +76,10 @@ class DetachForm:
     kind, view, mixed, floats, name, public_name = "detach", True, False, False, "detach", "detach"
     aux: tuple[str, ...] = ()
     shared: Any = None
+    updates: dict[str, Any] = {}  # noqa: RUF012 (as of a declared one)
     inputs: tuple[str, ...] = ("input",)
     differentiable: tuple[str, ...] = ()
-    rules: dict[str, Any] = {"input": None}  # noqa: RUF012 (as of a declared one)
+    rules: dict[str, Any] = {"input": None}  # noqa: RUF012
     params: dict[str, Any] = {}  # noqa: RUF012
 
 

@@ -30,7 +30,7 @@ from wengert.core.tensor import (
     new,
     tick,
 )
-from wengert.replay.deferred import Deferred
+from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.operands import UnseenError
 from wengert.replay.rules import Step, eligible
 from wengert.replay.settling import compute
@@ -52,7 +52,7 @@ from wengert.replay.trace import (
     Ref,
     outline_of,
 )
-from wengert.replay.walks import Walks
+from wengert.replay.walks import Walks, nobody
 
 reference = weakref.ref
 
@@ -83,6 +83,7 @@ class Run(Walks):
         """Let go of the inputs: nothing is deferred any more."""
         self.originals, self.arrays, self.edges = [], [], []
         self.steps, self.owners, self.owned = [], set(), 0
+        self.updates = dict.fromkeys(self.updates)
         pending_runs.pop(id(self), None)
 
     # Calls
@@ -172,9 +173,14 @@ class Run(Walks):
         self, child: Any, site: Any, fresh: Any, numbers: Any, impl: Any, args: Any, kwargs: Any
     ) -> Any:
         """Go on to an entry that a call is as."""
-        view = child.op.view
+        view, updated = child.op.view, child.updated
         if view and self._is_copied(args[0], fresh):
             return impl(*args, **kwargs)
+        if updated:
+            every = (*args, *kwargs.values())
+            buffers = [every[k] for k in updated]
+            if not self._may_update(buffers, fresh):
+                return impl(*args, **kwargs)
         acquire, release = self.locking
         acquire()
         try:
@@ -194,6 +200,11 @@ class Run(Walks):
                 result._pending = self, len(outputs), child.outlines[0], source
                 outputs.append(reference(result))
                 return result
+            if updated:
+                result, *others = child.outlines
+                deferred = self._deferred(result, None)
+                self._update(buffers, others)
+                return deferred
             tick()  # for the nodes of its results
             return tuple([self._deferred(outline, source) for outline in child.outlines])
         finally:
@@ -213,6 +224,10 @@ class Run(Walks):
         arguments = dict(zip(names, args, strict=False)) | kwargs
         if not self._has_room() or not eligible(op, arguments):
             return impl(*args, **kwargs)
+        fresh, numbers = new_operands
+        buffers = [x for n in op.updates if (x := arguments[n]) is not None]
+        if buffers and not self._may_update(buffers, fresh):
+            return impl(*args, **kwargs)
         self._leave_record()
         active.busy = True
         try:
@@ -220,22 +235,16 @@ class Run(Walks):
         finally:
             active.busy = False
         results = (result,) if type(result) is not tuple else result
-        plain = all(type(r) is Tensor for r in results)
-        if not plain:
+        if not all(type(r) is Tensor for r in results):
             return result
-        fresh, numbers = new_operands
-        values = iter(key[4:])
-        refs: dict[str, Ref | None] = dict.fromkeys(op.inputs)
-        inputs: list[Input] = []
-        for name in names[: len(args)]:
-            self._note(refs, name, next(values), inputs, arguments[name])
-        for name in kwargs:
-            next(values)
-            self._note(refs, name, next(values), inputs, arguments[name])
+        refs, inputs = self._operands(op, key[4:], arguments, len(args))
         params = {n: arguments.get(n, default) for n, default in op.params.items()}
         records = any(r._edge is not None for r in results)
         entry = OpEntry(self.entry, line, op, refs, params, records)
-        entry.single = type(result) is not tuple
+        entry.single = type(result) is not tuple and not buffers
+        entry.updated = tuple([
+            k for k, n in enumerate(arguments) if n in op.updates and arguments[n] is not None
+        ])  # fmt: skip
         frame = getframe(_OUTSIDE + 2)
         entry.inner, entry.reach = frame.f_code, _OUTSIDE + _hops(frame)
         entry.grad, entry.keywords = mode.site is not None, tuple(kwargs)
@@ -244,12 +253,28 @@ class Run(Walks):
         if not kwargs and entry.continues:
             entry.places = _places(entry.pattern)
         entry.inputs = tuple(inputs)
-        entry.outlines = tuple([outline_of(r._array, records) for r in results])
+        entry.outlines = (
+            *[outline_of(r._array, records) for r in results],
+            *[outline_of(x._array, False) for x in buffers],
+        )
         self._grow(entry, tuple(key))
         self._bind(fresh, numbers)
         for r in results:
             self._keep(r)
+        for x in buffers:
+            self.updates[len(self.outputs)] = None
+            self._keep(x)
         return result
+
+    def _operands(
+        self, op: Any, keys: list[Any], arguments: dict[str, Any], positional: int
+    ) -> tuple[dict[str, Ref | None], list[Input]]:
+        """What a call's operands refer to, and its new inputs."""
+        refs: dict[str, Ref | None] = dict.fromkeys(op.inputs)
+        inputs: list[Input] = []
+        for name, key in zip(arguments, _positional(keys, positional), strict=True):
+            self._note(refs, name, key, inputs, arguments[name])
+        return refs, inputs
 
     def _note(self, refs: Any, name: str, key: Any, inputs: list[Input], value: Any) -> None:
         """Turn the key of an argument into a reference, if it is an operand."""
@@ -281,6 +306,20 @@ class Run(Walks):
         """Note that a tensor is the next value of the run."""
         self.recorded[id(tensor)] = weakref.ref(tensor), len(self.outputs)
         self.outputs.append(weakref.ref(tensor))
+
+    def _update(self, buffers: list[Any], outlines: list[Outline]) -> None:
+        """Let buffers show their next elements once they are there."""
+        for x, outline in zip(buffers, outlines, strict=True):
+            place = self.place_of(x)
+            if place is None:
+                memory = self.originals[self.slots[id(x)]]
+                set_class(x, Deferred)
+            else:
+                memory = self.updates.pop(place)
+                self.outputs[place] = nobody
+            self.updates[len(self.outputs)] = memory
+            x._pending = self, len(self.outputs), outline, None
+            self.outputs.append(reference(x))
 
     def _leave_record(self) -> None:
         """Compute what was deferred: the run records from here on."""

@@ -17,7 +17,7 @@ from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
 from wengert.replay.background import background
-from wengert.replay.deferred import Outline, filled
+from wengert.replay.deferred import Outline, filled, updated
 from wengert.replay.emitting import dense_strides
 from wengert.replay.fusion import eliminate, fuse, schedule
 from wengert.replay.ir import Program
@@ -197,6 +197,9 @@ def _dense(outline: Outline) -> tuple[int, ...]:
 
 
 def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) -> None:
+    if place in run.updates:
+        updated(tensor, array)
+        return
     source = tensor._pending[3]
     known = edge is not None or place not in plan.lowering.entries
     cut = None if known else _cut(plan, run, place)
@@ -215,13 +218,21 @@ def _own_arrays(
     moved: dict[int, np.ndarray] = {}  # what was copied, by place: views are to show the copy
     for k, place in enumerate(plan.alive):
         array = results[k]
-        if k not in fresh:
+        if place in run.updates:
+            moved[place] = array = _written(run.updates[place], array)
+        elif k not in fresh:
             array = _own_array(plan, place, array, taken, moved)
             if array is not results[k]:
                 moved[place] = array
             taken.add(id(array))
         own.append(array)
     return own
+
+
+def _written(memory: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """A buffer's memory, which nobody else has seen, with its next elements."""
+    np.copyto(memory, elements)
+    return memory
 
 
 def _own_array(

@@ -197,7 +197,8 @@ class OpEntry(Entry):
             (`~slot`), None for a float, keys of others.
         grad: whether operations were recorded.
         continues: whether a value of the run is among the operands.
-        single: whether it has one result, and not a tuple of them.
+        single: whether it has one result, and nothing else.
+        updated: which of its arguments, those by keyword last, are buffers that it writes to.
         reach: how many frames are from `Run.call` to the line; `inner` is the code of the first
             that is outside of the operation.
     """
@@ -215,6 +216,7 @@ class OpEntry(Entry):
         "records",
         "refs",
         "single",
+        "updated",
     )
 
     continues: bool
@@ -224,6 +226,7 @@ class OpEntry(Entry):
     reach: int
     pattern: tuple[Any, ...]
     single: bool
+    updated: tuple[int, ...]
 
     def __init__(
         self, parent: Entry, line: tuple[CodeType, int], op: Any, refs: dict[str, Ref | None],

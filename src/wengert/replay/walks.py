@@ -100,7 +100,8 @@ class Walks(Operands):
             path = self.entry.path()
             inputs, leaves = inputs_of(path), ()
             source = producers(path)[place]
-            if isinstance(source, OpEntry) and source.records:
+            of_graph = source.outlines[place - source.first].requires_grad
+            if isinstance(source, OpEntry) and of_graph:
                 leaves = tuple(reached(path, place))
             if any(inputs[k].grad != LEAF for k in leaves):
                 leaves = ()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 # Channels side by side, from which there are vectors to work with; rows of a chunk of them.
-_WIDE, _DEEP = 8, 512
+WIDE, DEEP = 8, 512
 
 
 def _matrix(x: Array) -> Array:
@@ -30,7 +30,7 @@ def _matrix(x: Array) -> Array:
 
 def _side_by_side(x: Array) -> bool:
     """Whether channels lie side by side, and are enough for vectors."""
-    if x.ndim < 2 or x.shape[1] < _WIDE:
+    if x.ndim < 2 or x.shape[1] < WIDE:
         return False
     if x.flags.c_contiguous:
         return x.size == x.shape[0] * x.shape[1]
@@ -80,7 +80,7 @@ def gradients(
     width = rstd.size
     if len(plan.view) == 2:
         size = plan.view[1]
-        chunk = max(rows_of(size), min(-(-width // 64), _DEEP))
+        chunk = max(rows_of(size), min(-(-width // 64), DEEP))
         parts = np.empty((2, -(-width // chunk), size), x.dtype)
         sizes: tuple[int, ...] = (size, plan.centred, chunk, width, chunk)
         getattr(native.rows_gradient, run)(*arrays, parts[0], parts[1], *sizes)
@@ -98,7 +98,7 @@ def _normalise_columns(
 ) -> Array:
     matrix, out = _matrix(x), np.empty_like(x)
     height, count = matrix.shape
-    chunk = min(_DEEP, rows_of(count))
+    chunk = min(DEEP, rows_of(count))
     parts = np.empty((2, -(-height // chunk), count), x.dtype)
     means, squares = parts[0], parts[1]
     getattr(native.column_statistics, run)(matrix, means, squares, count, chunk, height, chunk)
@@ -129,7 +129,7 @@ def _column_gradients(
     """As `_channel_gradients`."""
     matrix, grads = _matrix(x), plain(_matrix(g))
     height, count = matrix.shape
-    chunk = min(_DEEP, rows_of(count))
+    chunk = min(DEEP, rows_of(count))
     parts = np.empty((2, -(-height // chunk), count), x.dtype)
     gains, shifts, sizes = parts[0], parts[1], (count, chunk, height, chunk)
     getattr(native.column_products, run)(grads, matrix, mean, gains, shifts, *sizes)
