@@ -44,8 +44,8 @@ def whole(inverse: bool) -> Transform:
 def to_half(name: str, x: Tensor, dim: Axes, sizes: list[int | None], norm: str) -> Tensor:
     """Of a real tensor: half of the last dimension of the result."""
     _check_any(name, dim)
-    if x._array.dtype.kind == "c":
-        kind = dtypes.of_numpy[x._array.dtype].short
+    if x._outline.dtype.kind == "c":
+        kind = dtypes.of_numpy[x._outline.dtype].short
         raise RuntimeError(f"{name} expects a real input tensor, but got {kind}")
     return real_to_half(_resize_to(name, x, dim, sizes), dim, norm)
 

@@ -74,7 +74,7 @@ def _adaptive_avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
         return level.call(function, (input, output_size), {})
     size = _space_of(name, input, n, output_size)
     out = _out_size(name, output_size, size)
-    require_kind(name, input._array, "fc")
+    require_kind(name, input._outline, "fc")
     input = contiguous(input) if n == 3 else input  # as PyTorch has it
     first = input._outline.ndim - n
     windows = _even_windows(size, out)
@@ -120,7 +120,7 @@ def _adaptive_max(name: str, n: int, input: Tensor, output_size: Any, return_ind
         return level.call(function, (input, output_size, return_indices), {})
     size = _space_of(name, input, n, output_size)
     out = _out_size(name, output_size, size)
-    require_kind(name, input._array, "f")
+    require_kind(name, input._outline, "f")
     windows = _even_windows(size, out)
     input = contiguous(input) if n == 3 else input
     if windows is not None and not return_indices:

@@ -464,7 +464,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
     if out is not None:
         return write_out(lerp, out, input, end, weight)
     if isinstance(input, Tensor):
-        require_kind("lerp_kernel", input._array, "fc")
+        require_kind("lerp_kernel", input._outline, "fc")
     for name, x in (("end", end), ("weight", weight)):
         both = isinstance(x, Tensor) and isinstance(input, Tensor)
         if both and x._outline.dtype != input._outline.dtype:

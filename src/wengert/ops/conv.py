@@ -416,7 +416,7 @@ def _convolve_transposed(
     _check_bias("Given transposed=1, ", weight, bias, shape[1] * groups)
     geometry = _geometry(name, shape[2:], stride, padding, dilation, groups)
     extra = _ints(name, "output_padding", output_padding, n)
-    no_batch = input._outline.ndim == n + 2 and not len(input._array)
+    no_batch = input._outline.ndim == n + 2 and not input._outline.shape[0]
     size = _transposed_size(input._outline.shape[-n:], shape[2:], extra, geometry, no_batch)
     if 0 in input._outline.shape or 0 in shape:
         _check_space(name, input, weight, n)

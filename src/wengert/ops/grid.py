@@ -15,7 +15,7 @@ import numpy as np
 from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
-from wengert.core.tensor import Tensor, memory_of, shape_of, wrap
+from wengert.core.tensor import Tensor, shape_of, wrap
 from wengert.kernels.precision import HALF
 from wengert.ops.batching import leading
 from wengert.ops.casting import convert
@@ -116,7 +116,7 @@ def grid_sample(
     tensor([[[[1.5000]]]])
     """
     _check(input, grid, mode, padding_mode)
-    dtype = memory_of(input).dtype
+    dtype = input._outline.dtype
     if dtype in HALF:
         input, grid = convert(input, dtypes.float32), convert(grid, dtypes.float32)
         return convert(grid_sample(input, grid, mode, padding_mode, align_corners), of_numpy[dtype])
@@ -140,7 +140,7 @@ def _check(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
     require_tensor("grid_sample", "grid", grid, 2)
     a, b = list(shape_of(input)), list(shape_of(grid))
     got = f"but got input with sizes {a} and grid with sizes {b}"
-    if memory_of(input).dtype != memory_of(grid).dtype:
+    if input._outline.dtype != grid._outline.dtype:
         raise RuntimeError(
             "grid_sample(): expected input and grid to have the same dtype, but got"
             f" {input.dtype} and {grid.dtype}"
@@ -161,7 +161,7 @@ def _check(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
         )
     if mode == "bicubic" and len(a) == 5:
         raise RuntimeError(f"grid_sample(): bicubic interpolation only supports 4D input, {got}")
-    require_kind("grid_sample", memory_of(input), "f")
+    require_kind("grid_sample", input._outline, "f")
 
 
 def _axis(n: int, align_corners: bool, dtype: np.dtype[Any]) -> np.ndarray:
@@ -186,7 +186,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     """
     require_tensor("affine_grid", "theta", theta)
     size = tuple(size)
-    if memory_of(theta).dtype not in dtypes.inexact:
+    if theta._outline.dtype not in dtypes.inexact:
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     d = len(size) - 2
     if d not in (2, 3):
@@ -206,7 +206,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             f"affine_grid(): expected size[0] to be the batch size of theta, {theta.shape[0]},"
             f" but got {size[0]}"
         )
-    dtype = memory_of(theta).dtype
+    dtype = theta._outline.dtype
     axes = [_axis(n, bool(align_corners), dtype) for n in size[2:]]
     mesh = np.stack(np.meshgrid(*axes, indexing="ij")[::-1], -1).reshape(-1, d)
     base = wrap(np.concatenate([mesh, np.ones((len(mesh), 1), dtype)], 1))

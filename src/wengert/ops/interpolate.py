@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert import kernels
 from wengert.core import dtypes
-from wengert.core.tensor import Tensor, memory_of
+from wengert.core.tensor import Tensor
 from wengert.kernels.layout import as_images
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops import formats
@@ -187,8 +187,8 @@ def interpolate(
     if mode == "area" and len(space) == 3:
         input = contiguous(input)
     if not taps:
-        return clone(input, memory_format=formats.suggested(input._array))
-    if memory_of(input).dtype == np.uint8 and mode in ("bilinear", "bicubic"):
+        return clone(input, memory_format=formats.suggested(input._outline))
+    if input._outline.dtype == np.uint8 and mode in ("bilinear", "bicubic"):
         # Images: computed in float32 and rounded once.
         image = resample(convert(input, dtypes.float32), tuple(taps))
         return convert(image.round().clamp(0, 255), dtypes.uint8)

@@ -49,7 +49,7 @@ def _check_vector(name: str, what: str, vector: Tensor | None, channels: int) ->
 def _check_dtypes(name: str, input: Tensor, **others: Tensor | None) -> None:
     dtype = input._outline.dtype
     if of_numpy[dtype].category < dtypes.FLOAT:
-        raise not_implemented(name, input._array)
+        raise not_implemented(name, input._outline)
     for argument, other in others.items():
         if other is None:
             continue
@@ -148,7 +148,7 @@ def rms_norm(
     if _is_half_beside_float(input, weight):
         return _in_float32(rms_norm, input, normalized_shape, weight, eps)
     _check_dtypes("rms_norm", input, weight=weight)
-    array = input._array
+    array = input._outline
     trailing = _check_trailing("rms_norm", array.shape, normalized_shape, ("weight", weight))
     least = finfo(of_numpy[array.dtype]).eps if eps is None else eps
     if array.dtype.kind == "c":  # the square of a complex number, not of its magnitude

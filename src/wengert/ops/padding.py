@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import kernels
-from wengert.core.tensor import Tensor, memory_of
+from wengert.core.tensor import Tensor
 from wengert.kernels.layout import as_images
 from wengert.ops.batching import leading
 from wengert.ops.declare import Value, primitive
@@ -81,7 +81,7 @@ def pad(
         return input.clone()
     if mode == "constant":
         filler = 0.0 if value is None else value * 1.0  # PyTorch has it as a float
-        number = number_of(memory_of(input).dtype, filler, "pad")
+        number = number_of(input._outline.dtype, filler, "pad")
         return _constant_pad(input, pads, number)
     taps = []
     for i in range(0, len(pads), 2):

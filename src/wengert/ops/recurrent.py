@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
-from wengert.core.tensor import Tensor, memory_of, shape_of, wrap
+from wengert.core.tensor import Tensor, shape_of, wrap
 from wengert.kernels.precision import HALF
 from wengert.ops._recurrent_ops import (
     gru_layer,
@@ -119,7 +119,7 @@ def _final(out: Tensor, steps: Steps) -> Tensor:
 
 
 def _check_layer(gates: int, input: Tensor, state: list[Any], w_ih: Tensor, w_hh: Tensor) -> None:
-    x, rows = input._array, w_ih._outline.shape[0]
+    x, rows = input._outline, w_ih._outline.shape[0]
     if of_numpy[x.dtype].category != dtypes.FLOAT:
         raise not_implemented("rnn", x)
     for other in (w_ih, w_hh, *state):
@@ -368,8 +368,8 @@ def gru_cell(
 
 def _of_one_float(*tensors: Tensor) -> bool:
     """Whether all are float32, or all float64."""
-    first = memory_of(tensors[0]).dtype
-    return first.char in "fd" and all(memory_of(t).dtype == first for t in tensors)
+    first = tensors[0]._outline.dtype
+    return first.char in "fd" and all(t._outline.dtype == first for t in tensors)
 
 
 __all__ = [

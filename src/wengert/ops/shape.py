@@ -71,7 +71,7 @@ def padded(batch: Value, rank: int) -> Value:
 
 def dtype_of(value: Value) -> np.dtype[Any]:
     """The NumPy dtype of a Tensor or an array."""
-    dtype: np.dtype[Any] = (value._array if isinstance(value, Tensor) else value).dtype
+    dtype: np.dtype[Any] = (value._outline if isinstance(value, Tensor) else value).dtype
     return dtype
 
 
@@ -497,7 +497,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     format = formats.check_format("contiguous", memory_format, contiguous_format)
     array = memory_of(input) if isinstance(input, Tracer) else input._outline
     plain = format is contiguous_format
-    if array.flags.c_contiguous if plain else formats.lies_in(input._array, format):
+    if array.flags.c_contiguous if plain else formats.lies_in(input._outline, format):
         return input
     if format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")

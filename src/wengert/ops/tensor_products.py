@@ -38,7 +38,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
                 f"inner(): argument '{argument}' (position {position}) must be Tensor, not"
                 f" {type(x).__name__}"
             )
-    a, b = input._array, other._array
+    a, b = input._outline, other._outline
     if a.ndim == 0 or b.ndim == 0:
         return input * other
     if a.shape[-1] != b.shape[-1]:
@@ -64,7 +64,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None)
         return write_out(tensordot, out, a, b, dims)
     require_tensor("tensordot", "a", a)
     require_tensor("tensordot", "b", b, 2)
-    x, y = a._array, b._array
+    x, y = a._outline, b._outline
     pairs_a, pairs_b = _paired(x, y, dims)
     if x.dtype != y.dtype:
         raise RuntimeError(
@@ -209,7 +209,7 @@ def trace(input: Tensor) -> Tensor:
     require_tensor("trace", "input", input)
     if not isinstance(input, Tensor):
         input = wrap(np.asarray(input))
-    array = input._array
+    array = input._outline
     if array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {array.ndim}")
     n = min(array.shape)

@@ -100,7 +100,7 @@ def _merged(input: Tensor, blocks: Tensor, space: int, shape: tuple[int, ...]) -
 
     Channels last, if the input is.
     """
-    if isinstance(input, Tracer) or not is_channels_last(input._array):
+    if isinstance(input, Tracer) or not is_channels_last(input._outline):
         return clone(blocks, memory_format=contiguous_format).view(shape)
     channels_last = (0, *range(space, blocks.ndim), *range(1, space))
     batch, channels, *sizes = shape

@@ -7,6 +7,7 @@ shape and dtype are those of the record. Whatever else is read, by users or by t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,6 +54,11 @@ class Outline(NamedTuple):
     def size(self) -> int:
         """The number of elements."""
         return prod(self.shape)
+
+    def transpose(self, order: Sequence[int]) -> Outline:
+        """With the dimensions in another order."""
+        shape, strides = ([of[d] for d in order] for of in (self.shape, self.strides))
+        return self._replace(shape=tuple(shape), strides=tuple(strides))
 
     def text(self) -> str:
         """As in ``float32[32, 10]``."""

@@ -90,6 +90,8 @@ class Lowering:
             return self.places[ref.index]
         if ref.kind == "input":
             return self.program.inputs[ref.index]
+        if isinstance(ref.index, np.generic):
+            return self._constant(np.asarray(ref.index))
         dtype, table = self._dtype(entry), operands.table_of(entry.op)
         if ref.kind == "constant":
             return self._constant(number_as_array(ref.index, dtype, table))

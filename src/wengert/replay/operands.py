@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.layout import memory_format
 from wengert.core.storage import owner
 from wengert.core.tensor import Leaf, Tensor, tensors
 from wengert.replay.deferred import Deferred, settle
@@ -74,8 +75,10 @@ class Operands:
             return (kind, *[self._key(v, fresh, numbers, False) for v in x])
         if kind is slice:
             return kind, x.start, x.stop, x.step
-        if x is ... or isinstance(x, np.dtype):
+        if x is ... or isinstance(x, np.dtype | memory_format):
             return kind, x
+        if isinstance(x, np.generic):
+            return kind, x.tobytes()
         raise UnseenError(kind.__name__)
 
     def _input(self, x: Any, fresh: list[Any]) -> Any:

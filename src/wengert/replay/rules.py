@@ -32,9 +32,16 @@ _OTHERS = frozenset({
     "contract", "_max_of_all", "_min_of_all",
     "argmax", "argmin", "rearrange", "spread", "times", "times_transposed", "transposed_times",
     "_masked", "_embedding", "_batch_norm", "_instance_norm", "_batch_norm_by_running",
+    "_cast", "_blocks", "_summed_blocks", "_cumprod", "logcumsumexp", "_prod", "_nansum", "_cross",
+    "_distances", "_pair_distances", "repeat", "resample", "flip", "roll", "_diagonal_copy",
+    "diagonal", "diag_embed", "unfold", "_place_of_max", "_place_of_min", "_sorted_places",
+    "_top_places", "_kth_place", "_mode_place", "_median_place", "_nanmedian_place", "argsort",
+    "_running_place_of_max", "_running_place_of_min", "take_along", "max_positions", "_pick",
+    "region_max_positions", "take_positions", "all", "any", "count_nonzero",
 })  # fmt: skip
 
 _FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+_BOOL = np.dtype(np.bool_)
 
 
 class ListForm:
@@ -90,21 +97,23 @@ def defers(op: Op) -> bool:
 
 def eligible(op: Any, arguments: dict[str, Any]) -> bool:
     """Whether a call computes the same from arrays as from tensors: its operands have one dtype."""
-    dtypes = set()
+    dtypes, kinds = set[Any](), set[Any]()
     for name, x in arguments.items():
         if name not in op.rules:
             if name not in op.params:
                 return False
-            continue
-        if isinstance(x, Tensor | np.ndarray):
+        elif isinstance(x, Tensor | np.ndarray):
             dtypes.add(x._outline.dtype if isinstance(x, Tensor) else x.dtype)
-        elif x is not None and type(x) is not float and type(x) is not int:
-            return False
-    if not dtypes:
+        elif x is not None:
+            kinds.add(np.generic if isinstance(x, np.generic) else type(x))
+    alike = op.mixed or op.floats
+    if not dtypes or not kinds <= {int, float, np.generic} or (alike and np.generic in kinds):
         return False
-    if op.mixed or op.floats:
-        return len(dtypes) == 1 and dtypes <= _FLOATS
-    return bool(dtypes & _FLOATS)
+    if op.name == "_cast":
+        return True
+    if dtypes == {_BOOL}:
+        return not kinds and not op.floats
+    return len(dtypes) == 1 and dtypes <= _FLOATS if alike else bool(dtypes & _FLOATS)
 
 
 Cut = RawCut | None
