@@ -16,9 +16,11 @@ from wengert.ops.op import REGISTRY, Op
 from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
 from wengert.replay.deferred import Deferred
 from wengert.replay.plain import plain
+from wengert.replay.rebinding import rebinding
 from wengert.replay.rules import DetachForm, ListForm, SeveralForm, defers
 from wengert.replay.run import current_run
 from wengert.replay.state import active, asking, before_write, computing_at_once
+from wengert.tensor._inplace import rebindings
 
 
 class _Behind(Front):
@@ -203,4 +205,5 @@ def arm() -> None:
         ops = [OpFront(op) for op in REGISTRY.values() if defers(op)]
         for front in (*fronts, *ops):
             front.arm()
+        rebindings.append(rebinding)
         plain.update({front.op.name: front.impl for front in ops})

@@ -100,6 +100,7 @@ class Entry:
         after: where the record goes on once values were read here.
         first: the place of its first value among those of the run.
         inputs: the inputs that it met first.
+        replaceable: by place, whether its value may be replaced by another here.
     """
 
     __slots__ = (
@@ -116,6 +117,7 @@ class Entry:
         "outlines",
         "parent",
         "read_at",
+        "replaceable",
     )  # fmt: skip
 
     def __init__(self, parent: Entry | None, line: tuple[CodeType, int] | None) -> None:
@@ -129,6 +131,7 @@ class Entry:
         self.after: Entry | None = None
         self.hot: Entry | None = None
         self.arrivals: dict[int, tuple[int, ...]] = {}
+        self.replaceable: dict[int, bool] = {}
         self.read_at: tuple[CodeType, int] | None = None
         self.code, self.lasti = line or (None, 0)
 

@@ -55,21 +55,13 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(function)
     def method(self: Tensor, *args: Any, **options: Any) -> Any:
         try:
+            if rebindings and (deferred := rebindings[0](self)) is not None:
+                return _rebound(deferred, self, function, args, options, name)
             check_writable(self, name)
             if ufunc is not None and len(args) == 1 and not options and _directly(self, args[0]):
                 return _write_directly(ufunc, self, args[0], name)
             since = tick()
-            result = function(_original(self), *args, **options)
-            if isinstance(result, Tracer):
-                arrays = [c._array for c in _components(self) if not isinstance(c, Tracer)]
-                for component in _components(result):
-                    if component._edge is not None:
-                        _keep_originals(component._edge, arrays, since)
-            elif result is NotImplemented:  # of an operator
-                return result
-            elif result._edge is not None:
-                _keep_originals(result._edge, [memory_of(self)], since)
-            return write(self, result, name)
+            return _written(self, function(_original(self), *args, **options), since, name)
         except AttributeError:
             if isinstance(self, Tensor):
                 raise
@@ -79,6 +71,38 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In-place form of `{name.removesuffix('_')}`."
     return method
+
+
+def _written(target: Any, result: Any, since: int, name: str) -> Any:
+    """The target with the elements and the history of a result, computed from it since then."""
+    if isinstance(result, Tracer):
+        arrays = [c._array for c in _components(target) if not isinstance(c, Tracer)]
+        for component in _components(result):
+            if component._edge is not None:
+                _keep_originals(component._edge, arrays, since)
+    elif result is NotImplemented:  # of an operator
+        return result
+    elif result._edge is not None:
+        _keep_originals(result._edge, [memory_of(target)], since)
+    return write(target, result, name)
+
+
+def _rebound(
+    deferred: Any, target: Any, function: Any, args: Any, options: Any, name: str
+) -> Any:  # fmt: skip
+    """The same where values are deferred: the target stands for the result, or is written to."""
+    since = tick()
+    result = function(target, *args, **options)
+    if deferred.rebound(target, result):
+        return target
+    check_writable(target, name)
+    written = _written(target, result, since, name)
+    deferred.written(target, result)
+    return written
+
+
+# What says how an in-place operation on a tensor may be deferred (see `replay.rebinding`).
+rebindings: list[Callable[[Any], Any]] = []
 
 
 # Ufuncs that write into their first operand where nothing is recorded, by the op's name.

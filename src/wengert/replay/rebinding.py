@@ -1,0 +1,99 @@
+"""In-place operations of compiled functions: a value that nobody else has is replaced by the next.
+
+Where a graph has saved what would be overwritten, or a view shows it, the operation writes to
+memory, as in eager mode.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from wengert.core.tensor import Tensor
+from wengert.ops.op import Op
+from wengert.replay.deferred import Deferred
+from wengert.replay.rules import ListForm
+from wengert.replay.run import Run
+from wengert.replay.state import active, asking
+from wengert.replay.trace import Entry, OpEntry, producers
+from wengert.replay.walks import nobody
+
+
+class Rebinding:
+    """One in-place operation on a value of a run."""
+
+    __slots__ = ("place", "run")
+
+    def __init__(self, run: Run, place: int) -> None:
+        self.run, self.place = run, place
+
+    def rebound(self, target: Tensor, result: Tensor) -> bool:
+        """Whether the target now stands for the deferred result; if not, it is written to."""
+        run = self.run
+        if type(target) is not Deferred or type(result) is not Deferred:
+            return False
+        before, after = target._pending, result._pending
+        if type(after) is not tuple or after[0] is not run or after[3] is not None:
+            return False
+        if before[2][:3] != after[2][:3]:  # another shape, layout or dtype
+            return False
+        with run.lock:
+            if run.settled:
+                return False
+            target._pending = after
+            run.outputs[after[1]] = weakref.ref(target)
+            run.outputs[self.place] = nobody
+        return True
+
+    def written(self, target: Tensor, result: Tensor) -> None:
+        """Note in the record that the target has got the elements of a result."""
+        run = self.run
+        reference, place = run.recorded.get(id(result), (nobody, 0))
+        if not run.recording or run.settled or reference() is not result or result is target:
+            return
+        del run.recorded[id(result)]
+        run.recorded[id(target)] = weakref.ref(target), place
+        run.outputs[place] = weakref.ref(target)
+        run.outputs[self.place] = nobody
+
+
+def rebinding(target: Tensor) -> Rebinding | None:
+    """How an in-place operation on a tensor may be deferred; None if it is as any other."""
+    run = active.run
+    if not asking or run is None or run.settled or active.busy:
+        return None
+    place = run.place_of(target)
+    if place is None or place in run.updates or not _is_replaceable(run.entry, place):
+        return None
+    return Rebinding(run, place)
+
+
+def _is_replaceable(entry: Entry, place: int) -> bool:
+    """Whether no view shows a value, and no graph has saved it."""
+    found = entry.replaceable.get(place)
+    if found is None:
+        path = entry.path()
+        maker = producers(path)[place]
+        kept = isinstance(maker, OpEntry) and (
+            not isinstance(maker.op, Op | ListForm)
+            or maker.op.view
+            or (maker.records and isinstance(maker.op, Op) and "out" in maker.op.keeps)
+        )
+        readers = [e for e in path if isinstance(e, OpEntry) and _reads(e, place)]
+        found = entry.replaceable[place] = not kept and not any(_keeps(e, place) for e in readers)
+    return found
+
+
+def _reads(entry: OpEntry, place: int) -> bool:
+    return any(r and r.kind == "value" and r.index == place for r in entry.refs.values())
+
+
+def _keeps(entry: OpEntry, place: int) -> bool:
+    """Whether an operation's results show an operand, or its node saves it."""
+    op: Any = entry.op
+    if op.view or not isinstance(op, Op | ListForm):
+        return True
+    if isinstance(op, ListForm) or not entry.records:
+        return False
+    names = [n for n, r in entry.refs.items() if r and r.kind == "value" and r.index == place]
+    return any(n in op.keeps for n in names)

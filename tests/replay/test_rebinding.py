@@ -1,0 +1,236 @@
+"""In-place operations in compiled functions."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import wengert
+from tests.replay.harness import Program, adding_to, batch, compare, state
+from wengert import compiler, nn
+from wengert.nn import functional as F
+from wengert.replay import compiled as trial
+
+PROGRAMS: list[Program] = []
+program = adding_to(PROGRAMS)
+
+
+class Block(nn.Module):
+    """A residual block as it is often written, in place wherever that is allowed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = (nn.Conv2d(6, 6, 3, padding=1, bias=False) for _ in range(2))
+        self.norms = nn.ModuleList([nn.BatchNorm2d(6), nn.BatchNorm2d(6)])
+        self.relu = nn.ReLU(inplace=True)
+
+    def forward(self, x):
+        out = self.relu(self.norms[0](self.first(x)))
+        out = self.norms[1](self.second(out))
+        out += x
+        return self.relu(out)
+
+
+def residual_step():
+    model = nn.Sequential(Block(), Block(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(6, 1))
+    optimizer = wengert.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return model, step
+
+
+@program
+def residual_blocks(wrap, log):
+    model, step = residual_step()
+    step = wrap(step)
+    for _ in range(7):
+        log += [step(wengert.randn(4, 6, 8, 8)), *state(model)]
+
+
+@program
+def what_a_graph_has_saved_is_not_overwritten(wrap, log):
+    w = wengert.randn(8, requires_grad=True)
+
+    @wrap
+    def step(x, kind):
+        y = (x * w).exp() if kind == 0 else x * w
+        z = y.square() if kind == 1 else y
+        y.mul_(2)
+        (y.sum() + z.sum()).backward()
+        return y
+
+    for kind in (2, 0, 2, 1, 2, 0, 1, 2, 2):
+        w.grad = None
+        try:
+            log.append(step(batch(), kind))
+        except RuntimeError as error:
+            log.append(str(error).split(":")[0])
+        log.append(w.grad)
+
+
+@program
+def views_and_names(wrap, log):
+    @wrap
+    def step(x):
+        y = x * 2
+        same, part = y, y[1:3]
+        y.add_(1)
+        z = x.exp()
+        rows = z.view(-1)[:5]
+        z += y
+        u = x + 1
+        u -= same
+        v = u.detach()
+        u *= 3
+        return same, part, z, rows, u, v
+
+    for _ in range(6):
+        log += step(batch())
+
+
+@program
+def arguments_and_results(wrap, log):
+    @wrap
+    def step(x, carried):
+        x.mul_(2)
+        y = x + 1
+        carried += y
+        y.clamp_(-1, 1)
+        return carried, y.tanh_()
+
+    carried = wengert.zeros(64, 8)
+    for _ in range(6):
+        x = batch()
+        carried, y = step(x, carried)
+        y.add_(1)
+        log += [x, carried.clone(), y]
+
+
+@program
+def running_totals(wrap, log):
+    w = wengert.randn(8, requires_grad=True)
+
+    @wrap
+    def step(x):
+        total = wengert.zeros(())
+        for k in range(3):
+            total += (x * w * k).tanh().sum()
+        total /= 3
+        total.backward()
+        return total
+
+    for _ in range(6):
+        w.grad = None
+        log += [step(batch()), w.grad.clone()]
+
+
+@program
+def gradients_that_are_scaled(wrap, log):
+    model = nn.Linear(8, 64)
+
+    @wrap
+    def step(x):
+        model.zero_grad()
+        model(x).square().sum().backward()
+        for p in model.parameters():
+            p.grad.mul_(0.5).add_(p.detach(), alpha=0.1)
+        return model.weight.grad
+
+    for _ in range(6):
+        log += [step(batch()), *state(model)]
+
+
+@program
+def noise_in_place(wrap, log):
+    w = wengert.randn(8, requires_grad=True)
+
+    @wrap
+    def step(x):
+        y = F.dropout(x * w, 0.5, inplace=True)
+        y += wengert.randn(8)
+        y.sum().backward()
+        return F.relu(y, inplace=True)
+
+    for _ in range(6):
+        w.grad = None
+        log += [step(batch()), w.grad.clone()]
+
+
+@program
+def other_shapes_and_dtypes(wrap, log):
+    @wrap
+    def step(x, kind):
+        y = x * 2
+        if kind == 1:
+            y += wengert.ones(3, 64, 8)
+        elif kind == 2:
+            y += wengert.ones(8, dtype=wengert.float64)
+        elif kind == 3:
+            y = (x > 0) & (x < 1)
+            y |= x > 2
+        elif kind == 4:
+            y = y.t()
+            y += 1
+        y.add_(1) if kind != 3 else y.logical_not_()
+        return y
+
+    for kind in (0, 1, 2, 3, 4, 0, 2, 4, 1, 3, 0, 4, 2):
+        try:
+            log.append(step(batch(), kind))
+        except RuntimeError as error:
+            log.append(str(error).split("(")[0])
+
+
+@program
+def now_and_then(wrap, log):
+    @wrap
+    def step(x):
+        y = x * 2
+        if random.random() < 0.5:
+            y.relu_()
+        z = y + 1
+        if random.random() < 0.3:
+            log.append(z.mean().item())
+        z.mul_(y)
+        return y, z
+
+    for _ in range(20):
+        log += step(batch())
+
+
+@program
+def without_a_graph_and_with_one(wrap, log):
+    w = wengert.randn(8, requires_grad=True)
+
+    @wrap
+    def step(x):
+        with wengert.no_grad():
+            y = x * w
+            y.add_(w)
+        y.mul_(w)
+        y.sum().backward()
+        return y
+
+    for _ in range(6):
+        w.grad = None
+        log += [step(batch()), w.grad.clone()]
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("trials", [True, False])
+def test_rebinding(function: Program, trials: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not trials:
+        monkeypatch.setattr(trial, "_AS_IT_IS", range(0))
+    compare(function)
+
+
+def test_residual_blocks_in_place_are_one_program() -> None:
+    _, step = residual_step()
+    assert not compiler.explain(step)(wengert.randn(4, 6, 8, 8)).splits
