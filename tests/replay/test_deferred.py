@@ -46,6 +46,7 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "logcumsumexp": lambda x: x.logcumsumexp(1),
     "max": lambda x: x.max(1)[0] * 2 + x.max(1)[1].float(),
     "max_pool2d with indices": lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True)[0],
+    "masks and integers beside floats": lambda x: x * (x > 0) + x * x.argmax(1)[:, None],
     "masks": lambda x: ((x > 0) & ~(x > 1) | (x < -1)).float().sum() + (x > 0).sum().float() * x,
     "median": lambda x: x.median(1)[0],
     "mode": lambda x: x.round().mode(1)[0],

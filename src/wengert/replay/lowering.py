@@ -86,10 +86,9 @@ class Lowering:
 
     def _operand(self, entry: OpEntry, ref: Ref) -> int:
         """The value that an operand refers to; numbers become arrays of the operands' dtype."""
-        if ref.kind == "value":
-            return self.places[ref.index]
-        if ref.kind == "input":
-            return self.program.inputs[ref.index]
+        if ref.kind in ("value", "input"):
+            of = self.places if ref.kind == "value" else self.program.inputs
+            return self._in_common(entry, of[ref.index])
         if isinstance(ref.index, np.generic):
             return self._constant(np.asarray(ref.index))
         dtype, table = self._dtype(entry), operands.table_of(entry.op)
@@ -101,15 +100,24 @@ class Lowering:
         number = self.program.numbers[ref.index]
         return self._emit("number", convert, (number,), [Type((), dtype)], entry, (dtype.str,))[0]
 
+    def _in_common(self, entry: OpEntry, value: int) -> int:
+        """A mask or integers beside floats, converted to their dtype as in eager mode."""
+        if not entry.op.mixed or entry.op.kind != "elementwise":
+            return value
+        type_, to = self.program.types[value], self._dtype(entry)
+        if type_.dtype == to:
+            return value
+        convert = partial(_converted, to)
+        return self._emit("to", convert, (value,), [Type(type_.shape, to)], entry, (to.str,))[0]
+
     def _dtype(self, entry: OpEntry) -> np.dtype[Any]:
-        """The dtype of the first operand that is no number."""
-        for ref in entry.refs.values():
-            if ref is not None and ref.kind in ("value", "input"):
-                of = self.places if ref.kind == "value" else self.program.inputs
-                dtype = self.program.types[of[ref.index]].dtype
-                assert dtype is not None
-                return dtype
-        raise AssertionError("an operation of numbers alone")
+        """The dtype of the first operand that is no number; of the first of floats, if some are."""
+        found = [
+            self.operand_type(ref).dtype for ref in entry.refs.values()
+            if ref is not None and ref.kind in ("value", "input")
+        ]  # fmt: skip
+        dtypes = [dtype for dtype in found if dtype is not None]
+        return next((d for d in dtypes if entry.op.mixed and d.kind == "f"), dtypes[0])
 
     # Forward
 
@@ -401,6 +409,10 @@ def _of_list(forward: Any, params: tuple[Any, ...], *arrays: Any) -> Any:
 
 def _of_one(forward: Any, params: tuple[Any, ...], array: Any) -> Any:
     return forward(array, *params)[0]
+
+
+def _converted(to: np.dtype[Any], array: Any) -> Any:
+    return array.astype(to)
 
 
 def _list_rule(rule: Any, k: int, kept: Any, g: Any) -> Any:

@@ -96,7 +96,9 @@ def defers(op: Op) -> bool:
 
 
 def eligible(op: Any, arguments: dict[str, Any]) -> bool:
-    """Whether a call computes the same from arrays as from tensors: its operands have one dtype."""
+    """Whether a call computes the same from arrays as from tensors: masks and integers apart,
+    its operands have one dtype.
+    """
     dtypes, kinds = set[Any](), set[Any]()
     for name, x in arguments.items():
         if name not in op.rules:
@@ -109,11 +111,14 @@ def eligible(op: Any, arguments: dict[str, Any]) -> bool:
     alike = op.mixed or op.floats
     if not dtypes or not kinds <= {int, float, np.generic} or (alike and np.generic in kinds):
         return False
-    if op.name == "_cast":
+    if op.view or op.name == "_cast":
         return True
     if dtypes == {_BOOL}:
         return not kinds and not op.floats
-    return len(dtypes) == 1 and dtypes <= _FLOATS if alike else bool(dtypes & _FLOATS)
+    floats, others = dtypes & _FLOATS, dtypes - _FLOATS
+    if not alike or not others:
+        return len(floats) == 1 if alike else bool(floats)
+    return op.kind == "elementwise" and len(floats) == 1 and all(d.kind in "bi" for d in others)
 
 
 Cut = RawCut | None
