@@ -12,6 +12,7 @@ from tests.replay.harness import check_same
 from wengert import Tensor, compiler
 from wengert.nn import functional as F
 
+INDEX = wengert.tensor([2, 0])[:, None, None]
 CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, 1),
     "adaptive_avg_pool2d, uneven": lambda x: F.adaptive_avg_pool2d(x, 3),
@@ -36,7 +37,9 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "float of bool": lambda x: (x > 0).float() * x,
     "flip": lambda x: x.flip((1, 2)).roll(3),
     "fold and unfold": lambda x: F.fold(F.unfold(x, 3), (12, 12), 3),
+    "gather": lambda x: x.gather(1, INDEX.expand(4, 2, 12, 12)),
     "half and back": lambda x: x.half().float() * x,
+    "index_select": lambda x: x.index_select(1, INDEX.flatten()),
     "instance_norm": lambda x: F.instance_norm(x).exp(),
     "interpolate": lambda x: F.interpolate(x, size=(7, 9)),
     "interpolate, bicubic": lambda x: F.interpolate(x, scale_factor=1.5, mode="bicubic"),
@@ -86,3 +89,20 @@ def test_an_operation_is_deferred(name: str) -> None:
         ours = [y, loss, w.grad]
         y, loss = step(x)
         check_same(ours, [y, loss, w.grad])
+
+
+def test_indices_out_of_bounds_are_refused_where_they_are_used() -> None:
+    @compiler.compile
+    def step(x: Tensor, index: Tensor) -> Tensor:
+        y = (x * 2).gather(1, index)
+        log.append("gathered")
+        return y
+
+    log: list[str] = []
+    good = wengert.zeros(4, 2, dtype=wengert.int64)
+    for _ in range(4):
+        step(wengert.ones(4, 3), good)
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        step(wengert.ones(4, 3), good + 3)
+    assert len(log) == 4
+    check_same(step(wengert.ones(4, 3), good), wengert.full((4, 2), 2.0))

@@ -57,6 +57,31 @@ class OpFront(_Behind):
         return run.call(self.op, self.names, self.impl, args, kwargs)
 
 
+class IndexedFront(OpFront):
+    """An operation that refuses indices: those that it takes are looked at when it is called."""
+
+    __slots__ = ()
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A deferred result, or the function's own."""
+        arguments = dict(zip(self.names, args, strict=False)) | kwargs
+        if active.busy or not _in_bounds(
+            **{n: arguments.get(n) for n in ("input", "dim", "index")}
+        ):
+            return self.impl(*args, **kwargs)
+        return super().ask(args, kwargs)
+
+
+def _in_bounds(input: Any, dim: Any, index: Any) -> bool:
+    """Whether indices are there, and name elements of a dimension."""
+    if not isinstance(input, Tensor) or type(index) is not Tensor or type(dim) is not int:
+        return False
+    shape, places = input._outline.shape, index._array
+    if not -len(shape) <= dim < len(shape) or not places.size or places.dtype.kind != "i":
+        return False
+    return bool(places.min() >= 0 and places.max() < shape[dim])
+
+
 class ListFront(_Behind):
     """An operation on a list of tensors."""
 
@@ -203,6 +228,7 @@ def arm() -> None:
         functions = [getattr(Tensor, name, None) for name in _ESCAPES]
         fronts += [EscapeFront(f) for f in dict.fromkeys(functions) if hasattr(f, "__code__")]
         ops = [OpFront(op) for op in REGISTRY.values() if defers(op)]
+        ops += [IndexedFront(REGISTRY[name]) for name in ("gather", "index_select")]
         for front in (*fronts, *ops):
             front.arm()
         rebindings.append(rebinding)
