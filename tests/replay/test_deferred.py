@@ -9,9 +9,15 @@ import pytest
 
 import wengert
 from tests.replay.harness import check_same
-from wengert import Tensor, compiler
+from wengert import Tensor, compiler, nn
 from wengert.nn import functional as F
 
+SEQUENCES = {
+    "gru": nn.GRU(12, 3, 2, bidirectional=True).requires_grad_(False),
+    "lstm": nn.LSTM(12, 3, 2, batch_first=True).requires_grad_(False),
+}
+LSTM_CELL = nn.LSTMCell(12, 12).requires_grad_(False)
+GRU_CELL = nn.GRUCell(12, 12).requires_grad_(False)
 INDEX = wengert.tensor([2, 0])[:, None, None]
 CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, 1),
@@ -38,6 +44,8 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "flip": lambda x: x.flip((1, 2)).roll(3),
     "fold and unfold": lambda x: F.fold(F.unfold(x, 3), (12, 12), 3),
     "gather": lambda x: x.gather(1, INDEX.expand(4, 2, 12, 12)),
+    "gru": lambda x: SEQUENCES["gru"](x[:, 0])[0],
+    "gru_cell": lambda x: GRU_CELL(x[:, 0, 0], x[:, 0, 1]),
     "half and back": lambda x: x.half().float() * x,
     "index_select": lambda x: x.index_select(1, INDEX.flatten()),
     "instance_norm": lambda x: F.instance_norm(x).exp(),
@@ -49,6 +57,8 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "logcumsumexp": lambda x: x.logcumsumexp(1),
     "max": lambda x: x.max(1)[0] * 2 + x.max(1)[1].float(),
     "max_pool2d with indices": lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True)[0],
+    "lstm": lambda x: SEQUENCES["lstm"](x[:, 0])[0],
+    "lstm_cell": lambda x: LSTM_CELL(x[:, 0, 0], (x[:, 0, 1], x[:, 1, 1]))[0],
     "masks and integers beside floats": lambda x: x * (x > 0) + x * x.argmax(1)[:, None],
     "masks": lambda x: ((x > 0) & ~(x > 1) | (x < -1)).float().sum() + (x > 0).sum().float() * x,
     "median": lambda x: x.median(1)[0],

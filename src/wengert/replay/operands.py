@@ -10,6 +10,7 @@ import numpy as np
 from wengert.core.layout import memory_format
 from wengert.core.storage import owner
 from wengert.core.tensor import Leaf, Tensor, tensors
+from wengert.kernels.recurrent.steps import Steps
 from wengert.replay.deferred import Deferred, settle
 from wengert.replay.state import exposed, shows_exposed
 from wengert.replay.trace import INNER, LEAF, Again, Input, Memo, OpEntry
@@ -75,7 +76,7 @@ class Operands:
             return (kind, *[self._key(v, fresh, numbers, False) for v in x])
         if kind is slice:
             return kind, x.start, x.stop, x.step
-        if x is ... or isinstance(x, np.dtype | memory_format):
+        if x is ... or isinstance(x, np.dtype | memory_format | Steps):
             return kind, x
         if isinstance(x, np.generic):
             return kind, x.tobytes()

@@ -37,6 +37,7 @@ _OTHERS = frozenset({
     "diagonal", "diag_embed", "unfold", "_place_of_max", "_place_of_min", "_sorted_places",
     "_top_places", "_kth_place", "_mode_place", "_median_place", "_nanmedian_place", "argsort",
     "_running_place_of_max", "_running_place_of_min", "take_along", "max_positions", "_pick",
+    "_masked_softmax", "rnn_layer", "lstm_layer", "gru_layer", "lstm_step", "gru_step",
     "region_max_positions", "take_positions", "all", "any", "count_nonzero",
 })  # fmt: skip
 

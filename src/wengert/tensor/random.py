@@ -214,7 +214,7 @@ def _like(
         options.pop("generator", None)
         return empty_like(input, memory_format=format, **options)
     if not isinstance(input, Tracer) and not vmaps():
-        result = wrap(formats.empty(input._array, format, dtype_of(name, options).np))
+        result = wrap(formats.empty(input._outline, format, dtype_of(name, options).np))
         if not result._array.flags.c_contiguous:
             getattr(result, fill)(*bounds, generator=options.pop("generator", None))
             return finish(name, result._array, options)

@@ -28,6 +28,16 @@ class Steps:
         steps = [(slice(end - n, end), n) for end, n in zip(ends, sizes, strict=True)]
         self.order = steps[::-1] if reverse else steps
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Steps) and self._as_tuple == other._as_tuple
+
+    def __hash__(self) -> int:
+        return hash(self._as_tuple)
+
+    @property
+    def _as_tuple(self) -> tuple[tuple[int, ...], bool]:
+        return (*self.sizes,), self.reverse
+
     @cached_property
     def table(self) -> tuple[Array, Array]:
         """The first row and the number of rows of each step, in order."""
