@@ -21,6 +21,7 @@ from wengert.replay.deferred import Outline, filled, updated
 from wengert.replay.emitting import dense_strides
 from wengert.replay.fusion import eliminate, fuse, schedule
 from wengert.replay.ir import Program
+from wengert.replay.linearity import collect
 from wengert.replay.lowering import Lowering, laid_out, view_of
 from wengert.replay.natively import natively, views_of_inputs
 from wengert.replay.products import join_products, plan_products
@@ -72,6 +73,7 @@ class Plan:
         self.eager_bytes = program.peak()
         program.check()
         eliminate(program)
+        collect(program)
         join_products(program)
         schedule(program)
         eliminate(program)
