@@ -53,7 +53,7 @@ def compile(
         backend: ``"eager"`` runs the function as it is; other names of PyTorch's are accepted. One
             that is a function is not called, of which a warning tells.
         mode: one of PyTorch's modes, without effect.
-        options: accepted, without effect.
+        options: ``{"exact": True}`` keeps to rewrites that change no digit; others are accepted.
         disable: return `model` as it is.
 
     >>> import wengert.compiler
@@ -84,7 +84,8 @@ def compile(
     if backend != "eager":
         from wengert.replay.compiled import compiled
 
-        compiles = functools.partial(compiled, fullgraph=fullgraph)
+        exact = bool((options or {}).get("exact"))
+        compiles = functools.partial(compiled, fullgraph=fullgraph, exact=exact)
     for kind, wrap in wrappers:
         if isinstance(model, kind):
             return wrap(model, compiles)

@@ -31,6 +31,8 @@ class Compiled:
 
     Attributes:
         function: as it was given.
+        fullgraph: whether reading a value in it is an error.
+        exact: whether values are rounded as in eager mode.
         record: what is on record of it.
         calls: how often it was called, but for calls that went on with the values of another.
         continues: whether there were such calls; then calls tell nothing about time.
@@ -38,14 +40,16 @@ class Compiled:
         periods: from the start of a call to that of the next, as it is and as runs.
     """
 
-    def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
-        self.function, self.fullgraph = function, fullgraph
+    def __init__(
+        self, function: Callable[..., Any], fullgraph: bool = False, exact: bool = False
+    ) -> None:  # fmt: skip
+        self.function, self.fullgraph, self.exact = function, fullgraph, exact
         self.forget()
         _compiled.add(self)
 
     def forget(self) -> None:
         """Begin anew."""
-        self.record = Record()
+        self.record = Record(self.exact)
         self.calls = 0
         self.seconds: list[float] = []
         self.periods: tuple[list[float], list[float]] = ([], [])
@@ -131,15 +135,17 @@ class Compiled:
         return "\n\n".join(str(plan.program) for plan in self.record.plans.values())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
-        return Compiled(deepcopy(self.function, memo), self.fullgraph)
+        return Compiled(deepcopy(self.function, memo), self.fullgraph, self.exact)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Compiled, (self.function, self.fullgraph)
+        return Compiled, (self.function, self.fullgraph, self.exact)
 
 
-def compiled(function: Callable[..., Any], fullgraph: bool = False) -> Any:
+def compiled(
+    function: Callable[..., Any], fullgraph: bool = False, exact: bool = False
+) -> Any:  # fmt: skip
     """A function that runs `function` as `Compiled` does; its record is its attribute `record`."""
-    compiled_function = Compiled(function, fullgraph)
+    compiled_function = Compiled(function, fullgraph, exact)
     if not hasattr(function, "__code__"):
         return compiled_function
 

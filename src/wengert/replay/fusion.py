@@ -9,13 +9,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from wengert.kernels import jit
 from wengert.kernels.jit import LARGE
+from wengert.ops._fuse import fuses_rules, least_of_rules
 from wengert.replay.ir import Instruction, Program, Type
+from wengert.replay.trace import OpEntry
 
 # A loop for several operations pays off from here: elements, times operations.
 _WORTH = 1 << 11
@@ -82,6 +86,20 @@ class FusedLoop:
         for member in self.members:
             values[member.outputs[0]] = member.compute(*[values[v] for v in member.inputs])
         return [values[v] for v in self.outputs]
+
+
+def fuse_rules(program: Program) -> None:
+    """Let kernels compute the rules of operations one by one, as eager mode does."""
+    for instruction in program.instructions:
+        entry = instruction.entry
+        if instruction.pointwise is None or not isinstance(entry, OpEntry):
+            continue
+        if type(instruction.key[0]) is not tuple or not fuses_rules(entry.op):
+            continue
+        if prod(program.types[instruction.outputs[0]].shape) >= least_of_rules(entry.op):
+            alone = replace(instruction)
+            instruction.compute = FusedLoop([alone], alone.inputs, alone.outputs)
+            instruction.unpacked, instruction.pointwise = True, None
 
 
 def fuse(program: Program, least: int = _WORTH) -> None:

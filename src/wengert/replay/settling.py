@@ -19,7 +19,7 @@ from wengert.ops.variadic import output_of
 from wengert.replay.background import background
 from wengert.replay.deferred import Outline, filled, updated
 from wengert.replay.emitting import dense_strides
-from wengert.replay.fusion import eliminate, fuse, schedule
+from wengert.replay.fusion import eliminate, fuse, fuse_rules, schedule
 from wengert.replay.ir import Program
 from wengert.replay.linearity import collect
 from wengert.replay.lowering import Lowering, laid_out, view_of
@@ -52,8 +52,10 @@ class Plan:
         cuts: by place, where its values may have left a graph.
     """
 
-    def __init__(self, entry: Entry, alive: Sequence[int], lenient: bool) -> None:
-        self.alive, self.lenient = tuple(alive), lenient
+    def __init__(
+        self, entry: Entry, alive: Sequence[int], lenient: bool, exact: bool = False
+    ) -> None:  # fmt: skip
+        self.alive, self.lenient, self.exact = tuple(alive), lenient, exact
         self.lowering = Lowering(entry.path())
         self.nodes = self._nodes()
         seen = self._seen()
@@ -73,13 +75,17 @@ class Plan:
         self.eager_bytes = program.peak()
         program.check()
         eliminate(program)
-        collect(program)
-        join_products(program)
-        schedule(program)
-        eliminate(program)
-        plan_products(program)
+        if not exact:
+            collect(program)
+            join_products(program)
+            schedule(program)
+            eliminate(program)
+            plan_products(program)
         self._unfused = replace(program, types=[*program.types])
-        fuse(program)
+        if exact:
+            fuse_rules(program)
+        else:
+            fuse(program)
         program.check()
         self.code: Code = written(program), frozenset()
         self.cuts: dict[int, tuple[list[int], Any]] = {}
@@ -91,7 +97,7 @@ class Plan:
         """Let one native call do what the program does, as far as there are kernels."""
         try:
             program = self._unfused
-            if jit.available():
+            if jit.available() and not self.exact:
                 fuse(program, 0)
                 found = natively(program, views_of_inputs(self.lowering))
                 if found is not None:
@@ -176,7 +182,7 @@ def compute(run: Run) -> None:
     key = run.entry, tuple([place for place, _ in tensors]), compatibility.lenient
     plan = run.record.plans.get(key)
     if plan is None:
-        plan = run.record.plans[key] = Plan(*key)
+        plan = run.record.plans[key] = Plan(*key, run.record.exact)
     plan.uses += 1
     if plan.uses == (1 if background.at_once else _USES):
         run.record.compiling += 1

@@ -166,6 +166,7 @@ class Record:
     """All that is on record of a compiled function, and how it has served.
 
     Attributes:
+        exact: whether its programs round as eager mode does.
         root: where runs begin.
         size: how many entries there are.
         settled: how often a run was settled, and `deferred` the steps that were deferred by then.
@@ -175,7 +176,8 @@ class Record:
         retired: whether runs have turned out not to pay.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, exact: bool = False) -> None:
+        self.exact = exact
         self.root = Entry(None, None)
         self.size = self.settled = self.deferred = self.compiling = 0
         self.plans: dict[Any, Any] = {}
