@@ -80,16 +80,18 @@ def compile(
     if disable:
         return model
     _check_backend(backend)
-    compiles = _as_it_is
-    if backend != "eager":
-        from wengert.replay.compiled import compiled
-
-        exact = bool((options or {}).get("exact"))
-        compiles = functools.partial(compiled, fullgraph=fullgraph, exact=exact)
+    exact = bool((options or {}).get("exact"))
+    compiles = _as_it_is if backend == "eager" else _compiling(fullgraph, exact)
     for kind, wrap in wrappers:
         if isinstance(model, kind):
             return wrap(model, compiles)
     return compiles(model)
+
+
+def _compiling(fullgraph: bool, exact: bool) -> Callable[..., Any]:
+    from wengert.replay.compiled import compiled
+
+    return functools.partial(compiled, fullgraph=fullgraph, exact=exact)
 
 
 def _as_it_is(function: Any) -> Any:

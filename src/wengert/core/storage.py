@@ -99,6 +99,9 @@ clock = Clock()
 # Called with an array whose elements are about to change, while they can still be copied.
 guards: list[Callable[[np.ndarray], None]] = []
 
+# What says how an in-place operation on a tensor may be deferred.
+rebindings: list[Callable[[Any], Any]] = []
+
 
 class WriteLog:
     """The writes to one array's memory: how many, the last to all of it, later ones by region."""

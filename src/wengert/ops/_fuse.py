@@ -54,7 +54,7 @@ def is_small(op: Op, array: str) -> str | None:
 
 
 def least_of_rules(op: Op) -> int:
-    """The size of the gradient from which a kernel is tried."""
+    """The size of a cotangent from which a kernel is tried."""
     return 1 << 8 if op.name in _DEAR else LARGE
 
 

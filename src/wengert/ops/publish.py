@@ -470,3 +470,8 @@ TAKEN = frozenset({
     "cut", "error", "out", "result", "frame", "code", "node", "type", "isinstance", "complex",
     "Exception", "KeyError", "TypeError",
 })  # fmt: skip
+
+
+def has_kernel_of_rules(op: Op, size: int) -> bool:
+    """Whether the engine tries a kernel for an operation's gradients of a cotangent of a size."""
+    return _fuse.fuses_rules(op) and size >= _fuse.least_of_rules(op)

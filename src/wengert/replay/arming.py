@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.autograd import backward, grad
+from wengert.core import storage
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
 from wengert.core.tensor import Tensor
@@ -20,7 +21,6 @@ from wengert.replay.rebinding import rebinding
 from wengert.replay.rules import DetachForm, ListForm, SeveralForm, defers
 from wengert.replay.run import current_run
 from wengert.replay.state import active, asking, before_write, computing_at_once
-from wengert.tensor._inplace import rebindings
 
 
 class _Behind(Front):
@@ -231,5 +231,5 @@ def arm() -> None:
         ops += [IndexedFront(REGISTRY[name]) for name in ("gather", "index_select")]
         for front in (*fronts, *ops):
             front.arm()
-        rebindings.append(rebinding)
+        storage.rebindings.append(rebinding)
         plain.update({front.op.name: front.impl for front in ops})

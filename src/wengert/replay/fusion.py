@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.kernels import jit
 from wengert.kernels.jit import LARGE
-from wengert.ops._fuse import fuses_rules, least_of_rules
+from wengert.ops.publish import has_kernel_of_rules
 from wengert.replay.ir import Instruction, Program, Type
 from wengert.replay.trace import OpEntry
 
@@ -94,9 +94,8 @@ def fuse_rules(program: Program) -> None:
         entry = instruction.entry
         if instruction.pointwise is None or not isinstance(entry, OpEntry):
             continue
-        if type(instruction.key[0]) is not tuple or not fuses_rules(entry.op):
-            continue
-        if prod(program.types[instruction.outputs[0]].shape) >= least_of_rules(entry.op):
+        size = prod(program.types[instruction.outputs[0]].shape)
+        if type(instruction.key[0]) is tuple and has_kernel_of_rules(entry.op, size):
             alone = replace(instruction)
             instruction.compute = FusedLoop([alone], alone.inputs, alone.outputs)
             instruction.unpacked, instruction.pointwise = True, None

@@ -55,7 +55,7 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(function)
     def method(self: Tensor, *args: Any, **options: Any) -> Any:
         try:
-            if rebindings and (deferred := rebindings[0](self)) is not None:
+            if storage.rebindings and (deferred := storage.rebindings[0](self)) is not None:
                 return _rebound(deferred, self, function, args, options, name)
             check_writable(self, name)
             if ufunc is not None and len(args) == 1 and not options and _directly(self, args[0]):
@@ -99,10 +99,6 @@ def _rebound(
     written = _written(target, result, since, name)
     deferred.written(target, result)
     return written
-
-
-# What says how an in-place operation on a tensor may be deferred (see `replay.rebinding`).
-rebindings: list[Callable[[Any], Any]] = []
 
 
 # Ufuncs that write into their first operand where nothing is recorded, by the op's name.
