@@ -256,6 +256,81 @@ def statistics_that_a_graph_has_saved(wrap, log):
         log += [step(batch()), w.grad.clone()]
 
 
+@program
+def gradients_of_several_calls_are_added(wrap, log):
+    model = nn.Sequential(nn.Linear(8, 64), nn.Tanh(), nn.Linear(64, 1))
+    optimizer = wengert.optim.SGD(model.parameters(), lr=0.1)
+
+    @wrap
+    def step(x):
+        loss = model(x).square().mean() / 4
+        loss.backward()
+        return loss
+
+    for k in range(16):
+        log += [step(batch()), *state(model)] if k % 3 else [step(batch())]
+        if k % 4 == 3:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=k % 8 == 3)
+
+
+@program
+def two_backwards_onto_older_gradients(wrap, log):
+    w = wengert.randn(8, 8, requires_grad=True)
+
+    @wrap
+    def step(x):
+        hidden = (x @ w).tanh()
+        hidden.sum().backward(retain_graph=True)
+        hidden.square().sum().backward()
+        return hidden
+
+    for k in range(9):
+        log += [step(batch()), w.grad.clone()] if k != 4 else [step(batch())]
+        if k == 6:
+            w.grad = None
+
+
+@program
+def discriminator_and_generator(wrap, log):
+    make, judge = nn.Linear(4, 8), nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+    of_make = wengert.optim.SGD(make.parameters(), lr=0.1)
+    of_judge = wengert.optim.SGD(judge.parameters(), lr=0.1)
+
+    @wrap
+    def step(x):
+        judge.zero_grad()
+        fake = make(wengert.randn(64, 4))
+        F.softplus(-judge(x)).mean().backward()
+        F.softplus(judge(fake.detach())).mean().backward()
+        of_judge.step()
+        make.zero_grad()
+        loss = F.softplus(-judge(fake)).mean()
+        loss.backward()
+        of_make.step()
+        return loss
+
+    for _ in range(8):
+        log += [step(batch()), *state(make), *state(judge)]
+
+
+@program
+def gradients_that_somebody_holds(wrap, log):
+    w = wengert.randn(8, requires_grad=True)
+    v = wengert.randn(8, requires_grad=True)
+
+    @wrap
+    def step(x):
+        loss = (x * w * v).sum()
+        loss.backward()
+        return loss
+
+    step(batch())
+    held, part, seen = w.grad, v.grad[2:4], v.grad.numpy()
+    for _ in range(6):
+        log += [step(batch()), held, held is w.grad, part, seen.copy(), w.grad * 2]
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("trials", [True, False])
 def test_updates(function: Program, trials: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ class Lowering:
         aux: the further results of forwards, by place and name.
         released: the places whose nodes a backward has released.
         own: the places that share a value with no other, though it is the same.
+        additions: by place of a gradient that was there before the run, what is added to that.
     """
 
     def __init__(self, path: list[Entry], own: frozenset[int] = frozenset()) -> None:
@@ -44,6 +45,7 @@ class Lowering:
         self.entries: dict[int, OpEntry] = {}
         self.aux: dict[tuple[int, str], int] = {}
         self.released: dict[int, BackwardEntry] = {}
+        self.additions: dict[int, int] = {}
         self._known: dict[Any, tuple[int, ...]] = {}
         self._constants: dict[Any, int] = {}
         for one in self.inputs:
@@ -266,10 +268,19 @@ class Lowering:
                     gradient if earlier is None else self._sum(earlier, gradient, producer)
                 )
         for slot, before in zip(entry.leaves, entry.added or repeat(None), strict=False):
-            gradient = cotangents["input", slot]
-            if before is not None:
-                gradient = self._sum(self.places[before], gradient, entry)
-            self.places.append(gradient)
+            self.places.append(self._added(cotangents["input", slot], before, entry))
+
+    def _added(self, gradient: int, before: int | None, entry: BackwardEntry) -> int:
+        """The value of a gradient's place, which is added to an earlier one."""
+        if before is None:
+            return gradient
+        place, more = len(self.places), gradient
+        if before in self.additions:
+            more = self._sum(self.additions[before], gradient, entry)
+        if before < 0 or before in self.additions:
+            self.additions[place] = more
+        earlier = self.places[before] if before >= 0 else self.program.inputs[~before]
+        return self._sum(earlier, gradient, entry)
 
     def _gradients(
         self, entry: OpEntry, place: int, cotangents: dict[Any, int]

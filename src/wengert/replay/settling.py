@@ -49,6 +49,7 @@ class Plan:
         problem: why it could not be compiled, which is a mistake of ours.
         nodes: the places whose nodes are made, oldest first.
         saved: for each of them, what its slots hold: an index into the results, or a constant.
+        additions: the places of gradients whose results are added to what was there.
         cuts: by place, where its values may have left a graph.
     """
 
@@ -63,7 +64,8 @@ class Plan:
             self.lowering = Lowering(entry.path(), seen)
         lowering = self.lowering
         self.program = program = lowering.program
-        program.results = [lowering.places[k] for k in alive]
+        self.additions = {} if exact else lowering.additions
+        program.results = [self.additions.get(k, lowering.places[k]) for k in alive]
         self.saved: dict[int, list[tuple[str, int | None, Any]]] = {}
         for place in self.nodes:
             if place not in lowering.released and isinstance(lowering.entries[place].op, Op):
@@ -227,7 +229,8 @@ def _own_arrays(
     for k, place in enumerate(plan.alive):
         array = results[k]
         if place in run.updates:
-            moved[place] = array = _written(run.updates[place], array)
+            adds = place in plan.additions
+            moved[place] = array = _written(run.updates[place], array, adds)
         elif k not in fresh:
             array = _own_array(plan, place, array, taken, moved)
             if array is not results[k]:
@@ -237,9 +240,13 @@ def _own_arrays(
     return own
 
 
-def _written(memory: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    """A buffer's memory, which nobody else has seen, with its next elements."""
-    np.copyto(memory, elements)
+def _written(memory: np.ndarray, elements: np.ndarray, adds: bool) -> np.ndarray:
+    """The memory of a buffer or gradient, which nobody else has seen, with its next elements."""
+    if adds:
+        with np.errstate(all="ignore"):
+            np.add(memory, elements, out=memory)
+    else:
+        np.copyto(memory, elements)
     return memory
 
 

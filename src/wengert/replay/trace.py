@@ -246,7 +246,7 @@ class BackwardEntry(Entry):
     """A walk, and the inputs whose gradients it computes.
 
     A `backward` has `added`: of each of them the place of the gradient in the run that it is added
-    to, or None. That of `autograd.grad` has None.
+    to, `~slot` of one that is an input of the run, or None. That of `autograd.grad` has None.
     """
 
     __slots__ = ("added", "leaves", "releases", "root")

@@ -8,14 +8,15 @@ from typing import Any
 
 from wengert.autograd.engine import observers
 from wengert.core.tensor import Leaf, Tensor, caller, getframe, mode, new, tick
-from wengert.replay.deferred import Deferred, Outline
+from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.operands import Operands
 from wengert.replay.rules import Step
-from wengert.replay.state import unusual
+from wengert.replay.state import shows_exposed, unusual
 from wengert.replay.trace import (
     LEAF,
     BackwardEntry,
     Entry,
+    Input,
     OpEntry,
     inputs_of,
     outline_of,
@@ -41,21 +42,25 @@ class Walks(Operands):
         leaves = self._leaves(place)
         if not leaves or not all(map(self._is_quiet, leaves)):
             return impl()
-        added = tuple([self._gradient_place(k) for k in leaves])
-        if -1 in added or not self._is_all_current():
+        fresh: list[Tensor] = []
+        added = self._added(leaves, fresh)
+        if added is None or not self._is_all_current():
             return impl()
-        line = caller(getframe(2))
-        key = ("backward", place, retain, leaves, added, *line)
+        line, inputs = caller(getframe(2)), tuple(map(_input_of, fresh))
+        key = ("backward", place, retain, leaves, added, inputs, *line)
         child = None if self.recording else self.entry.children.get(key)
         if child is None:
             self._leave_record()
             impl()
-            self._record_backward(key, line, place, leaves, added, retain)
+            entry = BackwardEntry(self.entry, line, place, leaves, added, not retain)
+            entry.inputs = inputs
+            self._record_backward(entry, key, fresh)
             return None
         assert isinstance(child, BackwardEntry)
         with self.lock:
             if self.settled:
                 return impl()
+            self._bind(fresh, [])
             self.entry = child
             self._defer_gradients(child, (mode.site, line, tick()))
         return None
@@ -120,22 +125,39 @@ class Walks(Operands):
         """The tensor that is an input; None if it is gone."""
         return self.tensors[slot]()
 
-    def _gradient_place(self, slot: int) -> int | None:
-        """The place of the gradient that a leaf has; -1 if it does not come from this run."""
-        gradient = getattr(self._tensor(slot), "_grad", None)
-        if gradient is None:
-            return None
-        place = self.place_of(gradient) if type(gradient) in (Tensor, Deferred) else None
-        return -1 if place is None else place
+    def _added(self, leaves: Sequence[int], fresh: list[Tensor]) -> tuple[int | None, ...] | None:
+        """What `BackwardEntry.added` says of leaves; `fresh` are gradients from outside.
 
-    def _record_backward(
-        self, key: Any, line: Any, place: int, leaves: Any, added: Any, retain: bool
-    ) -> None:
-        gradients = [getattr(self._tensor(k), "_grad", None) for k in leaves]
+        None if there is one that somebody else may look at, or that is not in the leaf's form.
+        """
+        added: list[int | None] = []
+        for slot in leaves:
+            leaf = self._tensor(slot)
+            gradient = getattr(leaf, "_grad", None)
+            if gradient is None:
+                added.append(None)
+                continue
+            if type(gradient) not in (Tensor, Deferred):
+                return None
+            place = self.place_of(gradient)
+            if place is None:
+                if id(gradient) in self.slots or not _takes_sums(gradient, leaf):
+                    return None
+                place = ~(len(self.tensors) + len(fresh))
+                fresh.append(gradient)
+            added.append(place)
+        return tuple(added)
+
+    def _record_backward(self, entry: BackwardEntry, key: Any, fresh: list[Tensor]) -> None:
+        assert entry.added is not None
+        gradients = [getattr(self._tensor(k), "_grad", None) for k in entry.leaves]
         if not self._has_room() or not all(type(g) is Tensor for g in gradients):
             return
-        self._record_walk(BackwardEntry(self.entry, line, place, leaves, added, not retain), key,
-                          gradients)  # fmt: skip
+        self._bind(fresh, [])
+        for k, before in enumerate(entry.added):
+            if before is not None and (before < 0 or before in self.updates):
+                self.updates[entry.first + k] = None
+        self._record_walk(entry, key, gradients)
 
     def _record_walk(self, entry: BackwardEntry, key: Any, gradients: Sequence[Any]) -> None:
         entry.outlines = tuple([outline_of(g._array, False) for g in gradients])
@@ -153,7 +175,13 @@ class Walks(Operands):
                 self._tensor(slot)._grad = gradient
             else:
                 gradient = self._tensor(slot)._grad
-                self.outputs[before] = nobody
+                if before < 0:
+                    self.updates[place] = self.originals[~before]
+                    set_class(gradient, Deferred)
+                else:
+                    self.outputs[before] = nobody
+                    if before in self.updates:
+                        self.updates[place] = self.updates.pop(before)
             gradient._pending = (self, place, outline, None)
             self.outputs.append(weakref.ref(gradient))
 
@@ -185,3 +213,17 @@ class Walks(Operands):
 def nobody() -> None:
     """The reference of a place whose tensor stands for a later one."""
     return
+
+
+def _takes_sums(gradient: Tensor, leaf: Tensor) -> bool:
+    """Whether nobody else sees what is added to a gradient, and its form is that of its leaf."""
+    if type(gradient) is Deferred or gradient._edge is not None or shows_exposed(gradient):
+        return False
+    into, like = gradient._array, leaf._array
+    same = into.shape == like.shape and into.dtype == like.dtype
+    return same and bool(into.flags.c_contiguous and into.flags.writeable)
+
+
+def _input_of(gradient: Tensor) -> Input:
+    array = gradient._array
+    return Input(array.shape, array.strides, array.dtype.str, 0, True)
