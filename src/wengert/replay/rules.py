@@ -96,7 +96,7 @@ def defers(op: Op) -> bool:
     return op.name in _OTHERS or (op.kind == "elementwise" and op.name not in _REFUSE)
 
 
-def eligible(op: Any, arguments: dict[str, Any]) -> bool:
+def eligible(op: Any, arguments: dict[str, Any], continues: bool) -> bool:
     """Whether a call computes the same from arrays as from tensors: masks and integers apart,
     its operands have one dtype.
     """
@@ -112,7 +112,7 @@ def eligible(op: Any, arguments: dict[str, Any]) -> bool:
     alike = op.mixed or op.floats
     if not dtypes or not kinds <= {int, float, np.generic} or (alike and np.generic in kinds):
         return False
-    if op.view or op.name == "_cast":
+    if op.name == "_cast" or (op.view and continues):
         return True
     if dtypes == {_BOOL}:
         return not kinds and not op.floats

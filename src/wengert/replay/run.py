@@ -222,7 +222,7 @@ class Run(Walks):
     ) -> Any:  # fmt: skip
         """Compute a call that is not in the record, and note it there."""
         arguments = dict(zip(names, args, strict=False)) | kwargs
-        if not self._has_room() or not eligible(op, arguments):
+        if not self._has_room() or not eligible(op, arguments, _has_value(key[4:])):
             return impl(*args, **kwargs)
         fresh, numbers = new_operands
         buffers = [x for n in op.updates if (x := arguments[n]) is not None]
