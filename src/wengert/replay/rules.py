@@ -97,8 +97,10 @@ def defers(op: Op) -> bool:
 
 
 def eligible(op: Any, arguments: dict[str, Any], continues: bool) -> bool:
-    """Whether a call computes the same from arrays as from tensors: masks and integers apart,
-    its operands have one dtype.
+    """Whether a call computes the same from arrays as from tensors.
+
+    Masks and integers apart, its operands have one dtype. `continues` is whether one of them is a
+    value of the run.
     """
     dtypes, kinds = set[Any](), set[Any]()
     for name, x in arguments.items():
