@@ -83,7 +83,10 @@ def unusual() -> bool:
 
 def exposed(x: Any, array: np.ndarray) -> bool:
     """Whether others may write to an input's memory without notice: NumPy shows no writes."""
-    if type(x) is np.ndarray or array.base is not None:
+    if type(x) is np.ndarray:
+        return True
+    base = array.base
+    if base is not None and not _is_for_one(base):
         return True
     return getrefcount(array) > ALONE + _HOLDERS
 
@@ -92,6 +95,13 @@ def shows_exposed(x: Any) -> bool:
     """`exposed` of a tensor and its own array."""
     array = x._array  # a name, as `exposed` counts
     return exposed(x, array)
+
+
+def _is_for_one(base: Any) -> bool:
+    """Whether the memory under a view is for that view alone: deep copies and loaded tensors."""
+    if type(base) is not np.ndarray or base.base is not None:
+        return False
+    return getrefcount(base) <= ALONE + _VIEWS
 
 
 def _holders() -> int:
@@ -107,6 +117,22 @@ def _holders() -> int:
 
 
 _HOLDERS = _holders()
+
+
+def _views() -> int:
+    """What `getrefcount` says in `_is_for_one` beyond `ALONE` of the base of one view."""
+
+    def count(base: Any) -> int:
+        return getrefcount(base)
+
+    def seen(array: np.ndarray) -> int:
+        base = array.base
+        return count(base)
+
+    return seen(np.empty(2)[:1]) - ALONE
+
+
+_VIEWS = _views()
 
 
 def before_write(array: np.ndarray) -> None:
