@@ -223,6 +223,26 @@ def without_a_graph_and_with_one(wrap, log):
         log += [step(batch()), w.grad.clone()]
 
 
+@program
+def memory_that_is_there_already(wrap, log):
+    w = wengert.randn(8, requires_grad=True)
+    average, decay = wengert.zeros(8), wengert.tensor(0.9)
+
+    @wrap
+    def step(x):
+        keep = wengert.empty(64, 8).bernoulli_(0.5)
+        keep.div_(0.5)
+        y = (x * w * keep).tanh()
+        with wengert.no_grad():
+            average.mul_(decay).add_(w, alpha=0.1)
+        y.sum().backward()
+        return y
+
+    for _ in range(6):
+        w.grad = None
+        log += [step(batch()), w.grad.clone(), average.clone()]
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("trials", [True, False])
 def test_rebinding(function: Program, trials: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,3 +254,13 @@ def test_rebinding(function: Program, trials: bool, monkeypatch: pytest.MonkeyPa
 def test_residual_blocks_in_place_are_one_program() -> None:
     _, step = residual_step()
     assert not compiler.explain(step)(wengert.randn(4, 6, 8, 8)).splits
+
+
+def test_in_place_operations_on_other_memory_end_no_program() -> None:
+    def step(x: wengert.Tensor) -> wengert.Tensor:
+        y = x * 2
+        keep = wengert.empty(64, 8).bernoulli_(0.5)
+        keep.div_(0.5)
+        return (y * keep).sum()
+
+    assert not compiler.explain(step)(batch()).splits

@@ -15,7 +15,6 @@ from wengert.replay.deferred import Deferred, settle
 from wengert.replay.state import exposed, shows_exposed
 from wengert.replay.trace import INNER, LEAF, Again, Input, Memo, OpEntry
 
-
 # What elements of a size are compared as, bit by bit.
 _WORDS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 

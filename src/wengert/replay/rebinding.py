@@ -9,12 +9,12 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from wengert.core.tensor import Tensor
+from wengert.core.tensor import Tensor, tensors
 from wengert.ops.op import Op
 from wengert.replay.deferred import Deferred
 from wengert.replay.rules import ListForm
 from wengert.replay.run import Run
-from wengert.replay.state import active, asking
+from wengert.replay.state import active, asking, computing_at_once
 from wengert.replay.trace import Entry, OpEntry, producers
 from wengert.replay.walks import nobody
 
@@ -26,6 +26,10 @@ class Rebinding:
 
     def __init__(self, run: Run, place: int) -> None:
         self.run, self.place = run, place
+
+    def compute(self, function: Any, target: Tensor, args: Any, options: Any) -> Any:
+        """The operation, out of place."""
+        return function(target, *args, **options)
 
     def rebound(self, target: Tensor, result: Tensor) -> bool:
         """Whether the target now stands for the deferred result; if not, it is written to."""
@@ -57,13 +61,36 @@ class Rebinding:
         run.outputs[self.place] = nobody
 
 
-def rebinding(target: Tensor) -> Rebinding | None:
-    """How an in-place operation on a tensor may be deferred; None if it is as any other."""
+class AtOnce:
+    """An in-place operation on memory that is there: a deferred result would be read at once."""
+
+    __slots__ = ()
+
+    def compute(self, function: Any, target: Tensor, args: Any, options: Any) -> Any:
+        """The operation, out of place."""
+        with computing_at_once():
+            return function(target, *args, **options)
+
+    def rebound(self, target: Tensor, result: Tensor) -> bool:
+        """No: the target is written to."""
+        return False
+
+    def written(self, target: Tensor, result: Tensor) -> None:
+        """Nothing to note."""
+
+
+_at_once = AtOnce()
+
+
+def rebinding(target: Tensor) -> Rebinding | AtOnce | None:
+    """How a compiled function does an in-place operation; None outside of one."""
     run = active.run
     if not asking or run is None or run.settled or active.busy:
         return None
     place = run.place_of(target)
-    if place is None or place in run.updates or not _is_replaceable(run.entry, place):
+    if place is None:
+        return _at_once if type(target) in tensors else None
+    if place in run.updates or not _is_replaceable(run.entry, place):
         return None
     return Rebinding(run, place)
 

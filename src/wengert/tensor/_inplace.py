@@ -92,7 +92,7 @@ def _rebound(
 ) -> Any:  # fmt: skip
     """The same where values are deferred: the target stands for the result, or is written to."""
     since = tick()
-    result = function(target, *args, **options)
+    result = deferred.compute(function, target, args, options)
     if deferred.rebound(target, result):
         return target
     check_writable(target, name)
