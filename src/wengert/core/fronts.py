@@ -65,7 +65,7 @@ class Front:
     def arm(self) -> None:
         """Put the front in place."""
         f = self.holder
-        if self.armed:
+        if f.__code__ is self.front:
             return
         if self.impl is None or self.front is None:
             self.impl = FunctionType(f.__code__, f.__globals__, f.__name__, None, f.__closure__)
@@ -80,9 +80,9 @@ class Front:
 
     def disarm(self) -> None:
         """Take the front away."""
-        if not self.armed:
-            return
         f = self.holder
+        if f.__code__ is not self.front:
+            return
         if getattr(f, "__wrapped__", None) is self.impl:  # an interruption may have removed it
             del f.__wrapped__
         _move_body(self.impl, f)
@@ -134,22 +134,10 @@ class PublicFunction(Front):
 argument_forms: dict[str, Callable[[tuple[Any, ...]], tuple[Any, ...]]] = {}
 
 
-class FirstCall:
-    """A constant of a stub's code: it writes the body of `function` when that is called."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, function: FunctionType) -> None:
-        self.function = function
-
-
 def _move_body(source: Any, target: Any) -> None:
     """Have one function do what another does: both have the same globals."""
     target.__defaults__, target.__kwdefaults__ = source.__defaults__, source.__kwdefaults__
     target.__code__ = source.__code__
-    for constant in source.__code__.co_consts:
-        if isinstance(constant, FirstCall):
-            constant.function = target
     scope = target.__globals__
     if scope.get("published") is source:  # of an operation: its first call writes the body
         scope["published"] = target

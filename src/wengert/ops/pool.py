@@ -57,7 +57,7 @@ def _as_images(out: np.ndarray, like: np.ndarray, n: int) -> np.ndarray:
 @primitive(input=None, batch=leading, name="max_pool")
 def max_positions(input: Value, windows: Windows) -> Value:
     """The flat position of each window's maximum within the last dimensions."""
-    out = _in_batches(kernels.pool.max_positions, input, len(windows.kernel), *windows)
+    out = _in_batches(kernels.pool.max_positions, widened(input), len(windows.kernel), *windows)
     return _as_images(out, input, len(windows.kernel))
 
 
@@ -151,7 +151,8 @@ def _max_pool_vjp(g: Value, indices: Value, input_shape: Shape, windows: Windows
 )
 def maxima(input: Value, windows: Windows) -> Value:
     """The maximum of each window, of an input with a batch dimension."""
-    out, indices = kernels.pool.max_pool(input, *windows)
+    out, indices = kernels.pool.max_pool(widened(input), *windows)
+    out = narrowed(out, input.dtype)
     return as_images(out, input, lines=True), as_images(indices, input, lines=True)
 
 

@@ -118,6 +118,23 @@ def test_what_kernels_may_not_read_is_left_to_numpy() -> None:
         )
 
 
+@needs_kernels
+@pytest.mark.parametrize("special", [None, np.nan, -np.inf])
+@pytest.mark.parametrize("dtype", [wengert.float16, wengert.bfloat16], ids=str)
+def test_halves_are_pooled_by_kernels(
+    dtype: Any, special: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(pool, "_max_positions")
+    x = wengert.from_numpy(values((2, 3, 9, 10), special)).to(dtype)
+    for options in ((2,), (3, 2, 1), (3, 1, 1)):
+        out, where = F.max_pool2d(x, *options, return_indices=True)
+        wide, there = F.max_pool2d(x.float(), *options, return_indices=True)
+        assert out.dtype is dtype
+        np.testing.assert_array_equal(where.numpy(), there.numpy())
+        np.testing.assert_array_equal(out.float().numpy(), wide.numpy())
+        np.testing.assert_array_equal(F.max_pool2d(x, *options).float().numpy(), wide.numpy())
+
+
 CALLS = [
     lambda f, x: f.max_pool2d(x, 2),
     lambda f, x: f.max_pool2d(x, 3, 2, 1, ceil_mode=True),

@@ -7,6 +7,8 @@ the pairs are there; otherwise two rows are woven into one.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from wengert.kernels.jit import Kernel, kernel
@@ -92,6 +94,7 @@ def _halves(pairs: np.ndarray, upper: bool) -> np.ndarray:
     return (words & 0xFFFF0000 if upper else words << 16).astype(np.uint32).view(np.float32)
 
 
+@cache
 def has_pair_dots() -> bool:
     """Whether the processor multiplies pairs of bfloat16 by one instruction."""
     from wengert.kernels.jit.targets import processor
