@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -15,7 +17,7 @@ from tests.ops.each import each
 from tests.ops.rows import Row, all_rows
 from wengert import amp
 from wengert.amp import casts
-from wengert.amp.casts import POLICIES, cast_functions
+from wengert.amp.casts import POLICIES
 
 COMPOSED = {
     "affine_grid", "cat", "chain_matmul", "concat", "corrcoef", "cov", "einsum", "exp", "gru",
@@ -146,7 +148,7 @@ def test_float64_stays_and_regions_turn_it_off():
         assert wengert.mm(a, a, out=out) is out
         assert a.clone().addmm_(a, a).dtype is wengert.float32
     assert (a @ a).dtype is wengert.float32
-    assert not any(f.armed for f in cast_functions.values())
+    assert not casts._threads
 
 
 def test_regions_are_of_one_thread():
@@ -166,7 +168,7 @@ def test_settings_count_as_a_region():
     finally:
         wengert.set_autocast_enabled("cpu", False)
     assert (a @ a).dtype is wengert.float32
-    assert not any(f.armed for f in cast_functions.values())
+    assert not casts._threads
 
 
 def test_several_backwards_inside_of_a_region():
@@ -210,6 +212,42 @@ def test_modes_see_casts_in_any_order():
     assert names == ["mm"]
     assert product.dtype is wengert.bfloat16
     assert (a @ a).dtype is wengert.float32
+
+
+IN_ANY_ORDER = """
+import wengert
+from wengert.overrides import TorchFunctionMode
+
+class Called(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {{}}))
+
+linear, x = wengert.nn.Linear(300, 300), wengert.randn(300, 300)
+def function(x):
+    return linear(x) @ x
+compiled = wengert.compiler.compile(function)
+for step in "{order}":
+    for _ in range(3):
+        if step == "r":
+            with wengert.autocast("cpu"):
+                assert function(x).dtype is wengert.bfloat16
+        if step == "b":
+            with wengert.autocast("cpu"):
+                assert compiled(x).dtype is wengert.bfloat16
+        if step == "c":
+            assert compiled(x).dtype is wengert.float32
+        if step == "m":
+            with Called():
+                assert function(x).dtype is wengert.float32
+        assert function(x).dtype is wengert.float32
+"""
+
+
+@pytest.mark.parametrize("order", ["bcb", "cbc", "rcb", "crb", "mbmc", "bmcr"])
+def test_regions_modes_and_compiled_functions_come_in_any_order(order):
+    program = [sys.executable, "-c", IN_ANY_ORDER.format(order=order)]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def test_failing_calls_leave_nothing():

@@ -1,9 +1,9 @@
 """What operations do inside of autocast regions: which dtype each computes in.
 
-As long as a region is on in the process, the code of the functions named here gives way to a front
-(as for `__torch_function__`, see `core/fronts.py`), which converts the floating-point tensors
-among the arguments and runs the function. What that is made of is not converted again. Without a
-region nothing stands there, and nobody pays.
+The first region of a process puts a front before the functions named here (as for
+`__torch_function__`, see `core/fronts.py`), for good: as long as a region is on it converts the
+floating-point tensors among the arguments and runs the function. What that is made of is not
+converted again. While no thread is in a region the front costs a look at a set.
 
 A conversion is recorded like any other, so gradients of parameters have the parameters' dtype. It
 is done at each use: gradients of several uses are added in the parameter's dtype, not in the
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import chain
 from threading import get_ident
-from typing import Any, ClassVar
+from typing import Any
 
 from wengert.amp._state import lower_dtype, state
 from wengert.core import dtypes, fronts
@@ -132,8 +132,10 @@ class CastFunction(Front):
 
     __slots__ = ("policy",)
 
+    by_arguments = False
+
     def __init__(self, function: Any, policy: Policy) -> None:
-        super().__init__(function, (None,))
+        super().__init__(function, _threads)
         self.policy = policy
 
     @property
@@ -159,45 +161,33 @@ class CastFunction(Front):
 cast_functions: dict[Any, CastFunction] = {}
 
 
-class _Armed:
-    """Whether all functions are armed: while some thread is in a region."""
-
-    all = False
-    threads: ClassVar[set[int]] = set()
+# The threads that are in regions.
+_threads: set[int] = set()
 
 
 def _enter(function: Any, name: str) -> None:
-    """Take a function into the table, if it has a policy."""
+    """Arm a function, if it has a policy."""
     policy = POLICIES.get(name.removeprefix("torch.").removeprefix("nn.functional."))
     if policy is not None and function not in cast_functions:
         entry = cast_functions[function] = CastFunction(function, policy)
-        if _Armed.all:
-            entry.arm()
+        entry.arm()
 
 
 def begin() -> None:
-    """Arm the functions, before a thread enters a region."""
+    """A thread enters a region: the first one arms the functions."""
+    _threads.add(get_ident())
+    if _enter in fronts.listeners:
+        return
     with compile_lock:
-        _Armed.threads.add(get_ident())
         if _enter not in fronts.listeners:
             for public in [*public_functions.values()]:
                 _enter(public.function, public.name)
             for name, function in fronts.unpublished.items():
                 _enter(function, name)
             fronts.listeners.append(_enter)  # for modules that are imported later
-        if not _Armed.all:
-            for entry in cast_functions.values():
-                entry.arm()
-            _Armed.all = True
 
 
 def end() -> None:
-    """Disarm them if that was the last region; what an interruption left goes with the next."""
-    if state.enabled.get("cpu", False):
-        return
-    with compile_lock:
-        _Armed.threads.discard(get_ident())
-        if not _Armed.threads:
-            _Armed.all = False
-            for entry in cast_functions.values():
-                entry.disarm()
+    """A thread leaves a region; what an interruption left goes with the next."""
+    if not state.enabled.get("cpu", False):
+        _threads.discard(get_ident())

@@ -11,7 +11,7 @@ Functions keep their identity, so that `func is torch.add` holds for whoever kee
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -46,7 +46,7 @@ class Front:
 
     by_arguments = True  # whether calls with an argument that may answer are asked about at all
 
-    def __init__(self, function: Any, asks: Sequence[Any]) -> None:
+    def __init__(self, function: Any, asks: Collection[Any]) -> None:
         self.impl: Any = None
         self.body: CodeType | None = None
         self.front: CodeType | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.amp.casts import cast_functions
 from wengert.autograd import backward, grad
 from wengert.core import storage
 from wengert.core.forks import compile_lock
@@ -24,7 +25,7 @@ from wengert.replay.state import active, asking, before_write, computing_at_once
 
 
 class _Behind(Front):
-    """A front behind that of `__torch_function__`."""
+    """A front behind those of `__torch_function__` and of autocast, where they are in place."""
 
     __slots__ = ()
 
@@ -32,8 +33,10 @@ class _Behind(Front):
 
     @property
     def holder(self) -> Any:
-        public = public_functions.get(self.function)
-        return public.impl if public is not None and public.armed else self.function
+        for outer in (cast_functions.get(self.function), public_functions.get(self.function)):
+            if outer is not None and outer.armed:
+                return outer.impl
+        return self.function
 
 
 class OpFront(_Behind):
