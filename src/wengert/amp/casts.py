@@ -118,8 +118,10 @@ POLICIES: dict[str, Policy] = {
 def cast(value: Any, dtype: dtype_) -> Any:
     """Floating-point tensors in nested containers, float64 aside, in another dtype."""
     if isinstance(value, Tensor):
-        eligible = value.is_floating_point() and value.dtype is not dtypes.float64
-        return value.to(dtype) if eligible else value
+        source = value.dtype
+        if source is dtype or source is dtypes.float64 or source.category != dtypes.FLOAT:
+            return value
+        return value.to(dtype)
     if isinstance(value, dict):
         return {key: cast(item, dtype) for key, item in value.items()}
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):

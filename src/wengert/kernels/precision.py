@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import ml_dtypes
@@ -32,9 +32,14 @@ def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """`array.astype(dtype)`, in a kernel where there is one for halves."""
     if array.size < _LARGE:
         return astype(array, dtype, copy=True)
+    return _compiled()(array, dtype)
+
+
+@cache
+def _compiled() -> Callable[[np.ndarray, np.dtype[Any]], np.ndarray]:
     from wengert.kernels import halves  # which loads the kernels
 
-    return halves.converted(array, dtype)
+    return halves.converted
 
 
 def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:

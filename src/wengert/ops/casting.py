@@ -8,12 +8,15 @@ from wengert.core import dtypes
 from wengert.core.float8 import is_float8, rounded
 from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
-from wengert.kernels.precision import HALF, converted
+from wengert.kernels.precision import BRAIN, HALF, converted
 from wengert.ops.batching import leading
 from wengert.ops.complexes import real
 from wengert.ops.declare import Value, elementwise, multilinear
 from wengert.ops.half_rules import round_bfloat16
 from wengert.ops.operands import recorded_ops
+
+# Conversions that are never out of range.
+_CLOSE = {np.dtype(np.float32): BRAIN, BRAIN: np.dtype(np.float32)}
 
 
 @multilinear(
@@ -25,6 +28,8 @@ from wengert.ops.operands import recorded_ops
     layout=("input",),
 )
 def _cast(input: Value, to: np.dtype, source: np.dtype) -> Value:
+    if _CLOSE.get(input.dtype) is to:
+        return converted(input, to)
     if is_float8(to):
         return rounded(input.real, to)
     with np.errstate(all="ignore"):  # out-of-range values convert as C does

@@ -157,6 +157,8 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     >>> wengert.tensor([1.5, 2.5]).to(wengert.int64)
     tensor([1, 2])
     """
+    if len(args) == 1 and not options and type(args[0]) is dtypes.dtype:
+        return convert(self, args[0])
     dtype, device, copied = dtype_and_device(args, options)
     if device is not None:
         self = moved(self, device)
