@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.core.forks import hold_forks
 from wengert.kernels import jit
-from wengert.kernels.products import openblas, packed, pairs
+from wengert.kernels.products import amx, openblas, packed, pairs
 
 # Rows or columns of a piece: a multiple of the BLAS's block. Each piece repacks all of one factor,
 # so there are few.
@@ -87,8 +87,18 @@ def gemm_of_pairs(
         return None
     if min(a.shape[-2], b.shape[-1]) < 2 or not min(a.size, b.size):
         return None
+    if amx.has_amx():
+        return product_on_tiles(a, b, bias)
     left = pairs.paired(a.swapaxes(-1, -2)).swapaxes(-1, -2)
     return _packed(left, pairs.paired(b), bias, None, pairs.kernel_for_pairs())
+
+
+def product_on_tiles(
+    a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None
+) -> np.ndarray | None:
+    """As `gemm_of_pairs`, for processors of which `amx.has_amx` is true."""
+    left = pairs.paired(a.swapaxes(-1, -2), amx.TERMS).swapaxes(-1, -2)
+    return _packed(left, pairs.paired(b, amx.TERMS), bias, None, amx.KERNEL, amx.PANELS)
 
 
 def multiplied(a: np.ndarray, b: np.ndarray, run: jit.Kernel) -> np.ndarray | None:
@@ -98,10 +108,10 @@ def multiplied(a: np.ndarray, b: np.ndarray, run: jit.Kernel) -> np.ndarray | No
 
 def _packed(
     a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None,
-    run: jit.Kernel = packed.product_kernel,
+    run: jit.Kernel = packed.product_kernel, panels: packed.Panels | None = None,
 ) -> np.ndarray | None:  # fmt: skip
     """As `gemm`, for float32 and `alpha` 1."""
-    found = _plan(a.shape, a.strides, b.shape, b.strides, jit.get_threads())
+    found = _plan(a.shape, a.strides, b.shape, b.strides, jit.get_threads(), panels)
     if found is None or not (a.flags.aligned and b.flags.aligned):
         return None
     shape, plan = found
@@ -116,8 +126,9 @@ def _packed(
 
 @lru_cache(_PLANS)
 def _plan(
-    a: Shape, a_steps: Shape, b: Shape, b_steps: Shape, threads: int
-) -> tuple[Shape, packed.Plan] | None:
+    a: Shape, a_steps: Shape, b: Shape, b_steps: Shape, threads: int,
+    panels: packed.Panels | None = None,
+) -> tuple[Shape, packed.Plan] | None:  # fmt: skip
     """The shape of a product of factors with such shapes and strides, and how to compute it."""
     if len(a) < 2 or len(b) < 2 or not jit.available():
         return None
@@ -133,7 +144,7 @@ def _plan(
     factors = packed.Factors(
         m, n, k, a_row, a_column, b_row, b_column, batch.size, batch.inner, a0, a1, b0, b1
     )
-    return (*batch.shape, m, n), packed.plan(factors, threads)
+    return (*batch.shape, m, n), packed.plan(factors, threads, panels)
 
 
 def _in_pieces(

@@ -21,10 +21,11 @@ import numpy as np
 
 from wengert.kernels.jit import Kernel, kernel
 from wengert.kernels.jit.builtins import apart, at, f32s, given, i64, i64s, inline
+from wengert.kernels.jit.native import native
 from wengert.kernels.jit.records import Record
 from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.products.microkernel import lanes, panel_product, tiles
-from wengert.kernels.products.packing import pack_columns, pack_rows, tile_rows
+from wengert.kernels.products.packing import pack_columns, pack_rows, side, tile_rows
 
 # Multiplications that a task has at least; tasks that a thread has at most; how much of a task the
 # last thread comes late.
@@ -72,10 +73,11 @@ class Blocks(Record):
     a_inner: i64
     b_outer: i64
     b_inner: i64
-    # The rows and columns of the best tile, and floats to a vector.
+    # The rows and columns of the best tile, floats to a vector, and the side of squares.
     high: i64
     wide: i64
     lanes: i64
+    side: i64
     # Rows of `a`, columns of `b` and terms that are packed at a time; whether all terms of the
     # rows of a task are packed at once; whether `b` is read where it lies.
     block_rows: i64
@@ -91,10 +93,20 @@ class Blocks(Record):
     scratch: i64
 
 
+@native("define internal void @prepared() alwaysinline nounwind {\n  ret void\n}")
+def prepared() -> None:
+    """What a thread does before it computes tiles: nothing for those in vectors."""
+
+
+@native("define internal void @released() alwaysinline nounwind {\n  ret void\n}")
+def released() -> None:
+    """What it does after the last one."""
+
+
 @apart
 def _pack_left(sizes: Blocks, to: f32s, a: f32s, rows: i64, depth: i64) -> None:
     """Panels of rows of a block."""
-    pack_rows(to, a, sizes.a_row, sizes.a_column, rows, depth, sizes.high)
+    pack_rows(to, a, sizes.a_row, sizes.a_column, rows, depth, sizes.side)
 
 
 @apart
@@ -108,7 +120,7 @@ def _pack_right(sizes: Blocks, to: f32s, b: f32s, columns: i64, depth: i64) -> N
             place = 0 if sizes.in_place != 0 else y * depth
             pack_columns(
                 at(to, place), pitch, at(b, y * sizes.b_column), sizes.b_row, sizes.b_column, width,
-                depth, sizes.high,
+                depth, sizes.side,
             )  # fmt: skip
 
 
@@ -187,6 +199,7 @@ def product_kernel(
     right = at(packed, sizes.block_rows * terms)
     room = sizes.wide if sizes.in_place != 0 else sizes.block_columns
     temporary = at(right, room * sizes.block_depth)
+    prepared()
     for task in range(start, stop):
         batch = task // sizes.tasks
         piece = task % sizes.tasks
@@ -226,7 +239,15 @@ def product_kernel(
                         sizes, at(packed, place), source, right, at(out, x * sizes.columns + y),
                         at(bias, y), high, width, depth, min(1, add + p + first), first, temporary,
                     )  # fmt: skip
+    released()
     leave(busy, slot)
+
+
+class Panels(NamedTuple):
+    """The rows of the best tile, and what the terms of a block are a multiple of."""
+
+    high: int
+    step: int
 
 
 class Plan(NamedTuple):
@@ -264,13 +285,13 @@ def _even(n: int, most: int, step: int) -> int:
     return min(_up(-(-n // -(-n // most)), step), _up(n, step))
 
 
-def plan(factors: Factors, threads: int) -> Plan:
-    """How products are cut into blocks and tasks."""
+def plan(factors: Factors, threads: int, panels: Panels | None = None) -> Plan:
+    """How products are cut into blocks and tasks; by default for tiles in vectors."""
     m, n, k = factors[:3]
-    high = max(tiles())
-    wide = tiles()[high] * lanes()
+    high, step = panels or (side(), 1)
+    wide = tiles()[side()] * lanes()
     first, second = caches()
-    deep = _even(k, max(1, 2 * first // (4 * (high + wide))), 1)
+    deep = _even(k, max(step, 2 * first // (4 * (high + wide)) // step * step), step)
     tall, broad = _rectangle(factors, high, wide, threads)
     down, across = -(-m // tall), -(-n // broad)
     in_place = factors.b_column == 1 and 4 * n * k <= second and m <= _FEW * high
@@ -283,7 +304,7 @@ def plan(factors: Factors, threads: int) -> Plan:
     scratch = _up(scratch, 16)
     tasks = down * across
     sizes = Blocks(
-        *factors, high=high, wide=wide, lanes=lanes(), block_rows=rows,
+        *factors, high=high, wide=wide, lanes=lanes(), side=side(), block_rows=rows,
         block_columns=columns, block_depth=deep, held=int(held), in_place=int(in_place), tall=tall,
         broad=broad, across=across, tasks=tasks, scratch=scratch,
     )  # fmt: skip

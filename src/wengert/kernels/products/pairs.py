@@ -115,11 +115,14 @@ def _weave(x: u16s, out: i32s, columns: i64, start: i64, stop: i64) -> None:
 _CHUNK = 1 << 15
 
 
-def paired(x: np.ndarray) -> np.ndarray:
-    """The pairs of terms of a matrix or batch whose second last axis has the terms, as float32."""
-    depth = x.shape[-2]
-    if depth % 2:
-        x = np.concatenate([x, np.zeros((*x.shape[:-2], 1, x.shape[-1]), x.dtype)], -2)
+def paired(x: np.ndarray, terms: int = 2) -> np.ndarray:
+    """The pairs of terms of a matrix or batch whose second last axis has the terms, as float32.
+
+    With zeros up to a multiple of a number of terms, which is even.
+    """
+    missing = -x.shape[-2] % terms
+    if missing:
+        x = np.concatenate([x, np.zeros((*x.shape[:-2], missing, x.shape[-1]), x.dtype)], -2)
     turned = x.swapaxes(-1, -2)
     beside = x.strides[-2] == x.itemsize and all(
         step % _F32.itemsize == 0 for step in (*x.strides[:-2], x.strides[-1])
