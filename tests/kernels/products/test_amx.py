@@ -23,7 +23,7 @@ if not available():
 
 from tests.kernels.products.emulated_tiles import _Key, emulated
 from wengert.kernels.jit import disk, targets
-from wengert.kernels.products import amx, gemm, packed
+from wengert.kernels.products import amx, amx_check, gemm, packed
 from wengert.kernels.products.microkernel import lanes
 
 BRAIN = np.dtype(ml_dtypes.bfloat16)
@@ -202,7 +202,7 @@ def with_tiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     there = targets.Processor("sapphirerapids", "+avx,+avx512f,+amx-tile,+amx-bf16")
     monkeypatch.setattr(targets, "processor", lambda: there)
     monkeypatch.setattr(amx, "lanes", lambda: 16)
-    monkeypatch.setattr(amx, "_permitted", lambda: True)
+    monkeypatch.setattr(amx, "permitted", lambda: True)
     monkeypatch.setenv("WENGERT_CACHE", str(tmp_path))
 
 
@@ -235,7 +235,7 @@ def test_who_has_no_tiles_computes_no_first_product(
     asked = Asked(True)
     monkeypatch.setattr(amx, "_tried", asked)
     if missing == "permission":
-        monkeypatch.setattr(amx, "_permitted", lambda: False)
+        monkeypatch.setattr(amx, "permitted", lambda: False)
     elif missing == "vectors":
         monkeypatch.setattr(amx, "lanes", lambda: 8)
     else:
@@ -265,8 +265,18 @@ def test_an_illegal_instruction_harms_nobody(
     assert amx._tried() is None
 
 
+@tiled
+def test_a_first_product_is_exact_or_wrong(tiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(amx_check, "permitted", lambda: True)
+    assert amx_check.computes()
+    monkeypatch.setattr(amx_check, "product_on_tiles", lambda a, b: np.zeros((37, 70), "f"))
+    assert not amx_check.computes()
+    monkeypatch.setattr(amx_check, "permitted", lambda: False)
+    assert not amx_check.computes()
+
+
 def test_a_process_of_its_own_finds_what_this_one_may_use() -> None:
-    assert amx._tried() is (amx._permitted() and amx.has_amx())
+    assert amx._tried() is (amx.permitted() and amx.has_amx())
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-
 from wengert.core.forks import once
 from wengert.kernels.jit import Kernel, disk
 from wengert.kernels.jit.builtins import at, f32s, i64, inline
@@ -180,7 +178,7 @@ _ARCH_PRCTL, _REQUEST, _TILE_DATA = 158, 0x1023, 18
 
 
 @once
-def _permitted() -> bool:
+def permitted() -> bool:
     """Whether Linux lets this process use tiles; what it forks may as well."""
     return _asked_linux()
 
@@ -201,7 +199,7 @@ def _found() -> bool:
     from wengert.kernels.jit.targets import key, processor
 
     there = lanes() == _SIDE and all(map(processor().has, ("amx-tile", "amx-bf16")))
-    if not there or not _permitted():
+    if not there or not permitted():
         return False
     name = key("amx")
     kept = disk.read(name)
@@ -213,7 +211,8 @@ def _found() -> bool:
     return bool(right)
 
 
-# What is kept of a first product.
+# The module that computes a first product; what is kept of that.
+_CHECK = "wengert.kernels.products.amx_check"
 _RIGHT, _WRONG = b"right", b"wrong"
 # Seconds that it may take: all of its kernels are compiled.
 _PATIENCE = 120
@@ -225,7 +224,7 @@ def _tried() -> bool | None:
         return None
     package = Path(__file__).parents[3]
     program = f"import sys; sys.path.insert(0, {str(package)!r})\n"
-    program += f"from {__name__} import computes; sys.exit(0 if computes() else 1)"
+    program += f"from {_CHECK} import computes; sys.exit(0 if computes() else 1)"
     try:
         done = subprocess.run(
             [sys.executable, "-c", program], check=False, timeout=_PATIENCE,
@@ -234,15 +233,3 @@ def _tried() -> bool | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.returncode == 0
-
-
-def computes() -> bool:
-    """Whether a product on tiles is right; where they are no good this may end the process."""
-    from wengert.kernels.precision import BRAIN
-    from wengert.kernels.products.gemm import product_on_tiles
-
-    if not _permitted():
-        return False
-    a, b = (np.arange(m * n).reshape(m, n) % 13 - 6 for m, n in ((37, 96), (96, 70)))
-    found = product_on_tiles(a.astype(BRAIN), b.astype(BRAIN))
-    return found is not None and np.array_equal(found, a @ b)
