@@ -228,7 +228,7 @@ def test_no_answer_is_kept_where_there_was_none(
     assert asked.count == 2
 
 
-@pytest.mark.parametrize("missing", ["permission", "tiles", "bfloat16", "vectors"])
+@pytest.mark.parametrize("missing", ["permission", "tiles", "bfloat16", "vectors", "wish"])
 def test_who_has_no_tiles_computes_no_first_product(
     with_tiles: None, missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,6 +236,8 @@ def test_who_has_no_tiles_computes_no_first_product(
     monkeypatch.setattr(amx, "_tried", asked)
     if missing == "permission":
         monkeypatch.setattr(amx, "permitted", lambda: False)
+    elif missing == "wish":
+        monkeypatch.setenv("WENGERT_AMX", "0")
     elif missing == "vectors":
         monkeypatch.setattr(amx, "lanes", lambda: 8)
     else:

@@ -11,6 +11,7 @@ instruction harms nobody.
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import subprocess
 import sys
@@ -198,6 +199,8 @@ def has_amx() -> bool:
 def _found() -> bool:
     from wengert.kernels.jit.targets import key, processor
 
+    if os.environ.get("WENGERT_AMX") == "0":
+        return False
     there = lanes() == _SIDE and all(map(processor().has, ("amx-tile", "amx-bf16")))
     if not there or not permitted():
         return False
