@@ -184,7 +184,8 @@ def test_sums_of_what_is_known(dim: int | None) -> None:
 def test_sums_of_halves_are_rounded_once(dtype: Any, digits: int) -> None:
     rng = np.random.default_rng(0)
     for shape, axes in [((117, 257), None), ((117, 257), 1), ((117, 257), 0), ((3, 5, 700), (1, 2)),
-                        ((100_001,), None), ((3, 40_000), 1), ((257, 1), 1)]:  # fmt: skip
+                        ((100_001,), None), ((3, 40_000), 1), ((257, 1), 1),
+                        ((32, 16, 8, 9), (0, 2, 3)), ((2, 9, 700), (0, 2))]:  # fmt: skip
         x = rng.uniform(-1, 1, shape).astype(dtype)
         for keepdim in (False, True):
             found = reduction.total(x, axes, keepdim)

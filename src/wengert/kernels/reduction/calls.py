@@ -106,13 +106,16 @@ def total(array: Array, axes: Axes, keepdim: bool) -> Any:
 
 
 def total_of_halves(array: Array, axes: Axes, keepdim: bool) -> Any:
-    """The sum of float16 or bfloat16 over the last axis or all, rounded once."""
+    """The sum of float16 or bfloat16 over the last axis, over those beside one axis, or over all.
+
+    Rounded once.
+    """
     flags = array.flags
     if not (flags.c_contiguous and flags.aligned and available()):
         return None
     dtype, plan = array.dtype, _plan(array.shape, axes, tuple(range(array.ndim)))
     whole = plan.pattern == "R"
-    if not (whole or plan.pattern == "KR") or (dtype == np.float16 and not has_halves()):
+    if not (whole or plan.pattern in ("KR", "RKR")) or (dtype == np.float16 and not has_halves()):
         return None
     x = array if dtype == np.float16 else array.view(np.uint16)
     if whole:
@@ -123,9 +126,11 @@ def total_of_halves(array: Array, axes: Axes, keepdim: bool) -> Any:
         out = np.asarray(np.add.reduce(parts), np.float32)
     else:
         sums = native.half_sums if x is array else native.brain_sums
-        count, width = plan.sizes
-        out = np.empty(count, np.float32)
-        sums.f32(x, out, width, count, rows_of(width))
+        rows, width = plan.sizes[:-1], plan.sizes[-1]
+        out = np.empty(rows, np.float32)
+        sums.f32(x, out, width, out.size, rows_of(width))
+        if len(rows) == 2:
+            out = np.add.reduce(out, axis=0, dtype=np.float64).astype(np.float32)
     return _restored(out.astype(dtype), plan, keepdim)
 
 
