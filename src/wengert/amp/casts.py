@@ -115,8 +115,14 @@ POLICIES: dict[str, Policy] = {
 }
 
 
+# Most arguments beside tensors.
+_PLAIN = frozenset({int, bool, float, str, type(None)})
+
+
 def cast(value: Any, dtype: dtype_) -> Any:
     """Floating-point tensors in nested containers, float64 aside, in another dtype."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Tensor):
         source = value.dtype
         if source is dtype or source is dtypes.float64 or source.category != dtypes.FLOAT:
@@ -125,7 +131,7 @@ def cast(value: Any, dtype: dtype_) -> Any:
     if isinstance(value, dict):
         return {key: cast(item, dtype) for key, item in value.items()}
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return type(value)(cast(item, dtype) for item in value)
+        return type(value)([cast(item, dtype) for item in value])
     return value
 
 
