@@ -115,6 +115,15 @@ def test_terms_side_by_side_are_not_copied() -> None:
     assert pairs.paired(laid_out(7, 5, "n")).shape == (4, 5)
 
 
+def test_parts_of_a_batch_that_begin_within_words(way: str) -> None:
+    base = rng.standard_normal((3, 9, 33)).astype(BRAIN)
+    for x in (base[..., 1:], base[..., :32], base[:, :8:2, :32], base[:1, :, :32], base[..., :31]):
+        w = laid_out(x.shape[-1], 6, "n")
+        assert_product(gemm.gemm_of_pairs(x, w), x, w)
+        turned = x.swapaxes(-1, -2)
+        assert_product(gemm.gemm_of_pairs(w.T, turned), w.T, turned)
+
+
 def test_a_tile_in_python() -> None:
     rows, depth = 2, 5
     a = rng.standard_normal((depth, rows, 2)).astype(BRAIN)

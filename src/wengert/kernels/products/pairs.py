@@ -123,12 +123,10 @@ def paired(x: np.ndarray, terms: int = 2) -> np.ndarray:
     missing = -x.shape[-2] % terms
     if missing:
         x = np.concatenate([x, np.zeros((*x.shape[:-2], missing, x.shape[-1]), x.dtype)], -2)
-    turned = x.swapaxes(-1, -2)
-    beside = x.strides[-2] == x.itemsize and all(
-        step % _F32.itemsize == 0 for step in (*x.strides[:-2], x.strides[-1])
-    )
-    if beside and x.ctypes.data % _F32.itemsize == 0:
-        return turned.view(_F32).swapaxes(-1, -2)
+    if x.strides[-2] == x.itemsize:
+        beside = x.swapaxes(-1, -2).view(_F32)
+        if beside.flags.aligned:
+            return beside.swapaxes(-1, -2)
     x = np.ascontiguousarray(x)
     out = np.empty((*x.shape[:-2], x.shape[-2] // 2, x.shape[-1]), _F32)
     rows, columns = out.size // out.shape[-1], out.shape[-1]
