@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.tensor import RawCut, Tensor
+from wengert.kernels.precision import HALF
 from wengert.ops.op import Op
 from wengert.ops.variadic import ListOp, SeveralOp
 
@@ -111,11 +112,21 @@ def eligible(op: Any, arguments: dict[str, Any], continues: bool) -> bool:
             dtypes.add(x._outline.dtype if isinstance(x, Tensor) else x.dtype)
         elif x is not None:
             kinds.add(np.generic if isinstance(x, np.generic) else type(x))
-    alike = op.mixed or op.floats
-    if not dtypes or not kinds <= {int, float, np.generic} or (alike and np.generic in kinds):
+    if not dtypes or not kinds <= {int, float, np.generic}:
         return False
-    if op.name == "_cast" or (op.view and continues):
-        return True
+    if op.name == "_cast":
+        return arguments["to"] not in HALF  # what is computed with halves is computed at once
+    return (op.view and continues) or _agree(op, dtypes, kinds)
+
+
+def _agree(op: Any, dtypes: set[Any], kinds: set[Any]) -> bool:
+    """Whether operands of some dtypes, and numbers of some types, need no conversion but to floats.
+
+    Those of masks and integers beside floats are part of programs.
+    """
+    alike = op.mixed or op.floats
+    if alike and np.generic in kinds:
+        return False
     if dtypes == {_BOOL}:
         return not kinds and not op.floats
     floats, others = dtypes & _FLOATS, dtypes - _FLOATS
