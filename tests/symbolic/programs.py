@@ -455,3 +455,32 @@ def mrg_choices(theano, T):
     ]  # fmt: skip
     f = theano.function([], draws)
     return f() + f()
+
+
+@program
+def fourier_transforms(theano, T):
+    from theano.tensor import fft
+
+    x = T.dmatrix()
+    found = []
+    for norm in (None, "ortho", "no_norm"):
+        forward, odd = fft.rfft(x, norm=norm), fft.irfft(fft.rfft(x), norm=norm, is_odd=True)
+        even = fft.irfft(forward, norm=norm)
+        found += called(theano, [x], [forward, even, T.grad((even**3).sum(), x)], A)
+        found += called(theano, [x], [odd, T.grad((odd**3).sum(), x)], A[:, 1:])
+    t = T.tensor3(dtype="float32")
+    cost = (fft.rfft(t) ** 3).sum()
+    return [*found, *called(theano, [t], [cost, T.grad(cost, t)], IMAGES[0].astype("float32"))]
+
+
+@program
+def products_of_blocks(theano, T):
+    from theano.tensor.nnet.blocksparse import sparse_block_dot
+
+    w, h, b, ins, outs = T.dtensor4(), T.dtensor3(), T.dmatrix(), T.imatrix(), T.imatrix()
+    out = sparse_block_dot(w, h, ins, b, outs)
+    rng = np.random.RandomState(0)
+    places = np.array([[0, 1], [3, 2]], "int32"), np.array([[0, 4, 1], [2, 2, 3]], "int32")
+    values = rng.randn(4, 5, 3, 2), rng.randn(2, 2, 3), rng.randn(5, 2)
+    found = [out, *T.grad((out**2).sum(), [w, h, b])]
+    return called(theano, [w, h, b, ins, outs], found, *values, *places)

@@ -56,6 +56,7 @@ from wengert.symbolic.graph import Variable as Variable
 from wengert.symbolic.printing import pprint as pprint
 from wengert.symbolic.settings import config as config
 from wengert.symbolic.sharing import TensorSharedVariable as TensorSharedVariable
+from wengert.symbolic.tensor import fft as fft
 from wengert.symbolic.tensor import nnet as nnet
 from wengert.symbolic.tensor import opt as opt
 from wengert.symbolic.tensor import shared_randomstreams as shared_randomstreams
