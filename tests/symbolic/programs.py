@@ -484,3 +484,22 @@ def products_of_blocks(theano, T):
     values = rng.randn(4, 5, 3, 2), rng.randn(2, 2, 3), rng.randn(5, 2)
     found = [out, *T.grad((out**2).sum(), [w, h, b])]
     return called(theano, [w, h, b, ins, outs], found, *values, *places)
+
+
+@program
+def scalars_by_class(theano, T):
+    from theano import scalar
+    from theano.scalar.basic_scipy import GammaLn, Psi
+
+    a, b = scalar.floats("ab")
+    both = T.Elemwise(scalar.Composite([a, b], [scalar.exp(a) * b + 1]))
+    gammaln = T.Elemwise(GammaLn(scalar.upgrade_to_float, name="own_gammaln"))
+    psi = T.Elemwise(Psi(scalar.upgrade_to_float, name="own_psi"))
+    x, m = T.dvector(), T.dmatrix()
+    out, g = both(x, m), gammaln(x)
+    kinds = (
+        isinstance(T.exp(x).owner.op.scalar_op, scalar.Exp),
+        isinstance(T.exp(x).owner.op.scalar_op, scalar.Log),
+    )
+    found = [out, g, psi(x), *T.grad(g.sum(), [x])]
+    return [*called(theano, [x, m], found, A[0] / 4 + 0.5, A), *kinds]

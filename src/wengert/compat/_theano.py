@@ -2,7 +2,6 @@
 
 HOMES = {
     "theano.configdefaults": "settings",
-    "theano.configparser": "settings",
     "theano.updates": "updates",
     "theano.gof.type": "graph",
     "theano.gof.null_type": "graph",
@@ -33,6 +32,8 @@ HOMES = {
     "theano.tensor.nnet.conv": "tensor.nnet.abstract_conv",
     "theano.tensor.signal.downsample": "tensor.signal.pool",
     "theano.sandbox.neighbours": "tensor.nnet.neighbours",
+    "theano.scalar.basic_scipy": "scalar.classes",
+    "theano.scalar.sharedvar": "sharing",
     "theano.tensor.randomstreams": "tensor.shared_randomstreams",
     "theano.sparse.sharedvar": "sparse.type",
     "theano.sandbox.softsign": "expressions.activations",

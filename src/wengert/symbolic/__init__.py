@@ -13,6 +13,7 @@ from typing import Any as _Any
 
 from wengert.symbolic import compat as compat
 from wengert.symbolic import compile as compile
+from wengert.symbolic import configparser as configparser
 from wengert.symbolic import gof as gof
 from wengert.symbolic import gradient as gradient
 from wengert.symbolic import ifelse as ifelse
@@ -71,4 +72,8 @@ change_flags = config.change_flags
 def __getattr__(name: str) -> _Any:
     if name == "sparse":  # SciPy takes longer to import than everything else here
         return _import_module("wengert.symbolic.sparse")
+    if (
+        name == "theano"
+    ):  # `from theano import theano`: every package that imports itself has itself
+        return _import_module(__name__)
     raise AttributeError(f"module 'wengert.symbolic' has no attribute {name!r}")

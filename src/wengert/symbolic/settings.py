@@ -5,7 +5,7 @@ from __future__ import annotations
 import configparser
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _DEFAULTS: dict[str, Any] = {
@@ -49,11 +49,75 @@ _DEFAULTS: dict[str, Any] = {
     "NanGuardMode.inf_is_error": True,
     "NanGuardMode.big_is_error": True,
     "NanGuardMode.action": "raise",
+    "pickle_test_value": True,
+    "deterministic": "default",
+    "conv.assert_shape": False,
+    "print_global_stats": False,
+    "contexts": "",
+    "print_active_device": True,
+    "gpuarray.sync": False,
+    "gpuarray.sched": "default",
+    "gpuarray.single_stream": True,
+    "cuda.root": "",
+    "dnn.conv.algo_fwd": "small",
+    "dnn.conv.algo_bwd_data": "none",
+    "dnn.conv.algo_bwd_filter": "none",
+    "dnn.conv.precision": "as_input_f32",
+    "dnn.include_path": "",
+    "dnn.library_path": "",
+    "assert_no_cpu_op": "ignore",
+    "nocleanup": False,
+    "tensor.cmp_sloppy": 0,
+    "tensor.local_elemwise_fusion": True,
+    "gpu.local_elemwise_fusion": True,
+    "lib.amdlibm": False,
+    "traceback.compile_limit": 0,
+    "numpy.seterr_all": "ignore",
+    "numpy.seterr_divide": "None",
+    "numpy.seterr_over": "None",
+    "numpy.seterr_under": "None",
+    "numpy.seterr_invalid": "None",
+    "unpickle_function": True,
+    "reoptimize_unpickled_function": False,
+    "openmp_elemwise_minsize": 200000,
+    "check_input": True,
+    "cache_optimizations": False,
+    "unittests.rseed": "666",
+    "optimizer_requiring": "",
+    "DebugMode.patience": 10,
+    "DebugMode.check_c": False,
+    "DebugMode.check_py": True,
+    "DebugMode.check_finite": True,
+    "DebugMode.warn_input_not_reused": True,
+    "DebugMode.check_preallocated_output": "",
+    "profiling.time_thunks": True,
+    "profiling.n_apply": 20,
+    "profiling.n_ops": 20,
+    "profiling.output_line_width": 512,
+    "profiling.min_memory_size": 1024,
+    "profiling.min_peak_memory": False,
+    "profiling.destination": "stderr",
+    "profiling.debugprint": False,
+    "profiling.ignore_first_call": False,
+    "optdb.position_cutoff": float("inf"),
+    "optdb.max_use_ratio": 8.0,
+    "gcc.cxxflags": "",
+    "cmodule.warn_no_version": False,
+    "blas.check_openmp": True,
+    "metaopt.verbose": 0,
+    "vm.lazy": None,
+    "on_shape_error": "warn",
+    "scan.debug": False,
+    "compile.wait": 5,
+    "compile.timeout": 120,
+    "cycle_detection": "regular",
+    "check_stack_trace": "off",
     "DebugMode.check_strides": 0,
     "experimental.unpickle_gpu_on_cpu": False,
     "warn.ignore_bug_before": "0.9",
     "warn.round": False,
 }
+NAMES = tuple(_DEFAULTS)
 FLOATS = ("float16", "float32", "float64")
 
 
@@ -71,17 +135,38 @@ class Settings:
     """
 
     def __init__(self, values: dict[str, Any]) -> None:
+        object.__setattr__(self, "_filters", {})
         for name, value in values.items():
-            self._set(name, value)
+            self.assign(name, value)
 
-    def _set(self, name: str, value: Any) -> None:
+    def declare(
+        self, name: str, value: Any, check: Callable[[Any], Any], read: bool = False
+    ) -> None:
+        """A setting of a program's own; `check` gives what may be assigned, or raises.
+
+        `read` says that it has a value already because the environment or a file has one.
+        """
+        head, dot, tail = name.partition(".")
+        if not dot:
+            if name in self._filters or (name in self.__dict__ and not read):
+                raise AttributeError("This name is already taken", name)
+            self._filters[name] = check
+            setattr(self, name, value)
+            return
+        below = self.__dict__.setdefault(head, Settings({}))
+        if not isinstance(below, Settings):
+            raise TypeError("Internal config nodes must be config class instances", below)
+        below.declare(tail, value, check, read)
+
+    def assign(self, name: str, value: Any) -> None:
+        """Set what has a dotted name."""
         head, dot, tail = name.partition(".")
         if not dot:
             setattr(self, name, value)
             return
         below = self.__dict__.setdefault(head, Settings({}))
         if isinstance(below, Settings):
-            below._set(tail, value)
+            below.assign(tail, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "floatX" and value not in FLOATS:
@@ -89,23 +174,25 @@ class Settings:
                 f'Invalid value ({value!r}) for configuration variable "floatX". Valid options'
                 f" are {FLOATS}"
             )
+        if name in self._filters:
+            value = self._filters[name](value)
         object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"config has no setting {name!r}")
 
     @contextlib.contextmanager
-    def change_flags(self, *dictionaries: dict[str, Any], **values: Any) -> Iterator[None]:
+    def change_flags(self, *dictionaries: Any, **values: Any) -> Iterator[None]:
         """Settings for the time of a ``with`` block or of a decorated function."""
-        merged = {k: v for d in dictionaries for k, v in d.items()} | values
+        merged = {k: v for d in dictionaries for k, v in dict(d).items()} | values
         before = {name: self.value_of(name) for name in merged}
         for name, value in merged.items():
-            self._set(name, value)
+            self.assign(name, value)
         try:
             yield
         finally:
             for name, value in before.items():
-                self._set(name, value)
+                self.assign(name, value)
 
     def value_of(self, name: str) -> Any:
         """The value of a setting with a dotted name."""
@@ -145,9 +232,13 @@ def _from_environment() -> dict[str, str]:
     return {name.strip(): value for name, _, value in pairs}
 
 
+def texts() -> dict[str, str]:
+    """What the environment and the files say."""
+    return _from_files() | _from_environment()
+
+
 def _initial() -> dict[str, Any]:
-    texts = _from_files() | _from_environment()
-    return _DEFAULTS | {name: _typed(name, text) for name, text in texts.items()}
+    return _DEFAULTS | {name: _typed(name, text) for name, text in texts().items()}
 
 
 config = Settings(_initial())

@@ -56,6 +56,37 @@ def upgrade_to_float(*types: Any) -> tuple[Any, ...]:
     return (get_scalar_type(upcast(*[to_float(t.dtype) for t in types])),)
 
 
+def upgrade_to_float64(*types: Any) -> tuple[Any, ...]:
+    """The floating type for arguments of some types, of 64 bits for integers."""
+    return (
+        get_scalar_type(upcast(*["float64" if t.dtype in DISCRETE else t.dtype for t in types])),
+    )
+
+
+def upgrade_to_float_no_complex(*types: Any) -> tuple[Any, ...]:
+    """The floating type for arguments of some types; TypeError for complex ones."""
+    return upgrade_to_float(*_real(types))
+
+
+def upcast_out_nobool(*types: Any) -> tuple[Any, ...]:
+    """The type that holds values of all of these; TypeError for bool."""
+    (out,) = upcast_out(*types)
+    if out.dtype == "bool":
+        raise TypeError("bool output not supported", types)
+    return (out,)
+
+
+def same_out_nocomplex(type: Any) -> tuple[Any, ...]:
+    """The type of the argument; TypeError for a complex one."""
+    return _real((type,))
+
+
+def _real(types: tuple[Any, ...]) -> tuple[Any, ...]:
+    if any(t in complex_types for t in types):
+        raise TypeError("complex argument not supported", types)
+    return types
+
+
 def float_out(*types: Any) -> tuple[Any, ...]:
     """float64."""
     return (float64,)
@@ -86,6 +117,18 @@ def transfer_type(*indices: int) -> Callable[..., tuple[Any, ...]]:
 def specific_out(*types: Any) -> Callable[..., tuple[Any, ...]]:
     """Types of results: always these."""
     return lambda *arguments: types
+
+
+def _several(kind: Any) -> Callable[[str], Any]:
+    def several(names: str) -> Any:
+        return kind(names) if len(names) == 1 else [kind(name) for name in names]
+
+    several.__doc__ = "Scalar variables, one for each letter; for a single letter the variable."
+    return several
+
+
+floats, ints = _several(float64), _several(int64)
+complexs, complexs64, complexs128 = map(_several, (complex128, complex64, complex128))
 
 
 class ScalarOp(Scalar):
@@ -206,6 +249,9 @@ __all__ = [
     "complex64",
     "complex128",
     "complex_types",
+    "complexs",
+    "complexs64",
+    "complexs128",
     "constant",
     "continuous_types",
     "discrete_types",
@@ -214,6 +260,7 @@ __all__ = [
     "float64",
     "float_out",
     "float_types",
+    "floats",
     "get_scalar_type",
     "int8",
     "int16",
@@ -221,8 +268,10 @@ __all__ = [
     "int64",
     "int_out",
     "int_types",
+    "ints",
     "same_out",
     "same_out_float_only",
+    "same_out_nocomplex",
     "specific_out",
     "transfer_type",
     "uint8",
@@ -232,5 +281,8 @@ __all__ = [
     "uint_types",
     "upcast",
     "upcast_out",
+    "upcast_out_nobool",
     "upgrade_to_float",
+    "upgrade_to_float64",
+    "upgrade_to_float_no_complex",
 ]

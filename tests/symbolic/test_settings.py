@@ -1,0 +1,61 @@
+"""Settings that programs declare, and flags for a while."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from wengert.symbolic import config, configparser
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(config, "of_tests", type(config)({}), raising=False)
+    return monkeypatch
+
+
+def test_a_declared_setting_has_its_default_and_checks_what_is_assigned(environment: Any) -> None:
+    configparser.AddConfigVar("of_tests.size", "", configparser.IntParam(3, lambda n: n > 0))
+    configparser.AddConfigVar("of_tests.way", "", configparser.EnumStr("fast", "slow"))
+    configparser.AddConfigVar("of_tests.on", "", configparser.BoolParam(False))
+    assert (config.of_tests.size, config.of_tests.way, config.of_tests.on) == (3, "fast", False)
+    config.of_tests.on = "1"
+    assert config.of_tests.on is True
+    with pytest.raises(ValueError, match="Invalid value"):
+        config.of_tests.size = -1
+    with pytest.raises(ValueError, match="'fast', 'slow'"):
+        config.of_tests.way = "sideways"
+
+
+def test_a_flag_gives_a_declared_setting_its_value(environment: Any) -> None:
+    environment.setenv("THEANO_FLAGS", "of_tests.rate=0.5,device=cpu")
+    configparser.AddConfigVar("of_tests.rate", "", configparser.FloatParam(1.0))
+    assert config.of_tests.rate == 0.5
+
+
+def test_a_name_is_declared_once(environment: Any) -> None:
+    with pytest.raises(AttributeError, match="already taken"):
+        configparser.AddConfigVar("floatX", "", configparser.StrParam("float64"))
+    configparser.AddConfigVar("of_tests.seed", "", configparser.IntParam(1))
+    with pytest.raises(AttributeError, match="already taken"):
+        configparser.AddConfigVar("of_tests.seed", "", configparser.IntParam(1))
+
+
+def test_flags_change_for_a_block_and_for_a_decorated_function() -> None:
+    @configparser.change_flags(compute_test_value="raise")
+    def inside() -> str:
+        return str(config.compute_test_value)
+
+    with configparser.change_flags([("floatX", "float32")]):
+        assert config.floatX == "float32"
+    assert (inside(), config.compute_test_value, config.floatX) == ("raise", "off", "float64")
+
+
+def test_packages_find_settings_in_the_list() -> None:
+    found = {v.fullname: v for v in configparser._config_var_list}
+    own = vars(type("Holder", (), {"flag": found["compute_test_value"]}))["flag"]
+    own.__set__(None, "warn")
+    assert config.compute_test_value == "warn"
+    own.__set__(None, "off")
+    assert own.__get__(None) == config.compute_test_value == "off"
