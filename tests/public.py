@@ -63,7 +63,7 @@ FOR_EACH_OTHER = {
     "serialization": "tensor_files",
     "sparse": "construction invariants",
     "testing": "comparison",
-    "symbolic": "cloning differentiation dtypes expressions functions graph looping modes"
+    "symbolic": "arguments cloning differentiation dtypes expressions functions graph looping modes"
     " program_ops programs sampling scanning settings sharing updates",
     "utils": "tensorboard.summary tensorboard.writer",
 }

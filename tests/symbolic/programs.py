@@ -503,3 +503,43 @@ def scalars_by_class(theano, T):
     )
     found = [out, g, psi(x), *T.grad(g.sum(), [x])]
     return [*called(theano, [x, m], found, A[0] / 4 + 0.5, A), *kinds]
+
+
+@program
+def operations_from_graphs(theano, T):
+    x, y, z = T.dvectors("xyz")
+    plain = theano.OpFromGraph([x, y], [x * y + T.exp(x), x + y])
+    product, total = plain(x, x**2)
+    found = [product, total, T.grad((product * total).sum(), x)]
+    weight = theano.shared(np.array([2.0, 3.0]))
+    scaled = theano.OpFromGraph([x], [x * weight])(y)
+    found += [T.Rop(theano.OpFromGraph([x, y], [x * y])(x, y), x, z)]
+    found += [scaled, *T.grad((scaled**2).sum(), [y, weight])]
+
+    def own(inputs, gradients):
+        return inputs[2] * 2
+
+    changed = theano.OpFromGraph([x, y, z], [x + y * z], grad_overrides=["default", own, "default"])
+    found += T.grad(changed(x, y, z).sum(), [x, y, z])
+    return called(theano, [x, y, z], found, [1.0, 2.0], [3.0, 4.0], [5.0, 6.0])
+
+
+@program
+def copies_of_functions(theano, T):
+    x, s, other = T.dscalar(), theano.shared(np.float64(1.0)), theano.shared(np.float64(10.0))
+    f = theano.function([x], s * x, updates=[(s, s + 1)])
+    swapped, still = f.copy(swap={s: other}), f.copy(delete_updates=True)
+    # Theano's copies write over the values of shared variables: these are not compared.
+    return [f(2.0), *swapped(2.0), *still(2.0)]
+
+
+@program
+def mapped_variables(theano, T):
+    from theano.scan_module.scan_utils import map_variables
+
+    x, y = T.dvector("x"), T.dvector("y")
+    total = x + y
+    total.tag.replacement = x * y
+    found = map_variables(lambda v: getattr(v.tag, "replacement", v), [T.exp(total), total - 1])
+    found += map_variables(lambda v: y if v.name == "x" else v, [x**2 + y])
+    return called(theano, [x, y], found, [1.0, 2.0], [3.0, 0.5])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,8 @@ def test_copies_and_pickles() -> None:
     x, w, other = T.dscalar("x"), theano.shared(1.0, "w"), theano.shared(10.0, "other")
     f = theano.function([x], x * w, updates=[(w, w + 1)], name="f")
     g = f.copy(swap={w: other}, delete_updates=True)
-    assert (f(1), g(1), g(1), f(1)) == (1, 10, 10, 2)
+    assert (f(1), g(1), g(1), f(1)) == (1, [10], [10], 2)
+    assert (g.name, f.copy(name="own").name) == ("f copy", "own")
     same = pickle.loads(pickle.dumps(f))
     assert (same(1), f(1), copy.deepcopy(f)(1), f(1)) == (3, 3, 4, 4)
     expression = pickle.loads(pickle.dumps(T.tanh(x).sum() + w))
@@ -355,3 +357,42 @@ def test_bartlett_windows_are_numpys(points: int) -> None:
     window = theano.function([n], T.extra_ops.cpu_contiguous(T.bartlett(n)))(points)
     np.testing.assert_allclose(window, np.bartlett(points), atol=1e-15)
     assert window.dtype == np.float64
+
+
+def test_shared_variables_of_a_programs_own_kind() -> None:
+    class Own(theano.SharedVariable):
+        pass
+
+    def made(value: Any, name: Any = None, strict: Any = False, allow_downcast: Any = None) -> Any:
+        if not isinstance(value, Fraction):
+            raise TypeError("no fraction")
+        return Own(name, theano.Generic(), value)
+
+    theano.compile.shared_constructor(made)
+    try:
+        assert type(theano.shared(Fraction(1, 2))) is Own
+        assert type(theano.shared("text")) is theano.SharedVariable
+    finally:
+        theano.compile.shared_constructor(made, remove=True)
+    assert type(theano.shared(Fraction(1, 2))) is theano.SharedVariable
+
+
+def test_raise_raises_when_it_is_computed() -> None:
+    x = T.dscalar()
+    chosen = theano.ifelse.ifelse(x > 0, theano.raise_op.Raise("positive", KeyError)(x), x)
+    f = theano.function([x], chosen)
+    assert f(-1.0) == -1
+    with pytest.raises(KeyError, match="positive"):
+        f(1.0)
+
+
+def test_an_operation_of_a_graph_says_how_many_inputs_it_has() -> None:
+    x, y = T.dscalars("xy")
+    with pytest.raises(ValueError, match="expected 2 inputs, got 1"):
+        theano.OpFromGraph([x, y], [x * y])(x)
+
+
+def test_some_outputs_of_a_function() -> None:
+    x = T.dscalar("x")
+    assert theano.function([x], [x, x**2, x**3])(3.0, output_subset=[2, 0]) == [27, 3]
+    assert theano.function([x], {"a": x, "b": x * 2})(x=2.0, output_subset=["b"]) == {"b": 4}

@@ -18,6 +18,7 @@ from wengert.symbolic import gof as gof
 from wengert.symbolic import gradient as gradient
 from wengert.symbolic import ifelse as ifelse
 from wengert.symbolic import printing as printing
+from wengert.symbolic import raise_op as raise_op
 from wengert.symbolic import sandbox as sandbox
 from wengert.symbolic import scalar as scalar
 from wengert.symbolic import scan_module as scan_module
@@ -25,6 +26,7 @@ from wengert.symbolic import tensor as tensor
 from wengert.symbolic import tests as tests
 from wengert.symbolic import version as version
 from wengert.symbolic.cloning import clone as clone
+from wengert.symbolic.cloning import map_variables as map_variables
 from wengert.symbolic.differentiation import Lop as Lop
 from wengert.symbolic.differentiation import Rop as Rop
 from wengert.symbolic.differentiation import grad as grad

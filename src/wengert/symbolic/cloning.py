@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.symbolic.graph import Constant, Variable, ancestors, replaced
+from wengert.symbolic.graph import Constant, Variable, ancestors, replaced, toposort
 from wengert.symbolic.sharing import SharedVariable
 
 
@@ -42,3 +43,43 @@ def clone(
                 table[v] = v.clone()
     results = replaced(outputs, table, strict=strict)
     return results if isinstance(output, list | tuple) else results[0]
+
+
+def map_variables(
+    replacer: Callable[[Any], Any], graphs: Sequence[Any], additional_inputs: Sequence[Any] = ()
+) -> list[Any]:  # fmt: skip
+    """Expressions, with what a function gives for each of their variables in its place.
+
+    Args:
+        replacer: gives what stands for a variable: the variable itself, or another of its type.
+            What it puts in place is not shown to it again.
+        graphs: the expressions.
+        additional_inputs: accepted; variables that `replacer` brings in need no mention.
+
+    >>> from wengert.symbolic import function, map_variables
+    >>> from wengert.symbolic import tensor as T
+    >>> a, b = T.dscalars("a", "b")
+    >>> total = a + b
+    >>> total.tag.replacement = a * b
+    >>> (new,) = map_variables(lambda v: getattr(v.tag, "replacement", v), [total + 1])
+    >>> function([a, b], new)(3.0, 4.0)
+    array(13.)
+    """
+    table: dict[Any, Any] = {}
+
+    def put(old: Any, fresh: Any) -> None:
+        new = replacer(fresh)
+        if new is not old:
+            table[old] = old.type.filter_variable(new)
+
+    for v in dict.fromkeys(ancestors(graphs)):
+        if v.owner is None:
+            put(v, v)
+    for node in toposort(graphs):
+        inputs = [table.get(x, x) for x in node.inputs]
+        changed = any(a is not b for a, b in zip(inputs, node.inputs, strict=True))
+        fresh = node.clone_with_new_inputs(inputs) if changed else node
+        for old, new in zip(node.outputs, fresh.outputs, strict=True):
+            new.name = old.name
+            put(old, new)
+    return [table.get(v, v) for v in graphs]

@@ -12,8 +12,15 @@ import numpy as np
 
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import caller, getframe
-from wengert.symbolic.expressions.elemwise import rebroadcast
-from wengert.symbolic.expressions.type import TensorOperators, TensorType
+from wengert.symbolic.arguments import In as In
+from wengert.symbolic.arguments import Out as Out
+from wengert.symbolic.arguments import (
+    as_input,
+    checked_givens,
+    checked_updates,
+    fitted_update,
+    listed_outputs,
+)
 from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced
 from wengert.symbolic.modes import Mode, mode_of
@@ -25,50 +32,6 @@ from wengert.symbolic.sharing import SharedVariable
 
 class UnusedInputError(Exception):
     """No output depends on an input."""
-
-
-class In:
-    """An input of a function, and what may be passed for it.
-
-    Args:
-        variable: the symbol.
-        name: what it is called as a keyword; by default the variable's name.
-        value: its default.
-        update: an expression for its default after each call.
-        strict, allow_downcast, mutable, borrow, implicit: as in `function`; the last three are
-            accepted and need nothing here.
-
-    >>> from wengert.symbolic import In, function
-    >>> from wengert.symbolic import tensor as T
-    >>> x, y = T.dscalars("x", "y")
-    >>> f = function([x, In(y, value=2.0, name="scale")], x * y)
-    >>> f(3), f(3, scale=10)
-    (array(6.), array(30.))
-    """
-
-    def __init__(
-        self, variable: Any, name: str | None = None, value: Any = None, update: Any = None,
-        mutable: bool | None = None, strict: bool = False, allow_downcast: bool | None = None,
-        autoname: bool = True, implicit: Any = None, borrow: Any = None, shared: bool = False,
-    ) -> None:  # fmt: skip
-        self.variable, self.value, self.update = variable, value, update
-        self.name = variable.name if name is None else name
-        self.strict, self.allow_downcast = strict, allow_downcast
-        self.shared = shared
-
-
-class Out:
-    """An output of a function; with `borrow` the function may give an array that it keeps.
-
-    >>> from wengert.symbolic import Out, function
-    >>> from wengert.symbolic import tensor as T
-    >>> x = T.dscalar()
-    >>> function([x], Out(x * 2, borrow=True))(1.5)
-    array(3.)
-    """
-
-    def __init__(self, variable: Any, borrow: bool = False) -> None:
-        self.variable, self.borrow = variable, borrow
 
 
 class Maker:
@@ -114,7 +77,10 @@ class Function:
         name: what errors call it.
         maker: the graph it was made of; ``f.maker.fgraph.toposort()`` has its nodes.
         calls, seconds: how often it was called, and how long that took, with `profile`.
+        trust_input: accepted; what is passed is checked in any case.
     """
+
+    trust_input = False
 
     def __init__(
         self, inputs: Sequence[In], outs: Sequence[Out], form: Any,
@@ -153,10 +119,13 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The values of the outputs, in the form in which the outputs were listed.
 
+        ``output_subset=`` lists those that are wanted, by number or by key.
+
         Raises TypeError for missing, surplus and unfit values. If anything fails, no shared
         variable has changed.
         """
         start = perf_counter() if self.profile else 0.0
+        subset = kwargs.pop("output_subset", None) if kwargs else None
         values = self._values(args, kwargs)
         values += [cell[0] for cell in self._cells]
         results = self.program(*values)
@@ -173,6 +142,8 @@ class Function:
         if self.profile:
             self.calls += 1
             self.seconds += perf_counter() - start
+        if subset is not None:
+            return self._picked(outputs, subset)
         if self.form == "none":
             return []
         if self.form == "one":
@@ -180,6 +151,12 @@ class Function:
         if self.form == "list":
             return list(outputs)
         return dict(zip(self.form, outputs, strict=True))
+
+    def _picked(self, outputs: Sequence[Any], subset: Sequence[Any]) -> Any:
+        """Some of the outputs: by number, or by key where they are a dictionary."""
+        if isinstance(self.form, list):
+            return {key: outputs[self.form.index(key)] for key in subset}
+        return [outputs[k] for k in subset]
 
     def _values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         slots: list[Any] = list(args)
@@ -262,9 +239,10 @@ class Function:
             (exchanged.get(s, s), value) for (s, _), value in zip(updates, new_values, strict=True)
         ]
         inputs = [copy.copy(i) for i in self.inputs]
-        return Function(
-            inputs, outs, self.form, pairs, self.mode, name or self.name, profile
-        )  # fmt: skip
+        # As Theano's do, copies give a list where the function gives its only output.
+        form = "list" if self.form == "one" else self.form
+        name = name or f"{self.name} copy"
+        return Function(inputs, outs, form, pairs, self.mode, name, profile)
 
     def __copy__(self) -> Function:
         return self.copy()
@@ -356,114 +334,6 @@ def shared_in(variables: Sequence[Any], blocked: Iterable[Any]) -> list[Any]:
     return [s for s in dict.fromkeys(inputs) if s not in set(blocked)]
 
 
-def _as_input(value: Any, allow_downcast: bool | None) -> In:
-    if isinstance(value, In):
-        if value.allow_downcast is None:
-            value.allow_downcast = allow_downcast
-        return value
-    if isinstance(value, list | tuple):
-        options = list(value)
-        if len(options) == 2 and isinstance(options[0], Variable):
-            return In(options[0], value=options[1], allow_downcast=allow_downcast)
-        raise TypeError(f"An input must be a Variable or an In instance, not {value!r}")
-    if not isinstance(value, Variable):
-        raise TypeError(
-            f"An input must be a Variable or an In instance, not {value!r} of type {type(value)}"
-        )
-    if isinstance(value, SharedVariable):
-        raise TypeError(
-            f"Cannot use a shared variable ({value}) as explicit input. Consider substituting a"
-            " non-shared variable via the `givens` parameter"
-        )
-    if isinstance(value, Constant):
-        raise TypeError(f"A constant cannot be an input of a function: {value}")
-    return In(value, allow_downcast=allow_downcast)
-
-
-def _as_out(value: Any) -> Out:
-    if isinstance(value, Out):
-        return value
-    if isinstance(value, Variable):
-        return Out(value)
-    raise TypeError(
-        f"Outputs must be theano Variable or Out instances. Received {value!r} of type"
-        f" {type(value)}"
-    )
-
-
-def _outputs(outputs: Any) -> tuple[list[Out], Any]:
-    if outputs is None:
-        return [], "none"
-    if isinstance(outputs, dict):
-        if not all(isinstance(k, str) for k in outputs):
-            raise AssertionError("All keys of the outputs dictionary should be strings")
-        keys = sorted(outputs)
-        return [_as_out(outputs[k]) for k in keys], keys
-    if isinstance(outputs, list | tuple):
-        return [_as_out(v) for v in outputs], "list"
-    return [_as_out(outputs)], "one"
-
-
-def _pairs(updates: Any, what: str) -> list[tuple[Any, Any]]:
-    if updates is None:
-        return []
-    if isinstance(updates, dict):
-        return list(updates.items())
-    pairs: list[tuple[Any, Any]] = []
-    for pair in updates:
-        if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise TypeError(f"{what} must be pairs of a variable and a value, got {pair!r}")
-        pairs.append((pair[0], pair[1]))
-    return pairs
-
-
-def _updates(updates: Any) -> list[tuple[Any, Any]]:
-    pairs = _pairs(updates, "updates")
-    checked: list[tuple[Any, Any]] = []
-    targets: set[Any] = set()
-    for target, value in pairs:
-        if not isinstance(target, SharedVariable):
-            raise TypeError(f"update target must be a SharedVariable, got {target!r}")
-        if target in targets:
-            raise ValueError(f"this shared variable already has an update expression: {target}")
-        targets.add(target)
-        checked.append((target, fitted_update(target, value)))
-    return checked
-
-
-def fitted_update(target: Any, value: Any) -> Any:
-    """An update in the type of its variable."""
-    try:
-        return target.type.filter_variable(value)
-    except TypeError:
-        if (
-            isinstance(value, TensorOperators)
-            and isinstance(target.type, TensorType)
-            and (value.dtype, value.ndim) == (target.dtype, target.ndim)
-        ):
-            return rebroadcast(value, target.broadcastable)
-        kind = getattr(value, "type", type(value))
-        raise TypeError(
-            "An update must have the same type as the original shared variable"
-            f" (shared_var={target}, shared_var.type={target.type}, update_val={value},"
-            f" update_val.type={kind}).",
-            "If the difference is related to the broadcast pattern, you can call the"
-            " tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) function to remove broadcastable"
-            " dimensions.",
-        ) from None
-
-
-def _givens(givens: Any) -> dict[Any, Any]:
-    table: dict[Any, Any] = {}
-    for old, new in _pairs(givens, "givens"):
-        if not isinstance(old, Variable):
-            raise TypeError(f"givens must contain Variables as keys, got {old!r}")
-        if old in table:
-            raise AssertionError(f"When using 'givens', {old} is replaced twice")
-        table[old] = old.type.filter_variable(new)
-    return table
-
-
 def _default_updates(
     results: list[Any], updates: list[tuple[Any, Any]], own: list[Any], without: Any
 ) -> list[tuple[Any, Any]]:
@@ -526,11 +396,11 @@ def function(
     if name is None:
         code, lasti = caller(getframe(1))
         name = quoted_location(code, lasti).split("  ")[0]
-    specified = [_as_input(i, allow_input_downcast) for i in inputs]
+    specified = [as_input(i, allow_input_downcast) for i in inputs]
     own = [i.variable for i in specified]
     _require_different(own)
-    outs, form = _outputs(outputs)
-    changed, replacements = _updates(updates), _givens(givens)
+    outs, form = listed_outputs(outputs)
+    changed, replacements = checked_updates(updates), checked_givens(givens)
     targets = [out.variable for out in outs]
     stated = [i.update for i in specified if i.update is not None]
     changed += _default_updates(
@@ -596,3 +466,6 @@ def evaluate(variable: Any, inputs_to_values: dict[Any, Any] | None = None) -> A
 
 
 Variable.eval = evaluate  # type: ignore[attr-defined]
+
+# What `function` calls in Theano: the same arguments.
+pfunc = function

@@ -9,8 +9,20 @@ import numpy as np
 
 from wengert.symbolic.differentiation import grad
 from wengert.symbolic.expressions.arithmetic import tensor_copy
-from wengert.symbolic.expressions.type import as_tensor_variable
-from wengert.symbolic.graph import Apply, Kernel, Op, Operation, Type, Variable, replaced
+from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
+from wengert.symbolic.functions import shared_in
+from wengert.symbolic.graph import (
+    Apply,
+    DisconnectedType,
+    Kernel,
+    Op,
+    Operation,
+    Type,
+    Variable,
+    ancestors,
+    disconnected,
+    replaced,
+)
 from wengert.symbolic.modes import Mode
 from wengert.symbolic.programs.assembly import Program
 from wengert.symbolic.programs.optimizing import optimized
@@ -29,18 +41,27 @@ class OpFromGraph(Operation):
 
     def __init__(
         self, inputs: Sequence[Any], outputs: Sequence[Any], inline: bool = False,
-        grad_overrides: Any = "default", lop_overrides: Any = "default", name: str | None = None,
-        **options: Any,
+        lop_overrides: Any = "default", grad_overrides: Any = "default",
+        name: str | None = None, **options: Any,
     ) -> None:  # fmt: skip
-        self.inner_inputs, self.inner_outputs = list(inputs), list(outputs)
-        self.overrides = next(
-            (f for f in (lop_overrides, grad_overrides) if f not in ("default", None)), None
-        )
-        self.of_lop = callable(lop_overrides)
+        if not isinstance(outputs, list | tuple):
+            raise TypeError(f"outputs must be list or tuple, got {outputs!r}")
+        if "default" not in (lop_overrides, grad_overrides):
+            raise ValueError("lop_overrides and grad_overrides are two ways to say one thing")
+        self.inner_outputs = list(outputs)
+        self.shared_inputs = shared_in(outputs, inputs)
+        self.inner_inputs = [*inputs, *self.shared_inputs]
+        self.of_lop = grad_overrides == "default"
+        self.overrides = lop_overrides if self.of_lop else grad_overrides
         self.name = name
 
     def make_node(self, *inputs: Any) -> Apply:
-        """Inputs of the graph's types."""
+        """Inputs of the graph's types; shared variables of the graph follow."""
+        expected = len(self.inner_inputs) - len(self.shared_inputs)
+        if len(inputs) == expected:
+            inputs = (*inputs, *self.shared_inputs)
+        if len(inputs) != len(self.inner_inputs):
+            raise ValueError(f"OpFromGraph: expected {expected} inputs, got {len(inputs)}")
         fitted = [
             own.type.filter_variable(x) for own, x in zip(self.inner_inputs, inputs, strict=True)
         ]
@@ -54,16 +75,56 @@ class OpFromGraph(Operation):
             return program
         return lambda *values: program(*values)[0]
 
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """What the graph connects, and what overrides do not call disconnected."""
+        patterns = self._connected()
+        listed = self.overrides if isinstance(self.overrides, list) else []
+        for row, override in zip(patterns, listed, strict=False):
+            if isinstance(override, Variable):
+                row[:] = [not isinstance(override.type, DisconnectedType)] * len(row)
+            elif override != "default":
+                row[:] = [True] * len(row)
+        return patterns if not callable(self.overrides) else [[True] * node.nout] * node.nin
+
+    def _connected(self) -> list[list[bool]]:
+        reached = [set(ancestors([v])) for v in self.inner_outputs]
+        return [[x in found for found in reached] for x in self.inner_inputs]
+
+    def _expanded(self, inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Copies of variables, so that what they depend on is left out, and the graph on these."""
+        own = [tensor_copy(x) if isinstance(x.type, TensorType) else x for x in inputs]
+        table = dict(zip(self.inner_inputs, own, strict=True))
+        return own, [tensor_copy(v) for v in replaced(self.inner_outputs, table)]
+
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """The graph's, or what was passed for it."""
+        """The graph's, or what was passed for it: one function of all, or a list of some."""
+        given = (inputs, outputs, output_gradients) if self.of_lop else (inputs, output_gradients)
+        if isinstance(self.overrides, OpFromGraph):
+            return self.overrides(*[v for part in given for v in part], return_list=True)
         if callable(self.overrides):
-            if self.of_lop:
-                return self.overrides(inputs, outputs, output_gradients)
-            return self.overrides(inputs, output_gradients)
-        table = dict(zip(self.inner_inputs, inputs, strict=True))
-        inner = [tensor_copy(v) for v in replaced(self.inner_outputs, table)]
-        seeds = dict(zip(inner, output_gradients, strict=True))
-        return grad(None, list(inputs), known_grads=seeds, disconnected_inputs="ignore")
+            own = self.overrides(*given)
+            return [*own, *[disconnected() for _ in inputs[len(own) :]]]
+        gradients = self._gradients(inputs, output_gradients)
+        listed = self.overrides if isinstance(self.overrides, list) else []
+        for k, override in enumerate(listed):
+            if isinstance(override, Variable):
+                gradients[k] = override
+            elif override != "default":
+                gradients[k] = override(*given) if callable(override) else disconnected()
+        return gradients
+
+    def _gradients(self, inputs: Any, output_gradients: Any) -> list[Any]:
+        own, inner = self._expanded(inputs)
+        seeds = {
+            y: g for y, g in zip(inner, output_gradients, strict=True)
+            if not isinstance(g.type, DisconnectedType)
+        }  # fmt: skip
+        return list(
+            grad(
+                None, own, known_grads=seeds, disconnected_inputs="ignore",
+                return_disconnected="Disconnected",
+            )
+        )  # fmt: skip
 
     def __eq__(self, other: object) -> bool:
         return self is other

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.symbolic.arguments import fitted_update
 from wengert.symbolic.expressions.arithmetic import cast, minimum
 from wengert.symbolic.expressions.elemwise import rebroadcast
 from wengert.symbolic.expressions.indexing import index
@@ -15,7 +16,7 @@ from wengert.symbolic.expressions.products import Dot, dot
 from wengert.symbolic.expressions.shapes import number_in
 from wengert.symbolic.expressions.structure import reshape
 from wengert.symbolic.expressions.type import as_tensor_variable
-from wengert.symbolic.functions import fitted_update, shared_in
+from wengert.symbolic.functions import shared_in
 from wengert.symbolic.graph import Constant, TestValueError, Variable, toposort, value_for_test
 from wengert.symbolic.graph import replaced as replaced_in
 from wengert.symbolic.looping import Loop, Step, element_type

@@ -15,6 +15,28 @@ from wengert.symbolic.graph import Generic, Variable, marked
 constructors: list[Callable[..., Any]] = []
 
 
+def shared_constructor(ctor: Any, remove: bool = False) -> Any:
+    """Register a function that makes shared variables of further kinds of values.
+
+    It is called as ``ctor(value, name=, strict=, allow_downcast=)`` and raises TypeError for
+    values of other kinds.
+    """
+
+    if remove:
+        constructors[:] = [c for c in constructors if getattr(c, "ctor", None) is not ctor]
+        return ctor
+
+    def made(value: Any, name: str | None, strict: bool, allow_downcast: bool | None) -> Any:
+        try:
+            return ctor(value, name=name, strict=strict, allow_downcast=allow_downcast)
+        except TypeError:
+            return None
+
+    made.ctor = ctor  # type: ignore[attr-defined]
+    constructors.append(made)
+    return ctor
+
+
 class RandomStateType(Generic):
     """NumPy's random generators."""
 

@@ -1,0 +1,166 @@
+"""What functions are declared with: inputs, outputs, updates, givens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.symbolic.expressions.elemwise import rebroadcast
+from wengert.symbolic.expressions.type import TensorOperators, TensorType
+from wengert.symbolic.graph import Constant, Variable
+from wengert.symbolic.sharing import SharedVariable
+
+
+class In:
+    """An input of a function, and what may be passed for it.
+
+    Args:
+        variable: the symbol.
+        name: what it is called as a keyword; by default the variable's name.
+        value: its default.
+        update: an expression for its default after each call.
+        strict, allow_downcast, mutable, borrow, implicit: as in `function`; the last three are
+            accepted and need nothing here.
+
+    >>> from wengert.symbolic import In, function
+    >>> from wengert.symbolic import tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> f = function([x, In(y, value=2.0, name="scale")], x * y)
+    >>> f(3), f(3, scale=10)
+    (array(6.), array(30.))
+    """
+
+    def __init__(
+        self, variable: Any, name: str | None = None, value: Any = None, update: Any = None,
+        mutable: bool | None = None, strict: bool = False, allow_downcast: bool | None = None,
+        autoname: bool = True, implicit: Any = None, borrow: Any = None, shared: bool = False,
+    ) -> None:  # fmt: skip
+        self.variable, self.value, self.update = variable, value, update
+        self.name = variable.name if name is None else name
+        self.strict, self.allow_downcast = strict, allow_downcast
+        self.shared = shared
+
+
+class Out:
+    """An output of a function; with `borrow` the function may give an array that it keeps.
+
+    >>> from wengert.symbolic import Out, function
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.dscalar()
+    >>> function([x], Out(x * 2, borrow=True))(1.5)
+    array(3.)
+    """
+
+    def __init__(self, variable: Any, borrow: bool = False) -> None:
+        self.variable, self.borrow = variable, borrow
+
+
+def as_input(value: Any, allow_downcast: bool | None) -> In:
+    """A declared input, or TypeError."""
+    if isinstance(value, In):
+        if value.allow_downcast is None:
+            value.allow_downcast = allow_downcast
+        return value
+    if isinstance(value, list | tuple):
+        options = list(value)
+        if len(options) == 2 and isinstance(options[0], Variable):
+            return In(options[0], value=options[1], allow_downcast=allow_downcast)
+        raise TypeError(f"An input must be a Variable or an In instance, not {value!r}")
+    if not isinstance(value, Variable):
+        raise TypeError(
+            f"An input must be a Variable or an In instance, not {value!r} of type {type(value)}"
+        )
+    if isinstance(value, SharedVariable):
+        raise TypeError(
+            f"Cannot use a shared variable ({value}) as explicit input. Consider substituting a"
+            " non-shared variable via the `givens` parameter"
+        )
+    if isinstance(value, Constant):
+        raise TypeError(f"A constant cannot be an input of a function: {value}")
+    return In(value, allow_downcast=allow_downcast)
+
+
+def _as_out(value: Any) -> Out:
+    if isinstance(value, Out):
+        return value
+    if isinstance(value, Variable):
+        return Out(value)
+    raise TypeError(
+        f"Outputs must be theano Variable or Out instances. Received {value!r} of type"
+        f" {type(value)}"
+    )
+
+
+def listed_outputs(outputs: Any) -> tuple[list[Out], Any]:
+    """Declared outputs, and the form in which a call gives them."""
+    if outputs is None:
+        return [], "none"
+    if isinstance(outputs, dict):
+        if not all(isinstance(k, str) for k in outputs):
+            raise AssertionError("All keys of the outputs dictionary should be strings")
+        keys = sorted(outputs)
+        return [_as_out(outputs[k]) for k in keys], keys
+    if isinstance(outputs, list | tuple):
+        return [_as_out(v) for v in outputs], "list"
+    return [_as_out(outputs)], "one"
+
+
+def _pairs(updates: Any, what: str) -> list[tuple[Any, Any]]:
+    if updates is None:
+        return []
+    if isinstance(updates, dict):
+        return list(updates.items())
+    pairs: list[tuple[Any, Any]] = []
+    for pair in updates:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise TypeError(f"{what} must be pairs of a variable and a value, got {pair!r}")
+        pairs.append((pair[0], pair[1]))
+    return pairs
+
+
+def checked_updates(updates: Any) -> list[tuple[Any, Any]]:
+    """Pairs of shared variables and their new values; TypeError or ValueError."""
+    pairs = _pairs(updates, "updates")
+    checked: list[tuple[Any, Any]] = []
+    targets: set[Any] = set()
+    for target, value in pairs:
+        if not isinstance(target, SharedVariable):
+            raise TypeError(f"update target must be a SharedVariable, got {target!r}")
+        if target in targets:
+            raise ValueError(f"this shared variable already has an update expression: {target}")
+        targets.add(target)
+        checked.append((target, fitted_update(target, value)))
+    return checked
+
+
+def fitted_update(target: Any, value: Any) -> Any:
+    """An update in the type of its variable."""
+    try:
+        return target.type.filter_variable(value)
+    except TypeError:
+        if (
+            isinstance(value, TensorOperators)
+            and isinstance(target.type, TensorType)
+            and (value.dtype, value.ndim) == (target.dtype, target.ndim)
+        ):
+            return rebroadcast(value, target.broadcastable)
+        kind = getattr(value, "type", type(value))
+        raise TypeError(
+            "An update must have the same type as the original shared variable"
+            f" (shared_var={target}, shared_var.type={target.type}, update_val={value},"
+            f" update_val.type={kind}).",
+            "If the difference is related to the broadcast pattern, you can call the"
+            " tensor.unbroadcast(var, axis_to_unbroadcast[, ...]) function to remove broadcastable"
+            " dimensions.",
+        ) from None
+
+
+def checked_givens(givens: Any) -> dict[Any, Any]:
+    """What to put in place of which variables."""
+    table: dict[Any, Any] = {}
+    for old, new in _pairs(givens, "givens"):
+        if not isinstance(old, Variable):
+            raise TypeError(f"givens must contain Variables as keys, got {old!r}")
+        if old in table:
+            raise AssertionError(f"When using 'givens', {old} is replaced twice")
+        table[old] = old.type.filter_variable(new)
+    return table
