@@ -250,6 +250,8 @@ def test_modes_watch_values() -> None:
     monitor = theano.compile.MonitorMode(post_func=lambda i, node, fn: seen.append(str(node.op)))
     theano.function([x], T.exp(x), mode=monitor)([1.0])
     assert seen == ["Elemwise{exp,no_inplace}"]
+    guarded = theano.compile.NanGuardMode(nan_is_error=False).excluding("fusion")
+    assert (guarded.nan, guarded.inf, guarded.excluded) == (False, True, {"fusion"})
     timed = theano.function([x], x, profile=True)
     timed([1.0])
     assert timed.calls == 1
@@ -396,3 +398,31 @@ def test_some_outputs_of_a_function() -> None:
     x = T.dscalar("x")
     assert theano.function([x], [x, x**2, x**3])(3.0, output_subset=[2, 0]) == [27, 3]
     assert theano.function([x], {"a": x, "b": x * 2})(x=2.0, output_subset=["b"]) == {"b": 4}
+
+
+def test_a_monitor_sees_inputs_before_and_outputs_after() -> None:
+    x, seen = T.dscalar("x"), []
+    mode = theano.compile.MonitorMode(
+        pre_func=lambda i, node, fn: seen.append([cell[0] for cell in (*fn.inputs, *fn.outputs)]),
+        post_func=lambda i, node, fn: seen.append([cell[0] for cell in fn.outputs]),
+    ).excluding("local_elemwise_fusion", "inplace")
+    assert theano.function([x], 5 * x, mode=mode)(3) == 15
+    assert seen == [[5, 3, None], [15]]
+
+
+def test_formulas_of_indices_and_powers() -> None:
+    x, m, k = T.dscalar("x"), T.dmatrix("m"), T.iscalar("k")
+    assert theano.pp(m[1:, ::2]) == "m[int64:, ::int64]"
+    assert theano.pp(m.T[0]) == "m.T[Constant{0}]"
+    assert theano.pp(m[k]) == "m[ScalarFromTensor(k)]"
+    assert theano.pp(T.grad(x**2, x)) == (
+        "((fill((x ** TensorConstant{2}), TensorConstant{1.0}) * TensorConstant{2})"
+        " * (x ** (TensorConstant{2} - TensorConstant{1})))"
+    )
+
+
+@pytest.mark.parametrize("exponent", [2, -128, 0.5, 0, 1, -1])
+def test_gradients_of_powers(exponent: float) -> None:
+    x = T.dvector("x")
+    f = theano.function([x], T.grad((x**exponent).sum(), x))
+    np.testing.assert_allclose(f([1.5, 2.0]), exponent * np.array([1.5, 2.0]) ** (exponent - 1.0))

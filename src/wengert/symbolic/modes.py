@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from wengert.symbolic.graph import Apply
 from wengert.symbolic.settings import config
 
-Watch = Callable[[Apply, Any], None]
+# Of a node, what computes it and the values of its inputs; gives what was computed.
+Watch = Callable[[Apply, Callable[..., Any], Sequence[Any]], Any]
 
 
 class Mode:
@@ -44,7 +46,7 @@ class Mode:
 
     def excluding(self, *tags: str) -> Mode:
         """A mode without some rewrites."""
-        mode = type(self)(self.linker, self.optimizer)
+        mode = copy.copy(self)
         mode.excluded = self.excluded | set(tags)
         return mode
 
@@ -69,10 +71,12 @@ class DebugMode(Mode):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__("py", None)
 
-    def watch(self, node: Apply, values: Any) -> None:
+    def watch(self, node: Apply, compute: Callable[..., Any], inputs: Sequence[Any]) -> Any:
         """Raise TypeError for a value that is not of its variable's type."""
+        values = compute(*inputs)
         for out, value in zip(node.outputs, values if node.nout > 1 else (values,), strict=True):
             out.type.filter(value, strict=True)
+        return values
 
 
 class NanGuardMode(Mode):
@@ -88,8 +92,9 @@ class NanGuardMode(Mode):
         self.inf = guard.inf_is_error if inf_is_error is None else inf_is_error
         self.big = guard.big_is_error if big_is_error is None else big_is_error
 
-    def watch(self, node: Apply, values: Any) -> None:
+    def watch(self, node: Apply, compute: Callable[..., Any], inputs: Sequence[Any]) -> Any:
         """Look at the values of a node."""
+        values = compute(*inputs)
         for value in values if node.nout > 1 else (values,):
             if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc":
                 continue
@@ -100,6 +105,14 @@ class NanGuardMode(Mode):
             ):
                 if wrong:
                     raise AssertionError(f"{what} detected in the result of {node}")
+        return values
+
+
+class Thunk:
+    """The computation of a node as `MonitorMode` shows it: lists of one value each."""
+
+    def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
+        self.inputs, self.outputs = inputs, outputs
 
 
 class MonitorMode(Mode):
@@ -112,13 +125,17 @@ class MonitorMode(Mode):
         super().__init__("py", "fast_compile")
         self.pre_func, self.post_func = pre_func, post_func
 
-    def watch(self, node: Apply, values: Any) -> None:
-        """Call the functions, with what programs expect of a thunk."""
-        outputs = [[v] for v in (values if node.nout > 1 else (values,))]
-        thunk = type("Thunk", (), {"inputs": [], "outputs": outputs})()
-        for function in (self.pre_func, self.post_func):
-            if function is not None:
-                function(0, node, thunk)
+    def watch(self, node: Apply, compute: Callable[..., Any], inputs: Sequence[Any]) -> Any:
+        """Call the functions, with what programs expect of a thunk: cells of values."""
+        thunk = Thunk([[v] for v in inputs], [[None] for _ in node.outputs])
+        if self.pre_func is not None:
+            self.pre_func(0, node, thunk)
+        values = compute(*inputs)
+        for cell, value in zip(thunk.outputs, values if node.nout > 1 else (values,), strict=True):
+            cell[0] = value
+        if self.post_func is not None:
+            self.post_func(0, node, thunk)
+        return values
 
 
 predefined_modes: dict[str, Mode] = {

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.symbolic.expressions.elemwise import DimShuffle, Elemwise
+from wengert.symbolic.expressions.indexing import Subtensor
 from wengert.symbolic.expressions.type import TensorConstant, as_tensor_variable
 from wengert.symbolic.functions import Function
 from wengert.symbolic.graph import Apply, Constant, Operation, Variable, toposort
@@ -139,7 +140,26 @@ def _formula(variable: Any) -> str:
         return f"DimShuffle{{{order}}}({pieces[0]})"
     if str(node.op) == "dot":
         return f"({pieces[0]} \\dot {pieces[1]})"
+    if isinstance(node.op, Subtensor) and not {"a", "x"} & set(node.op.key.entries):
+        return f"{pieces[0]}[{_index_formula(node)}]"
     return f"{node.op}({', '.join(pieces)})"
+
+
+def _index_formula(node: Apply) -> str:
+    """As Theano writes an index: numbers, and the dtypes of what slices have."""
+    remaining = iter(node.inputs[1:])
+    pieces = []
+    for entry in node.op.key.entries:
+        if isinstance(entry, tuple):
+            start, stop, step = (next(remaining).dtype if has else "" for has in entry)
+            pieces.append(f"{start}:{stop}:{step}" if step else f"{start}:{stop}")
+        else:
+            x = next(remaining)
+            number = isinstance(x, Constant)
+            pieces.append(
+                f"Constant{{{int(x.data)}}}" if number else f"ScalarFromTensor({_formula(x)})"
+            )
+    return ", ".join(pieces)
 
 
 def _elementwise_formula(name: str, pieces: list[str]) -> str:

@@ -15,7 +15,14 @@ import numpy as np
 from wengert import ops
 from wengert.ops.op import REGISTRY, Op
 from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE, quotient, to_float, upcast
-from wengert.symbolic.expressions.elemwise import PARAMETRIC, SCALARS, Elemwise, Scalar, fill
+from wengert.symbolic.expressions.elemwise import (
+    PARAMETRIC,
+    SCALARS,
+    DimShuffle,
+    Elemwise,
+    Scalar,
+    fill,
+)
 from wengert.symbolic.expressions.tracing import CALLS, UFUNCS, pulled
 from wengert.symbolic.expressions.type import TensorConstant, TensorType
 from wengert.symbolic.settings import config
@@ -134,6 +141,22 @@ def _not_of_booleans(*dtypes: str) -> str:
     return upcast(*dtypes)
 
 
+def _pow_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+    """Theano's formula where the exponent is known and not 0; else the library's."""
+    base, exponent = inputs
+    known = exponent
+    while known.owner is not None and known.owner.nin == 1:
+        (known,) = known.owner.inputs
+    rules = by_rules(REGISTRY["_pow_tensor"])
+    if not isinstance(known, TensorConstant) or not known.data.all() or (known.data == -128).any():
+        return rules(inputs, out, g)  # -129 is no int8
+    if exponent.owner is not None and not isinstance(exponent.owner.op, DimShuffle):
+        return rules(inputs, out, g)
+    mul, power, sub = (Elemwise(SCALARS[name]) for name in ("mul", "pow", "sub"))
+    one = TensorConstant(TensorType("int8", ()), np.int8(1))
+    return [mul(mul(g, exponent), power(base, sub(exponent, one))), rules(inputs, out, g)[1]]
+
+
 def _arithmetic() -> None:
     for name, of in {
         "add": "_add", "mul": "mul", "abs_": "abs", "int_div": "_div_floor",
@@ -141,7 +164,7 @@ def _arithmetic() -> None:
         _library(name, of)
     _library("sub", "_sub", _not_of_booleans)
     _library("neg", "neg", _not_of_booleans)
-    _library("pow", "_pow_tensor")
+    _library("pow", "_pow_tensor", gradient=_pow_gradient)
     _library("true_div", "_div", quotient)
     Scalar("mod", REGISTRY["remainder"].function, upcast, _mod_gradient, _operands)
     SCALARS["abs_"].dtype = _real_dtype

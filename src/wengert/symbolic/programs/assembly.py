@@ -7,7 +7,7 @@ says which node it was. A value is dropped after its last use.
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -15,6 +15,7 @@ from wengert.core.storage import quoted_location
 from wengert.core.tensor import internal
 from wengert.symbolic.expressions.indexing import in_place
 from wengert.symbolic.graph import Apply, Constant, NullType, toposort
+from wengert.symbolic.modes import Watch
 from wengert.symbolic.programs.branches import branches_of, is_lazy
 from wengert.symbolic.settings import config
 
@@ -31,7 +32,7 @@ class Program:
 
     def __init__(
         self, inputs: Sequence[Any], outputs: Sequence[Any],
-        watch: Callable[[Apply, Any], None] | None = None,
+        watch: Watch | None = None,
     ) -> None:  # fmt: skip
         self.inputs, self.outputs, self.watch = list(inputs), list(outputs), watch
         self.nodes = toposort(outputs, set(inputs))
@@ -193,10 +194,8 @@ _FRESH = frozenset({"Elemwise", "Alloc", "IncSubtensor", "Dot", "Fused"})
 _PASSING = frozenset({"second", "identity"})
 
 
-def _watched(kernel: Any, node: Apply, watch: Callable[[Apply, Any], None]) -> Any:
+def _watched(kernel: Any, node: Apply, watch: Watch) -> Any:
     def run(*values: Any) -> Any:
-        out = kernel(*values)
-        watch(node, out)
-        return out
+        return watch(node, kernel, values)
 
     return run
