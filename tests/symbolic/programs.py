@@ -543,3 +543,19 @@ def mapped_variables(theano, T):
     found = map_variables(lambda v: getattr(v.tag, "replacement", v), [T.exp(total), total - 1])
     found += map_variables(lambda v: y if v.name == "x" else v, [x**2 + y])
     return called(theano, [x, y], found, [1.0, 2.0], [3.0, 0.5])
+
+
+@program
+def numbers_of_passed_generators(theano, T):
+    from theano.tensor import raw_random
+
+    state = theano.shared(np.random.RandomState(3))
+    first, a = raw_random.uniform(state, (2,))
+    second, b = raw_random.random_integers(first, (3,), 0, 10)
+    third, c = raw_random.normal(second, (2, 2), avg=1.0, std=2.0)
+    fourth, d = raw_random.permutation(third, n=4)
+    fifth, e = raw_random.binomial(fourth, (3,), n=5, p=0.3)
+    sixth, m = raw_random.multinomial(fifth, (2,), n=3, pvals=[0.2, 0.3, 0.5])
+    last, p = raw_random.poisson(sixth, (3,), lam=2.0)
+    f = theano.function([], [a, b, c, d, e, m, p], updates=[(state, last)])
+    return f() + f()

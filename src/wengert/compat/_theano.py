@@ -26,7 +26,6 @@ HOMES = {
     "theano.tensor.sort": "expressions.sorting",
     "theano.tensor.nlinalg": "expressions.nlinalg",
     "theano.tensor.slinalg": "expressions.slinalg",
-    "theano.tensor.raw_random": "sampling",
     "theano.tensor.nnet.nnet": "expressions.activations",
     "theano.tensor.nnet.sigm": "expressions.activations",
     "theano.tensor.nnet.conv": "tensor.nnet.abstract_conv",

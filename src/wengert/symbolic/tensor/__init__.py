@@ -59,6 +59,7 @@ from wengert.symbolic.sharing import TensorSharedVariable as TensorSharedVariabl
 from wengert.symbolic.tensor import fft as fft
 from wengert.symbolic.tensor import nnet as nnet
 from wengert.symbolic.tensor import opt as opt
+from wengert.symbolic.tensor import raw_random as raw_random
 from wengert.symbolic.tensor import shared_randomstreams as shared_randomstreams
 from wengert.symbolic.tensor import signal as signal
 from wengert.symbolic.tensor import xlogx as xlogx
