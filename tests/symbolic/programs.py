@@ -559,3 +559,21 @@ def numbers_of_passed_generators(theano, T):
     last, p = raw_random.poisson(sixth, (3,), lam=2.0)
     f = theano.function([], [a, b, c, d, e, m, p], updates=[(state, last)])
     return f() + f()
+
+
+@program
+def classes_of_indexing(theano, T):
+    from theano.tensor import subtensor
+
+    x, y, i = T.dmatrix(), T.dmatrix(), T.ivector()
+    variables = [x[i], x[0], x[i, i], T.inc_subtensor(x[i], 1), T.set_subtensor(x[i, i], 1)]
+    names = ("AdvancedSubtensor1", "AdvancedSubtensor", "AdvancedIncSubtensor1",
+             "AdvancedIncSubtensor")  # fmt: skip
+    kinds = [
+        isinstance(v.owner.op, getattr(subtensor, name)) for v in variables for name in names
+    ]  # fmt: skip
+    found = [
+        T.advanced_subtensor1(x, i), T.advanced_inc_subtensor1(x, y, i),
+        T.advanced_set_subtensor1(x, y, i), T.grad((T.advanced_subtensor1(x, i) ** 2).sum(), x),
+    ]  # fmt: skip
+    return [*kinds, *called(theano, [x, y, i], found, A, A[:2] + 0.5, np.array([2, 0], "int32"))]

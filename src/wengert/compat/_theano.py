@@ -20,7 +20,7 @@ HOMES = {
     "theano.tensor.var": "expressions.type",
     "theano.tensor.type": "expressions.type",
     "theano.tensor.elemwise": "expressions.elemwise",
-    "theano.tensor.subtensor": "expressions.indexing",
+    "theano.tensor.subtensor": "expressions.advanced",
     "theano.tensor.sharedvar": "sharing",
     "theano.tensor.extra_ops": "expressions.extra_ops",
     "theano.tensor.sort": "expressions.sorting",

@@ -13,12 +13,13 @@ from wengert.symbolic.dtypes import DISCRETE as discrete_dtypes  # noqa: N811
 from wengert.symbolic.dtypes import FLOATS as float_dtypes  # noqa: N811
 from wengert.symbolic.dtypes import INTEGERS as int_dtypes  # noqa: N811
 from wengert.symbolic.dtypes import UNSIGNED as uint_dtypes  # noqa: N811
+from wengert.symbolic.expressions import advanced as subtensor
 from wengert.symbolic.expressions import elemwise as elemwise
 from wengert.symbolic.expressions import extra_ops as extra_ops
-from wengert.symbolic.expressions import indexing as subtensor
 from wengert.symbolic.expressions import methods as _methods
 from wengert.symbolic.expressions import nlinalg as nlinalg
 from wengert.symbolic.expressions import slinalg as slinalg
+from wengert.symbolic.expressions.advanced import *
 from wengert.symbolic.expressions.arithmetic import *
 from wengert.symbolic.expressions.creation import *
 from wengert.symbolic.expressions.creation import constructors as _constructors
@@ -28,8 +29,6 @@ from wengert.symbolic.expressions.elemwise import Rebroadcast as Rebroadcast
 from wengert.symbolic.expressions.elemwise import Sum as Sum
 from wengert.symbolic.expressions.extra_ops import *
 from wengert.symbolic.expressions.indexing import *
-from wengert.symbolic.expressions.indexing import Subtensor as AdvancedSubtensor
-from wengert.symbolic.expressions.indexing import Subtensor as AdvancedSubtensor1
 from wengert.symbolic.expressions.products import *
 from wengert.symbolic.expressions.reductions import *
 from wengert.symbolic.expressions.shapes import *
