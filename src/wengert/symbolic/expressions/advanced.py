@@ -1,10 +1,10 @@
-"""Theano's classes of operations at arrays of indices, for graphs that programs look at or build."""
+"""Operations at arrays of indices by their classes, for programs that look at graphs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from wengert.symbolic.expressions.indexing import *
+from wengert.symbolic.expressions.indexing import *  # noqa: F403
 from wengert.symbolic.expressions.indexing import (
     IncSubtensor,
     Key,
