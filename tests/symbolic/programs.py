@@ -577,3 +577,10 @@ def classes_of_indexing(theano, T):
         T.advanced_set_subtensor1(x, y, i), T.grad((T.advanced_subtensor1(x, i) ** 2).sum(), x),
     ]  # fmt: skip
     return [*kinds, *called(theano, [x, y, i], found, A, A[:2] + 0.5, np.array([2, 0], "int32"))]
+
+
+@program
+def chosen_elements(theano, T):
+    a, c = T.ivector(), T.dmatrix()
+    kinds = [T.choose(a % 2, c), T.choose(a, c, mode="wrap"), T.choose(a, c, mode="clip")]
+    return called(theano, [a, c], kinds, np.array([0, 1, 3, 2], "int32"), A[:2])

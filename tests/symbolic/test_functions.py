@@ -426,3 +426,18 @@ def test_gradients_of_powers(exponent: float) -> None:
     x = T.dvector("x")
     f = theano.function([x], T.grad((x**exponent).sum(), x))
     np.testing.assert_allclose(f([1.5, 2.0]), exponent * np.array([1.5, 2.0]) ** (exponent - 1.0))
+
+
+def test_choices_beyond_the_last_are_errors() -> None:
+    a, c = T.ivector("a"), T.dmatrix("c")
+    out = T.choose(a, c)
+    f = theano.function([a, c], [out, T.grad((out**2).sum(), c)])
+    value, gradient = f(np.array([0, 1], "int32"), [[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(value, [1, 4])
+    np.testing.assert_array_equal(gradient, [[2, 0], [0, 8]])
+    with pytest.raises(ValueError, match="invalid entry in choice array"):
+        f(np.array([0, 2], "int32"), [[1.0, 2.0], [3.0, 4.0]])
+    listed = theano.function([a, c], T.choose(a, [c[0], c[1].sum(), T.constant(7)]))
+    np.testing.assert_array_equal(
+        listed(np.array([1, 2], "int32"), [[1.0, 2.0], [3.0, 4.0]]), [7, 7]
+    )

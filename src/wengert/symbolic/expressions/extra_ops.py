@@ -8,9 +8,9 @@ import numpy as np
 
 from wengert import ops
 from wengert.symbolic.dtypes import DISCRETE, sum_dtype
-from wengert.symbolic.expressions.arithmetic import abs_, cast, eq, mul, switch
+from wengert.symbolic.expressions.arithmetic import abs_, add, cast, eq, mul, switch
 from wengert.symbolic.expressions.creation import arange, ones, zeros, zeros_like
-from wengert.symbolic.expressions.elemwise import float_zeros
+from wengert.symbolic.expressions.elemwise import fill, float_zeros
 from wengert.symbolic.expressions.indexing import inc_subtensor, index, nonzero, set_subtensor
 from wengert.symbolic.expressions.products import dot
 from wengert.symbolic.expressions.reductions import sum as sum_over
@@ -22,6 +22,7 @@ from wengert.symbolic.expressions.structure import (
     flatten,
     reshape,
     shape_padright,
+    stack,
 )
 from wengert.symbolic.expressions.structure import squeeze as squeeze
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
@@ -317,6 +318,39 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
     return inc_subtensor(zeros([size], weights.dtype)[x], weights)
 
 
+def _chosen(a: Any, choices: Any, mode: str) -> Any:
+    count, rest = choices.shape[0], tuple(choices.shape[1:])
+    shape = np.broadcast_shapes(tuple(a.shape), rest)
+    a = a.long()
+    if mode == "raise" and bool(((a < 0) | (a >= count)).any()):
+        raise ValueError(f"invalid entry in choice array: numbers have to be below {count}")
+    a = a.clamp(0, count - 1) if mode == "clip" else a % count
+    table = choices.reshape(count, *(1,) * (len(shape) - len(rest)), *rest)
+    return table.expand(count, *shape).gather(0, a.expand(shape).unsqueeze(0)).squeeze(0)
+
+
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """Elements of several arrays: at each place of the array whose number stands in `a`.
+
+    Args:
+        a: numbers of arrays.
+        choices: the arrays: a list, or a variable whose first dimension counts them.
+        out: None.
+        mode: what numbers beyond the last are: errors ("raise", ValueError when it is computed),
+            the last ("clip"), or counted from the first again ("wrap").
+    """
+    if out is not None:
+        raise AssertionError("choose: out= is not supported")
+    a = as_tensor_variable(a)
+    if isinstance(choices, list | tuple):
+        options = [as_tensor_variable(c) for c in choices]
+        common = add(*options)
+        choices = stack([fill(common, c) for c in options])
+    choices = as_tensor_variable(choices)
+    own = TensorType(choices.dtype, (False,) * max(a.ndim, choices.ndim - 1))
+    return Wrapped("Choose", Bound(_chosen, mode), [own])(a, choices)
+
+
 def compress(condition: Any, x: Any, axis: Any = None) -> Any:
     """The slices along an axis for which a condition holds."""
     x = as_tensor_variable(x)
@@ -444,6 +478,7 @@ __all__ = [
     "Unique",
     "bartlett",
     "bincount",
+    "choose",
     "compress",
     "cov",
     "cpu_contiguous",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import DISCRETE
-from wengert.symbolic.expressions.arithmetic import cast, clip, mod, neq, switch
+from wengert.symbolic.expressions.arithmetic import cast, clip, mod
 from wengert.symbolic.expressions.elemwise import (
     DimShuffle,
     Rebroadcast,
@@ -445,16 +445,6 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     return index(a, (*[slice(None)] * axis, indices))
 
 
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """Elements of several arrays: at each place of the array whose number stands in `a`."""
-    options = choices if isinstance(choices, list | tuple) else list(
-        choices[k] for k in range(len(choices)))  # fmt: skip
-    result = as_tensor_variable(options[-1])
-    for k in range(len(options) - 2, -1, -1):
-        result = switch(neq(a, k), result, options[k])
-    return result
-
-
 class InPlaceKernel:
     """A kernel that may write to its first input: `IncSubtensor` on an array of no other use."""
 
@@ -475,7 +465,6 @@ __all__ = [
     "IncSubtensor",
     "Nonzero",
     "Subtensor",
-    "choose",
     "flatnonzero",
     "inc_subtensor",
     "nonzero",

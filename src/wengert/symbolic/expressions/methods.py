@@ -133,12 +133,19 @@ def _methods() -> dict[str, Any]:
         for name in ("dimshuffle", "flatten", "squeeze", "swapaxes")
     }
     table |= {
-        name: _method(getattr(indexing, name))
-        for name in ("choose", "nonzero", "nonzero_values", "take")
+        name: _method(getattr(indexing, name)) for name in ("nonzero", "nonzero_values", "take")
     }
     table |= {
         name: _method(getattr(extra_ops, name))
-        for name in ("compress", "cumprod", "cumsum", "diagonal", "repeat", "searchsorted")
+        for name in (
+            "choose",
+            "compress",
+            "cumprod",
+            "cumsum",
+            "diagonal",
+            "repeat",
+            "searchsorted",
+        )
     }
     return table | {
         "astype": _method(a.cast),
