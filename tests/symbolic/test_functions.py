@@ -441,3 +441,8 @@ def test_choices_beyond_the_last_are_errors() -> None:
     np.testing.assert_array_equal(
         listed(np.array([1, 2], "int32"), [[1.0, 2.0], [3.0, 4.0]]), [7, 7]
     )
+
+
+def test_counts_have_the_dtype_of_what_is_counted() -> None:
+    for variable in (T.bvector(), T.ivector(), T.lvector()):
+        assert T.bincount(variable).dtype == variable.dtype

@@ -310,7 +310,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
     if x.ndim != 1:
         raise TypeError("Inputs must be of dimension 1.")
     if weights is None:
-        return Counts()(x, 0 if minlength is None else minlength)
+        return cast(Counts()(x, 0 if minlength is None else minlength), x.dtype)
     weights = as_tensor_variable(weights)
     size = x.max() + 1
     if minlength is not None:
