@@ -74,8 +74,7 @@ change_flags = config.change_flags
 def __getattr__(name: str) -> _Any:
     if name == "sparse":  # SciPy takes longer to import than everything else here
         return _import_module("wengert.symbolic.sparse")
-    if (
-        name == "theano"
-    ):  # `from theano import theano`: every package that imports itself has itself
+    # `from theano import theano`: a package that imports itself has itself.
+    if name == "theano":
         return _import_module(__name__)
     raise AttributeError(f"module 'wengert.symbolic' has no attribute {name!r}")
