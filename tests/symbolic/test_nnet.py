@@ -10,6 +10,7 @@ import pytest
 from wengert import symbolic
 from wengert.symbolic import tensor as T
 from wengert.symbolic.tensor.nnet.ctc import ctc
+from wengert.symbolic.tensor.signal.pool import Pool
 
 
 def enumerated(scores: np.ndarray, labels: list[int]) -> float:
@@ -68,3 +69,18 @@ def test_axes_of_a_batch_normalization_are_a_range() -> None:
     found, *_ = T.nnet.bn.batch_normalization_train(x, np.ones(4), np.zeros(4), range(2))
     expected = (x - x.mean((0, 1))) / np.sqrt(x.var((0, 1)) + 1e-4)
     np.testing.assert_allclose(found.eval(), expected)
+
+
+def test_pool_as_an_operation_says_what_shape_it_gives() -> None:
+    x, rows = T.dtensor3(), T.iscalar()
+    for ignore_border in (True, False):
+        for ws, stride in (((2, 3), None), ((3, 2), (2, 1)), ((2, 2), (3, 4))):
+            pool = Pool(ignore_border=ignore_border, mode="sum")
+            image = np.arange(2 * 7 * 8, dtype=np.float64).reshape(2, 7, 8)
+            out = symbolic.function([x], pool(x, ws, stride))(image)
+            shape = Pool.out_shape((2, 7, 8), ws, ignore_border, stride)
+            assert shape == list(out.shape)
+            _, count, _ = Pool.out_shape((2, rows, 8), ws, ignore_border, stride)
+            assert symbolic.function([rows], count)(7) == out.shape[1]
+    with pytest.raises(TypeError, match="at least 2 dimensions"):
+        Pool.out_shape((3,), (2, 2))

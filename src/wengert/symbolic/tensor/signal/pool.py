@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.expressions.arithmetic import true_div
+from wengert.symbolic.expressions.arithmetic import maximum, true_div
 from wengert.symbolic.expressions.creation import ones_like
 from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
 from wengert.symbolic.expressions.shapes import shape
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
-from wengert.symbolic.graph import Apply, Operation, disconnected
+from wengert.symbolic.graph import Apply, Operation, Variable, disconnected
 
 
 class Windows:
@@ -37,17 +37,18 @@ class Windows:
     def __hash__(self) -> int:
         return hash(self.key())
 
-    def counts(self, lengths: tuple[int, ...]) -> tuple[int, ...]:
-        """How many windows there are in each direction."""
+    def counts(self, lengths: Sequence[Any]) -> tuple[Any, ...]:
+        """How many windows there are in each direction: expressions if the lengths are."""
         counts = []
         for n, w, s, p in zip(lengths, self.size, self.step, self.pad, strict=True):
             n = n + 2 * p
+            most = maximum if isinstance(n, Variable) else max
             if self.ignore_border:
-                counts.append(max(0, (n - w) // s + 1))
+                counts.append(most(0, (n - w) // s + 1))
             elif s >= w:
                 counts.append((n - 1) // s + 1)
             else:
-                counts.append(max(0, (n - 1 - w + s) // s) + 1)
+                counts.append(most(0, (n - 1 - w + s) // s) + 1)
         return tuple(counts)
 
     def padded(self, x: np.ndarray, value: Any) -> np.ndarray:
@@ -222,11 +223,9 @@ def _counts(name: str, value: Any, rank: int) -> tuple[int, ...]:
     return numbers
 
 
-def _pooled(rank: int, input: Any, ws: Any, ignore_border: Any, stride: Any, pad: Any, mode: str
-            ) -> Any:  # fmt: skip
-    x = as_tensor_variable(input)
-    if x.ndim < rank:
-        raise NotImplementedError(f"pool_{rank}d requires a dimension >= {rank}")
+def _windows(
+    rank: int, ws: Any, ignore_border: Any, stride: Any, pad: Any
+) -> Windows:  # fmt: skip
     size = _counts("ws", ws, rank)
     step = size if stride is None else _counts("stride", stride, rank)
     padding = _counts("pad", (0,) * rank if pad is None else pad, rank)
@@ -234,19 +233,27 @@ def _pooled(rank: int, input: Any, ws: Any, ignore_border: Any, stride: Any, pad
         raise NotImplementedError("padding works only with ignore_border=True")
     if any(p >= w for p, w in zip(padding, size, strict=True)):
         raise NotImplementedError("padding must be smaller than strides")
+    return Windows(size, step, padding, bool(ignore_border))
+
+
+def _pooled(rank: int, input: Any, ws: Any, ignore_border: Any, stride: Any, pad: Any, mode: str
+            ) -> Any:  # fmt: skip
+    x = as_tensor_variable(input)
+    if x.ndim < rank:
+        raise NotImplementedError(f"pool_{rank}d requires a dimension >= {rank}")
+    windows = _windows(rank, ws, ignore_border, stride, pad)
     if mode not in ("max", "sum", "average_inc_pad", "average_exc_pad"):
         raise ValueError(
             "Pool mode parameter only support 'max', 'sum', 'average_inc_pad' and"
             f" 'average_exc_pad'. Got {mode}"
         )
-    windows = Windows(size, step, padding, bool(ignore_border))
     if mode == "max":
         return MaxPool(windows)(x)
     total = SumPool(windows)(x)
     if mode == "sum":
         return total
     if mode == "average_inc_pad" and ignore_border:
-        return true_div(total, np.asarray(np.prod(size), x.dtype))
+        return true_div(total, np.asarray(np.prod(windows.size), x.dtype))
     return true_div(total, SumPool(windows)(ones_like(x)))
 
 
@@ -274,6 +281,46 @@ def pool_3d(input: Any, ws: Any = None, ignore_border: Any = None, stride: Any =
     """As `pool_2d`, of the last three dimensions."""
     return _pooled(3, input, _first(ws, ds), ignore_border, _first(stride, st),
                    _first(padding, pad), mode)  # fmt: skip
+
+
+class Pool:
+    """Pooling of the last `ndim` dimensions as an operation, whose windows come with its operand.
+
+    >>> import numpy as np
+    >>> from wengert.symbolic import function
+    >>> from wengert.symbolic import tensor as T
+    >>> from wengert.symbolic.tensor.signal.pool import Pool
+    >>> x = T.dmatrix()
+    >>> function([x], Pool(ignore_border=True, mode="sum")(x, (2, 2)))(np.ones((4, 4)))
+    array([[4., 4.],
+           [4., 4.]])
+    """
+
+    def __init__(
+        self, ignore_border: bool = False, mode: str = "max", ndim: int = 2, openmp: Any = None
+    ) -> None:
+        self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
+
+    def __call__(self, x: Any, ws: Any, stride: Any = None, pad: Any = None) -> Any:
+        return _pooled(self.ndim, x, ws, self.ignore_border, stride, pad, self.mode)
+
+    @staticmethod
+    def out_shape(
+        imgshape: Any, ws: Any = None, ignore_border: bool = False, stride: Any = None,
+        pad: Any = None, ndim: int = 2, ds: Any = None, st: Any = None, padding: Any = None,
+    ) -> list[Any]:  # fmt: skip
+        """The shape of what an image of a shape gives; TypeError if it has too few dimensions.
+
+        >>> from wengert.symbolic.tensor.signal.pool import Pool
+        >>> Pool.out_shape((8, 3, 9, 9), (2, 2))
+        [8, 3, 5, 5]
+        """
+        if len(imgshape) < ndim:
+            raise TypeError(f"imgshape must have at least {ndim} dimensions, got {imgshape}")
+        windows = _windows(
+            ndim, _first(ws, ds), ignore_border, _first(stride, st), _first(padding, pad)
+        )
+        return [*imgshape[:-ndim], *windows.counts(imgshape[-ndim:])]
 
 
 def _first(value: Any, other: Any) -> Any:
