@@ -243,6 +243,35 @@ def memory_that_is_there_already(wrap, log):
         log += [step(batch()), w.grad.clone(), average.clone()]
 
 
+@program
+def other_ways_to_write(wrap, log):
+    @wrap
+    def step(x):
+        given, copied, emptied, filled = x * 2, x + 1, x * 3, x - 1
+        wengert.add(x, 1, out=given)
+        copied.copy_(given * 2)
+        emptied.zero_()
+        filled.fill_(2.0)
+        part, shown = x * 5, x.clone()
+        part[1:3] = 7
+        shown.data.add_(1)
+        return given, copied, emptied, filled, part, shown
+
+    for _ in range(6):
+        log += step(batch())
+
+
+@program
+def values_that_go_on_to_another_function(wrap, log):
+    first = wrap(lambda x: (x * 2, x + 1))
+    second = wrap(lambda a, b: (a.add_(b), b.mul_(2), a + b))
+    for _ in range(8):
+        a, b = first(batch())
+        c, d, e = second(a, b)
+        a += 1
+        log += [a, b, c, d, e, c is a]
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("trials", [True, False])
 def test_rebinding(function: Program, trials: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import copy
 import pytest
 
 import wengert
+import wengert.utils.checkpoint
 from tests.replay.harness import Program, adding_to, batch, compare, state
 from wengert import compiler, nn
 from wengert.nn import functional as F
@@ -254,6 +255,37 @@ def statistics_that_a_graph_has_saved(wrap, log):
 
     for _ in range(5):
         log += [step(batch()), w.grad.clone()]
+
+
+@program
+def recomputed_in_the_backward(wrap, log):
+    model = nn.Sequential(nn.Linear(8, 8, bias=False), nn.BatchNorm1d(8), nn.ReLU(inplace=True))
+
+    @wrap
+    def step(x):
+        model.zero_grad()
+        y = wengert.utils.checkpoint.checkpoint(model, x, use_reentrant=False)
+        loss = (y * y).sum() + model(x).sum()
+        loss.backward()
+        return loss
+
+    for _ in range(6):
+        log += [step(batch()), *state(model)]
+
+
+@program
+def buffers_that_are_passed(wrap, log):
+    model = net()
+
+    @wrap
+    def step(x):
+        weights = {k: v.detach().clone().requires_grad_() for k, v in model.named_parameters()}
+        buffers = {k: v.clone() for k, v in model.named_buffers()}
+        y = wengert.func.functional_call(model, (weights, buffers), (x,))
+        return *wengert.autograd.grad(y.square().sum(), [*weights.values()]), *buffers.values()
+
+    for _ in range(6):
+        log += [*step(batch()), *state(model)]
 
 
 @program
