@@ -87,7 +87,7 @@ class Compiled:
             self.seconds.append(seconds)
         elif seconds < self.seconds[1]:
             self.seconds[1] = seconds
-        if self.calls == _AS_RUNS.stop or not self.calls % 256:
+        if self.calls == _AS_RUNS.stop or (self.calls and not self.calls % 256):
             self._review()
 
     def _is_on_trial(self, start: float) -> bool:
