@@ -6,7 +6,6 @@ import re
 
 # The first pattern that a row's name matches counts.
 REASONS = (
-    (r"lgamma|digamma|polygamma", "in float64, to 0.6 units in the last place of float32"),
     (r"grid_sample", "taps and their weights are operations of their own, for any derivative"),
     (r"multi_margin_loss|MultiMarginLoss", "made of operations on each element"),
     (r"lstsq", "by singular values, whatever the driver"),

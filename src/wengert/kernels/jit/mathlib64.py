@@ -127,15 +127,15 @@ def digamma_double(x: f64) -> f64:
 
     (Abramowitz and Stegun, 6.3.5 and 6.3.18.)
     """
-    # The sum of 1 / (x + k) as one fraction, top / bottom.
-    top = f64(0.0)
-    bottom = f64(1.0)
-    y = x
-    for _k in range(8):
-        short = y < 8.0
-        top = top * y + bottom if short else top
-        bottom = bottom * y if short else bottom
-        y = y + 1.0 if short else y
+    # The sum of 1 / (x + k) for k < 8 as one fraction. For k and 7 - k, with c = k (7 - k), it is
+    # (2 x + 7) / (u + c).
+    short = x < 8.0
+    u = x * (x + 7.0)
+    low = u * (u + 6.0)
+    high = (u + 10.0) * (u + 12.0)
+    top = (2.0 * x + 7.0) * ((u + 3.0) * high + (u + 11.0) * low)
+    shifted = 2.0 * top / (low * high) if short else f64(0.0)
+    y = x + 8.0 if short else x
     s = 1.0 / (y * y)
     p = f64(-0.4432598039215686) * s + 0.08333333333333333
     p = p * s - 0.021092796092796094
@@ -144,7 +144,7 @@ def digamma_double(x: f64) -> f64:
     p = p * s + 0.003968253968253968
     p = p * s - 0.008333333333333333
     p = p * s + 0.08333333333333333
-    value = log_double(y) - 0.5 / y - s * p - top / bottom
+    value = log_double(y) - 0.5 / y - s * p - shifted
     return value if x > 0.0 else math.nan
 
 

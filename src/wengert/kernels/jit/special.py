@@ -112,25 +112,6 @@ def erfinv(x: f32) -> f32:
 
 
 @inline
-def _lgamma_positive(x: f64) -> f64:
-    """For x > 0: Stirling's series (6.1.40), from 8 on."""
-    product = f64(1.0)
-    y = x
-    for _k in range(8):
-        short = y < 8.0
-        product = product * y if short else product
-        y = y + 1.0 if short else y
-    s = 1.0 / (y * y)
-    p = f64(0.006410256410256410) * s - 0.001917526917526918
-    p = p * s + 0.0008417508417508417
-    p = p * s - 0.0005952380952380952
-    p = p * s + 0.0007936507936507937
-    p = p * s - 0.002777777777777778
-    p = p * s + 0.08333333333333333
-    return (y - 0.5) * log_double(y) - y + 0.9189385332046727 + p / y - log_double(product)
-
-
-@inline
 def _sine_of_pi(t: f64) -> f64:
     """The sine of pi t for t from 0 to 1/2."""
     return sine_64(_PI * t) if t < 0.25 else cosine_64(_PI * (0.5 - t))
@@ -139,19 +120,30 @@ def _sine_of_pi(t: f64) -> f64:
 @inline
 def lgamma(x: f32) -> f32:
     """The logarithm of the absolute value of the gamma function; 0.6 ulp for x > 0."""
-    a = f64(x)
-    left = a < 0.5
-    m = fabs(a)
-    # Left of 1/2 by reflection (6.1.17), but near 0, where it would lose digits.
-    tiny = m < 0.5
-    y = _lgamma_positive(m + 1.0 if left else a)
-    t = fabs(a - rint(a))
-    mirrored = log_double(_PI / maximum(_sine_of_pi(t), f64(1e-300))) - y
-    shifted = _lgamma_positive(a + 1.0 if tiny else f64(1.0)) - log_double(maximum(m, f64(1e-300)))
-    r = f32((shifted if tiny else mirrored) if left else y)
-    r = math.inf if (left and t == 0.0) else r
-    r = math.inf if fabs(x) == math.inf else r
-    return r if x == x else x
+    m = fabs(f64(x))
+    # |gamma(m)| is that of y = m + 8 over m (m + 1) ... (m + 7), whose factors pair up to
+    # u + 0, 6, 10 and 12; that of -m has a factor by reflection (6.1.17).
+    short = m < 8.0
+    u = m * (m + 7.0)
+    product = u * (u + 6.0) * ((u + 10.0) * (u + 12.0)) if short else f64(1.0)
+    y = m + 8.0 if short else m
+    # Stirling's series (6.1.40).
+    w = 1.0 / y
+    s = w * w
+    p = f64(0.006410256410256410) * s - 0.001917526917526918
+    p = p * s + 0.0008417508417508417
+    p = p * s - 0.0005952380952380952
+    p = p * s + 0.0007936507936507937
+    p = p * s - 0.002777777777777778
+    p = p * s + 0.08333333333333333
+    upper = (y - 0.5) * log_double(y) - y + 0.9189385332046727 + p * w
+    left = x < 0.0
+    t = fabs(m - rint(m))
+    mirrored = _PI * product / maximum(m * _sine_of_pi(t), f64(1e-300))
+    r = upper - log_double(mirrored if left else maximum(product, f64(1e-300)))
+    r = -r if left else r
+    r = math.inf if (m == 0.0 or (left and t == 0.0) or m == math.inf) else r
+    return f32(r) if x == x else x
 
 
 @inline
@@ -176,16 +168,19 @@ def digamma(x: f32) -> f32:
 @inline
 def _trigamma_positive(x: f64) -> f64:
     """For x > 0, by recurrence (6.4.6), and a series (6.4.12) from 8 on."""
-    # The sum of 1 / (x + k)**2 as one fraction.
-    top = f64(0.0)
-    bottom = f64(1.0)
-    y = x
-    for _k in range(8):
-        short = y < 8.0
-        square = y * y
-        top = top * square + bottom if short else top
-        bottom = bottom * square if short else bottom
-        y = y + 1.0 if short else y
+    # The sum of 1 / (x + k)**2 for k < 8 as one fraction. For k and 7 - k, with c = k (7 - k),
+    # it is (2 u + 49 - 2 c) / (u + c)**2.
+    short = x < 8.0
+    u = x * (x + 7.0)
+    b = u + 6.0
+    c = u + 10.0
+    d = u + 12.0
+    first = u * b * (u * b)
+    second = c * d * (c * d)
+    top = ((2.0 * u + 49.0) * (b * b) + (2.0 * u + 37.0) * (u * u)) * second
+    top = top + ((2.0 * u + 29.0) * (d * d) + (2.0 * u + 25.0) * (c * c)) * first
+    shifted = top / (first * second) if short else f64(0.0)
+    y = x + 8.0 if short else x
     s = 1.0 / (y * y)
     p = f64(1.1666666666666667) * s - 0.2531135531135531
     p = p * s + 0.07575757575757576
@@ -193,7 +188,7 @@ def _trigamma_positive(x: f64) -> f64:
     p = p * s + 0.023809523809523808
     p = p * s - 0.03333333333333333
     p = p * s + 0.16666666666666666
-    return top / bottom + (1.0 + (0.5 + p / y) / y) / y
+    return shifted + (1.0 + (0.5 + p / y) / y) / y
 
 
 @inline
