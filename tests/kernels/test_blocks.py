@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -79,3 +80,17 @@ def test_long_rows_are_copied_in_pieces(size: int, at_end: bool) -> None:
         blocks.copy(target[:, k:], source[:, : size - k])
         np.testing.assert_array_equal(target[:, k:], source[:, : size - k])
         assert not target[:, :k].any()
+
+
+@pytest.mark.parametrize("kernels", [False, True])
+def test_places_of_triangles(kernels: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not kernels:
+        monkeypatch.setattr(blocks, "available", lambda: False)
+    for rows, width in itertools.product((0, 1, 3, 5), (0, 1, 4, 6)):
+        for offset in (*range(-8, 9), 10**30, -(10**30)):
+            # NumPy's diagonals are numbers of 64 bits.
+            k = max(-99, min(offset, 99))
+            for upper, reference in ((True, np.triu_indices), (False, np.tril_indices)):
+                found = blocks.places_of_triangle(rows, width, offset, upper)
+                expected = np.array(reference(rows, k, width), np.int64)
+                np.testing.assert_array_equal(found, expected, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -272,6 +273,13 @@ def _float_array(number: float, to: dtype) -> np.ndarray | None:
     return array if not np.isinf(array) or math.isinf(number) else None
 
 
+@cache
+def _bounds(integers: np.dtype[Any]) -> tuple[int, int]:
+    """The least and the largest number of a dtype of integers."""
+    info = np.iinfo(integers)
+    return int(info.min), int(info.max)
+
+
 def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
     """A number as a 0-d array; RuntimeError where function `name` cannot store it as `to`.
 
@@ -291,10 +299,11 @@ def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
             if array is not None:
                 return array
         elif math.isfinite(number):
-            info = np.iinfo(to.np)
-            floating = isinstance(number, float | np.floating)
-            if (info.min or (0 if floating else -int(info.max))) <= number <= info.max:
-                return np.array(int(number) % 2**info.bits, f"u{to.itemsize}").view(to.np)
+            least, most = _bounds(to.np)
+            if least <= number <= most:
+                return np.array(int(number), to.np)
+            if not least and -most <= number < 0 and not isinstance(number, float | np.floating):
+                return np.array(int(number) + most + 1, to.np)
     raise RuntimeError(
         f"value cannot be converted to type {to.name} without overflow: {name}() got {value}"
     )

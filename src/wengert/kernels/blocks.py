@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from wengert.kernels.jit import CHUNK, available, kernel
-from wengert.kernels.jit.builtins import at, i64, u8s
+from wengert.kernels.jit.builtins import at, i64, i64s, u8s
 from wengert.kernels.jit.native import native
 
 # Bytes of an array, and of a row, from which a kernel pays off.
@@ -76,6 +76,38 @@ def _triangles(
         else:
             move_bytes(q, p, edge)
             clear_bytes(at(q, edge), width - edge)
+
+
+@kernel
+def _places(
+    rows: i64s, columns: i64s, width: i64, offset: i64, upper: i64, start: i64, stop: i64
+) -> None:
+    """Rows and columns of the elements from a diagonal on, or up to it."""
+    k = 0
+    for row in range(start, stop):
+        edge = min(max(row + offset + 1 - upper, 0), width)
+        first = edge if upper == 1 else 0
+        past = width if upper == 1 else edge
+        for column in range(first, past):
+            rows[k] = row
+            columns[k] = column
+            k = k + 1
+
+
+def places_of_triangle(rows: int, width: int, offset: int, upper: bool) -> np.ndarray:
+    """The rows and the columns of a triangle's elements, int64, of shape (2, n), row by row."""
+    offset = max(-rows, min(offset, width))
+    edges = range(offset + 1 - upper, offset + 1 - upper + rows)
+    # Of an arithmetic progression the part that is between 0 and the width.
+    low, high = min(max(-edges.start, 0), rows), min(max(width - edges.start, 0), rows)
+    count = (high - low) * (edges.start + low + edges.start + high - 1) // 2 + (rows - high) * width
+    out = np.empty((2, rows * width - count if upper else count), np.int64)
+    if available():
+        _places.f32(out[0], out[1], width, offset, int(upper), rows, max(rows, 1))
+        return out
+    kept = np.arange(width) - np.arange(rows)[:, None] - offset
+    out[...] = (kept >= 0 if upper else kept <= 0).nonzero()
+    return out
 
 
 def triangles(matrices: np.ndarray, diagonal: int, upper: bool) -> np.ndarray:

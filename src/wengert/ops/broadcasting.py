@@ -34,13 +34,13 @@ def expand(input: Value, size: Sequence[int], *, implicit: bool = False) -> Valu
     check_expandable(input.shape, size)
     if prod(size) == input.size:
         return input.reshape(size)
-    out = _repeated(input, size)
+    out = repeated(input, size)
     if out.flags.writeable != input.flags.writeable:
         out.flags.writeable = input.flags.writeable
     return out
 
 
-def _repeated(array: np.ndarray, size: Shape) -> np.ndarray:
+def repeated(array: np.ndarray, size: Shape) -> np.ndarray:
     """`np.broadcast_to`, which takes ten times as long where the memory has a buffer."""
     memory = array if array.base is None else array.base
     builtin = array.dtype.isbuiltin == 1 and type(memory) is np.ndarray  # others have no buffer

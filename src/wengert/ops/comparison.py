@@ -287,11 +287,14 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
     >>> wengert.equal(wengert.tensor([1, 2]), wengert.tensor([1, 2]))
     True
     """
-    _check_two("equal", input, other)
+    if not (isinstance(input, Tensor) and isinstance(other, Tensor)):
+        _check_two("equal", input, other)
     if input._outline.shape != other._outline.shape:
         return False
     a, b = input._array, other._array
     if type(a) is np.ndarray is type(b) and a.flags.c_contiguous and b.flags.c_contiguous:
+        if a.size <= _SOME:
+            return builtins.bool(np.logical_and.reduce(a == b, axis=None))
         # Large tensors that differ usually do so early on.
         a, b = a.reshape(-1), b.reshape(-1)
         starts = range(0, a.size, _SOME)

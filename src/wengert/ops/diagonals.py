@@ -169,8 +169,7 @@ def tril_indices(
             [0, 0, 1]])
     """
     _check_sizes("tril_indices", row, col)
-    counts = np.clip(np.arange(row) + (offset + 1), 0, col)
-    return _indices(counts, np.zeros(row, np.int64), dtype, options.get("device"))
+    return _indices(row, col, offset, False, dtype, options.get("device"))
 
 
 def triu_indices(
@@ -184,8 +183,7 @@ def triu_indices(
             [0, 1, 1]])
     """
     _check_sizes("triu_indices", row, col)
-    starts = np.clip(np.arange(row) + offset, 0, col)
-    return _indices(col - starts, starts, dtype, options.get("device"))
+    return _indices(row, col, offset, True, dtype, options.get("device"))
 
 
 def _check_sizes(name: str, row: int, col: int) -> None:
@@ -194,13 +192,10 @@ def _check_sizes(name: str, row: int, col: int) -> None:
             raise RuntimeError(f"{what} must be non-negative, got {n} in {name}()")
 
 
-def _indices(counts: np.ndarray, starts: np.ndarray, dtype: Any, device: Any) -> Tensor:
-    """Indices of a run of neighbours in each row, given its start and length."""
-    indices = np.empty((2, int(counts.sum())), (dtype or dtypes.int64).np)
-    indices[0] = np.repeat(np.arange(len(counts)), counts)
-    indices[1] = np.arange(indices.shape[1]) - np.repeat(
-        np.cumsum(counts) - counts - starts, counts
-    )
+def _indices(row: int, col: int, offset: int, upper: bool, dtype: Any, device: Any) -> Tensor:
+    """Rows and columns of a triangle."""
+    places = kernels.blocks.places_of_triangle(row, col, offset, upper)
+    indices = places.astype((dtype or dtypes.int64).np, copy=False)
     result = wrap(indices)
     if device is None and default_device.meta:
         device = "meta"

@@ -16,8 +16,9 @@ from wengert.kernels import layout
 from wengert.kernels.axes import axis_of
 from wengert.ops._row_indices import along_rows, from_start, out_of_bounds
 from wengert.ops.batched_keys import Picks
+from wengert.ops.batching import leading
 from wengert.ops.broadcasting import broadcast_tensors, expand
-from wengert.ops.declare import Value, primitive
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.diagonals import diagonal
 from wengert.ops.gathering import (
     check_bounds,
@@ -26,11 +27,10 @@ from wengert.ops.gathering import (
     require_index,
     with_dims,
 )
-from wengert.ops.masking import clamp_min, filling, number_of, where
+from wengert.ops.masking import filling, number_of, where
 from wengert.ops.numpy_names import MISSING, either, require_arguments
 from wengert.ops.operands import traced
 from wengert.ops.outputs import write_out
-from wengert.ops.scan import cumsum
 from wengert.ops.scatter import scatter_reduce
 from wengert.ops.shape import clone, contiguous, in_order_of, reshape
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
@@ -253,28 +253,31 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got {a} and {b}"
         )
-    data, mask = broadcast_tensors(input, mask)
-    count = cumsum(reshape(mask, (-1,)), 0)
-    _check_enough(source, count)
+    data = input
+    if mask._outline.shape != input._outline.shape:
+        data, mask = broadcast_tensors(input, mask)
+    positions = _places_of_true(reshape(mask, (-1,)), source._outline.size)
     if not source._outline.size:
         return clone(data, memory_format=contiguous_format)
-    # The k-th true position takes the k-th element; the others read an arbitrary one.
-    positions = clamp_min(count - 1, 0)
     elements = index_select(reshape(source, (-1,)), 0, positions)
-    return contiguous(where(mask, reshape(elements, mask.shape), data))
+    return contiguous(where(mask, reshape(elements, mask._outline.shape), data))
 
 
-def _check_enough(source: Tensor, count: Tensor) -> None:
-    """Raise RuntimeError unless the source has enough elements."""
-    n = source._outline.size
+@multilinear(input=None, batch=leading, name="masked_scatter")
+def _places_of_true(input: Value, n: int) -> Value:
+    """For the k-th true element of each vector k, which is below `n`; for others some such number.
 
-    def refuse(needed: int) -> RuntimeError:
-        return RuntimeError(
+    RuntimeError if there are more.
+    """
+    places = np.add.accumulate(input, -1, np.int64)
+    most = int(places[..., -1].max()) if places.size else 0
+    if most > n:
+        raise RuntimeError(
             "Number of elements of source < number of ones in mask: masked_scatter() got"
-            f" {n} and {needed}"
+            f" {n} and {most}"
         )
-
-    from_start(count, 0, n + 1, refuse)
+    places -= 1
+    return np.maximum(places, 0, out=places)
 
 
 def index_put(

@@ -392,6 +392,18 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @primitive(input=None, weights=None, mixed=False, batch=leading, name="bincount")
 def _counts(input: Value, weights: Value, minlength: int) -> Value:
     """Counts along the last dimension, for each of the others."""
+    weight_values = None if weights is None else weights.reshape(-1).astype(np.float64, copy=False)
+    if input.ndim == 1:
+        counts = np.bincount(input.astype(np.int64, copy=False), weight_values, minlength)
+    else:
+        counts = _counts_of_rows(input, weight_values, minlength)
+    if weights is None:
+        return counts.astype(np.int64, copy=False)
+    return counts.astype(np.float32) if weights.dtype == np.float32 else counts
+
+
+def _counts_of_rows(input: np.ndarray, weights: np.ndarray | None, minlength: int) -> np.ndarray:
+    """Of vectors, whose counts have to be of one length."""
     rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     rows = rows.astype(np.int64, copy=False)
     lengths = np.maximum(rows.max(1, initial=-1) + 1, minlength)
@@ -401,13 +413,9 @@ def _counts(input: Value, weights: Value, minlength: int) -> Value:
             f"vmap: bincount() of samples whose largest numbers differ: minlength is {minlength},"
             f" and {width} would give all samples results of one length"
         )
-    cells = rows + np.arange(len(rows))[:, None] * width if len(rows) > 1 else rows
-    weight_values = None if weights is None else weights.reshape(-1).astype(np.float64, copy=False)
-    counts = np.bincount(cells.reshape(-1), weight_values, len(rows) * width)
-    counts = counts.reshape(*input.shape[:-1], width)
-    if weights is None:
-        return counts.astype(np.int64, copy=False)
-    return counts.astype(np.float32) if weights.dtype == np.float32 else counts
+    cells = rows + np.arange(len(rows))[:, None] * width
+    counts = np.bincount(cells.reshape(-1), weights, len(rows) * width)
+    return counts.reshape(*input.shape[:-1], width)
 
 
 def histc(

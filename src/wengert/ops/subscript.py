@@ -16,6 +16,7 @@ from wengert import kernels
 from wengert.core.tensor import Tensor
 from wengert.kernels import layout
 from wengert.ops.batching import Batch
+from wengert.ops.broadcasting import repeated
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.operands import sum_to
 from wengert.ops.shape import movedim, padded
@@ -248,10 +249,11 @@ def write_at(array: np.ndarray, values: np.ndarray, key: Key, accumulate: bool =
     """Write `values`, broadcast, at the indices of a key, or add them; all or nothing."""
     if accumulate:
         # The shape, and an error for an index out of bounds, from an array of one byte.
-        shape = index(np.broadcast_to(np.zeros((), np.bool_), array.shape), key).shape
+        shape = index(repeated(_BYTE, array.shape), key).shape
         if not broadcasts(values.shape, shape):
             raise value_mismatch(values.shape, shape)
-        kernels.scatter.add_at(array, key, np.broadcast_to(values, shape))
+        same = values.shape == shape
+        kernels.scatter.add_at(array, key, values if same else np.broadcast_to(values, shape))
         return
     try:
         array[key] = values
@@ -261,8 +263,13 @@ def write_at(array: np.ndarray, values: np.ndarray, key: Key, accumulate: bool =
         raise in_torchs_words(error) from None
 
 
+_BYTE = np.zeros((), np.bool_)
+
+
 def broadcasts(shape: Shape, to: Shape) -> bool:
     """Whether values of a shape can be broadcast to a target shape."""
+    if shape == to:
+        return True
     try:
         return np.broadcast_shapes(shape, to) == to
     except ValueError:

@@ -360,7 +360,7 @@ def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> T
 
 def assign(array: np.ndarray, value: np.ndarray) -> None:
     """Copy `value`, broadcast and converted, into an array; nothing is recorded."""
-    if value.shape != array.shape:
+    if value.shape and value.shape != array.shape:
         check_expandable(value.shape, array.shape)
     if value.dtype.kind == "c" != array.dtype.kind:
         value = value.real  # like PyTorch when copying complex values to a real dtype

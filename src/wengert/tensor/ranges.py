@@ -29,17 +29,21 @@ def arange(*args: Any, out: Tensor | None = None, start: Any = None, end: Any = 
     >>> wengert.arange(1, 2.5, 0.5)
     tensor([1.0000, 1.5000, 2.0000])
     """
-    names = ("start", "end", "step") if len(args) > 1 or end is not None else ("end",)
-    named = {"start": start, "end": end, "step": step} | dict(zip(names, args, strict=False))
-    if named["end"] is None or len(args) > 3:
+    if len(args) == 1 and end is None:
+        end = args[0]
+    elif args:
+        named = {"start": start, "end": end, "step": step}
+        named |= dict(zip(("start", "end", "step"), args, strict=False))
+        start, end, step = named.values()
+    if end is None or len(args) > 3:
         raise TypeError(
             f"arange() received an invalid combination of arguments - got {len(args)} positional,"
             " expected (end), (start, end) or (start, end, step)"
         )
-    first = 0 if named["start"] is None else _number("arange", "start", named["start"])
-    last = _number("arange", "end", named["end"])
-    by = 1 if named["step"] is None else _number("arange", "step", named["step"])
-    integral = all(isinstance(v, int) for v in (first, last, by))
+    first = 0 if start is None else _number("arange", "start", start)
+    last = _number("arange", "end", end)
+    by = 1 if step is None else _number("arange", "step", step)
+    integral = isinstance(first, int) and isinstance(last, int) and isinstance(by, int)
     natural = dtypes.int64 if integral else None
     dtype = _dtype_of("arange", options, natural if out is None else out.dtype)
     if on_meta(options.get("device")):

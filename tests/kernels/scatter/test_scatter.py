@@ -208,3 +208,24 @@ def test_large_tables_and_indices_have_pytorchs_gradients(torch: Any) -> None:
         results.append([x.detach().numpy() for x in (*outs, *grads)])
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+@pytest.mark.parametrize("ufunc", [np.multiply, np.maximum, np.minimum])
+@each_shape
+def test_combining_is_numpys(
+    shape: tuple[int, ...], axis: int, ufunc: np.ufunc, dtype: str, threads: Any
+) -> None:
+    rng = np.random.default_rng(0)
+    lengths = [*shape[:axis], 77, *shape[axis + 1 :]]
+    index = rng.integers(0, shape[axis], lengths)
+    values = rng.integers(-3, 4, lengths).astype(dtype) / 2
+    if dtype != "i8":
+        values[rng.random(lengths) < 0.01] = np.nan
+    values = values.astype(dtype)
+    out = rng.integers(-3, 4, shape).astype(dtype)
+    expected = out.copy()
+    with np.errstate(invalid="ignore"):  # NumPy's maximum
+        ufunc.at(expected, scatter.along(index, axis), values)
+    scatter.combine_along(ufunc, out, index, axis, values)
+    np.testing.assert_array_equal(out, expected, strict=True)

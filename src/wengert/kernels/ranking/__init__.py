@@ -27,7 +27,8 @@ def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
     if array.size >= LARGE and array.shape[axis] > _FEW:
         keys = _keys(array, axis, descending)
         if keys is not None:
-            return np.moveaxis(_ordered(keys), -1, axis)
+            places = _ordered(keys)
+            return places if axis == array.ndim - 1 else np.moveaxis(places, -1, axis)
     if not descending:
         return _stable_order(widened(array), axis)
     # Reversed twice, so that ties keep their order and nan comes first.
@@ -43,7 +44,7 @@ def _keys(array: np.ndarray, axis: int, descending: bool) -> np.ndarray | None:
     if array.dtype.kind == "c" or not 0 < array.shape[axis] <= _MOST or not available():
         return None
     flip = -1 if descending else 0
-    x = widened(np.moveaxis(array, axis, -1))
+    x = widened(array if axis == array.ndim - 1 else np.moveaxis(array, axis, -1))
     if x.dtype == _SINGLE:
         x = plain(x)
         keys = np.empty(x.shape, np.int32)
@@ -87,7 +88,8 @@ def top(array: np.ndarray, k: int, axis: int, largest: bool) -> Any:
     if array.ndim and 0 < k <= _BEST and array.size >= SOME and 4 * k <= n:
         keys = _keys(array, axis, not largest)
         if keys is not None:
-            return np.moveaxis(_best(keys, k), -1, axis)
+            best = _best(keys, k)
+            return best if axis == array.ndim - 1 else np.moveaxis(best, -1, axis)
     if array.ndim == 0 or k == 0 or 4 * k > n or n <= _FEW:
         ranked = order(array, axis, descending=largest)
         return ranked if array.ndim == 0 else _slice(ranked, axis, 0, k)

@@ -51,7 +51,7 @@ def sum_along(
 def add_along(out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -> None:
     """Add each of `values` to a C-contiguous array where its index along an axis says."""
     if index.size < FEW or not native.add_elements(out, index, values, axis):
-        combine_along(np.add, out, index, axis, values)
+        _apply_along(np.add, out, index, axis, values)
 
 
 def put_along(out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -> None:
@@ -63,7 +63,19 @@ def put_along(out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray)
 def combine_along(
     ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray
 ) -> None:
-    """As `add_along`, with another function. NumPy is fast only at combining into a vector."""
+    """As `add_along`, with another function; there are kernels for products and extremes."""
+    how = _HOW.get(ufunc) if index.size >= FEW else None
+    if how is None or not native.combine_elements(out, index, values, axis, how):
+        _apply_along(ufunc, out, index, axis, values)
+
+
+_HOW = {np.multiply: 0, np.maximum: 1, np.minimum: -1}
+
+
+def _apply_along(
+    ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray
+) -> None:
+    """NumPy is fast only at combining into a vector."""
     ufunc.at(out.reshape(-1), _places(out.shape, index, axis).ravel(), values.ravel())
 
 
@@ -137,10 +149,12 @@ def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> None:
     places: Any = 0
     for index, d in zip(arrays, axes, strict=True):
         n = out.shape[d]
-        places = places + np.where(index < 0, index + n, index) * steps[d]
+        if index.dtype != np.int64 or not native.within(index, n):
+            index = np.where(index < 0, index + n, index)
+        places = places + (index if steps[d] == 1 else index * steps[d])
     rank = np.ndim(places)
     at = axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
-    lead = np.moveaxis(values, range(at, at + rank), range(rank))
+    lead = np.moveaxis(values, range(at, at + rank), range(rank)) if at and rank else values
     for d in others:
         places = np.asarray(places)[..., None] + np.arange(out.shape[d]) * steps[d]
     flat, given = out.reshape(-1), lead.ravel()

@@ -106,6 +106,31 @@ def _add_elements(
 
 
 @kernel
+def _combine_elements(
+    out: reals, index: i64s, values: reals, length: i64, count: i64, inner: i64, stripe: i64,
+    how: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """Products (`how` is 0), or the largest (1) or the smallest (-1) elements, NaN if one is."""
+    stripes = (inner + stripe - 1) // stripe
+    for task in range(start, stop):
+        outer = task // stripes
+        first = task % stripes * stripe
+        target = at(out, outer * length * inner)
+        for k in range(count):
+            row = (outer * count + k) * inner
+            for j in range(first, min(first + stripe, inner)):
+                place = index[row + j] * inner + j
+                value = values[row + j]
+                old = target[place]
+                if how == 0:
+                    target[place] = old * value
+                elif how == 1:
+                    target[place] = value if value > old or value != value else old
+                else:
+                    target[place] = value if value < old or value != value else old
+
+
+@kernel
 def _put_elements(
     out: reals, index: i64s, values: reals, length: i64, count: i64, inner: i64, start: i64,
     stop: i64,
@@ -224,6 +249,23 @@ def add_elements(out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: i
     stripe = _stripe(outer, inner)
     getattr(_add_elements, run)(
         out, index, values, shape[axis], count, inner, stripe,
+        outer * -(-inner // stripe), max(1, CHUNK // (count * stripe)),
+    )  # fmt: skip
+    return True
+
+
+def combine_elements(
+    out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int, how: int
+) -> bool:
+    """Combine elements with each value where its index along an axis says; False if it cannot."""
+    run = _sums(out, index, axis, values) if _as_long(out, index, axis) else None
+    if run is None:
+        return False
+    shape = out.shape
+    outer, count, inner = prod(shape[:axis]), index.shape[axis], prod(shape[axis + 1 :])
+    stripe = _stripe(outer, inner)
+    getattr(_combine_elements, run)(
+        out, index, values, shape[axis], count, inner, stripe, how,
         outer * -(-inner // stripe), max(1, CHUNK // (count * stripe)),
     )  # fmt: skip
     return True
