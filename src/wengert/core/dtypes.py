@@ -280,6 +280,16 @@ def _bounds(integers: np.dtype[Any]) -> tuple[int, int]:
     return int(info.min), int(info.max)
 
 
+def _integer_array(number: float, to: dtype) -> np.ndarray | None:
+    """A finite number as a 0-d array of integers; None if it is out of range."""
+    least, most = _bounds(to.np)
+    if least <= number <= most:
+        return np.array(int(number), to.np)
+    if not least and -most <= number < 0 and not isinstance(number, float | np.floating):
+        return np.array(int(number) + most + 1, to.np)
+    return None
+
+
 def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
     """A number as a 0-d array; RuntimeError where function `name` cannot store it as `to`.
 
@@ -299,11 +309,9 @@ def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
             if array is not None:
                 return array
         elif math.isfinite(number):
-            least, most = _bounds(to.np)
-            if least <= number <= most:
-                return np.array(int(number), to.np)
-            if not least and -most <= number < 0 and not isinstance(number, float | np.floating):
-                return np.array(int(number) + most + 1, to.np)
+            array = _integer_array(number, to)
+            if array is not None:
+                return array
     raise RuntimeError(
         f"value cannot be converted to type {to.name} without overflow: {name}() got {value}"
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.kernels import jit
-from wengert.kernels.chunks import FEW
+from wengert.kernels.chunks import FEW, SOME
 from wengert.kernels.jit import LARGE
 from wengert.ops.op import Op
 from wengert.ops.operands import apply
@@ -33,8 +33,14 @@ _CHEAP = frozenset({
 # Where SciPy takes tens of nanoseconds per element, or NumPy several passes for what networks
 # apply to small arrays, too.
 _DEAR = frozenset({
-    "_elu", "_hardswish", "_logsigmoid", "_mish", "_polygamma", "_silu", "digamma", "erf", "erfc",
-    "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr", "sigmoid", "softplus",
+    "_elu", "_hardswish", "_logsigmoid", "_mish", "_polygamma", "_silu", "bessel", "digamma", "erf",
+    "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr", "sigmoid", "softplus",
+})  # fmt: skip
+# Where NumPy takes several passes.
+_PASSES = frozenset({
+    "_angle_of_real", "_clamp_numbers", "_div_floor", "_hardsigmoid", "_hardtanh", "_heaviside",
+    "_lerp", "_softsign", "_threshold", "hardshrink", "hypot", "logaddexp", "logaddexp2",
+    "nan_to_num", "remainder", "sinc", "softshrink", "xlogy",
 })  # fmt: skip
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 _MOST_PLANS = 256
@@ -50,7 +56,7 @@ def is_small(op: Op, array: str) -> str | None:
         return None
     if op.forward in _CHEAP:  # but not of halves, whose elements NumPy converts one by one
         return f"({array}.size < {LARGE} or {array}.size < {1 << 16} and {array}.itemsize != 2)"
-    return f"{array}.size < {FEW if op.name in _DEAR else LARGE}"
+    return f"{array}.size < {FEW if op.name in _DEAR else SOME if op.name in _PASSES else LARGE}"
 
 
 def least_of_rules(op: Op) -> int:

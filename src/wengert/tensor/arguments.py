@@ -47,10 +47,18 @@ _KNOWN = Options.__annotations__.keys()
 def size_of(name: str, size: Any) -> tuple[int, ...]:
     """The shape given by varargs or by one tuple, list, or Size."""
     if len(size) == 1:
-        if isinstance(size[0], tuple | list):
+        if isinstance(size[0], (tuple, list)):
             size = size[0]
     elif size and isinstance(size[0], tuple | list):
         raise TypeError(f"{name}() takes 1 positional argument but {len(size)} were given")
+    for n in size:
+        if type(n) is not int or n < 0:
+            return _checked_size(name, size)
+    return tuple(size)
+
+
+def _checked_size(name: str, size: Any) -> tuple[int, ...]:
+    """The same of lengths that are not all plain ints."""
     lengths = []
     for n in size:
         try:

@@ -253,6 +253,8 @@ def full(size: Size, fill_value: Any, *, out: Tensor | None = None,
 
 
 def _fill_number(name: str, value: Any) -> Any:
+    if type(value) is float or type(value) is int:
+        return value
     if isinstance(value, Tensor) and value._outline.ndim == 0:
         return value._array.item()
     if isinstance(value, np.generic):

@@ -211,6 +211,8 @@ def _ends(name: str, start: Any, end: Any, steps: Any,
 
 def _number(name: str, argument: str, value: Any) -> Any:
     """A Python number for an argument that may also be a scalar or 0-d tensor."""
+    if type(value) is int or type(value) is float:
+        return value
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int | float | complex):

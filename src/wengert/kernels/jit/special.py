@@ -142,6 +142,14 @@ def lgamma(x: f32) -> f32:
     mirrored = _PI * product / maximum(m * _sine_of_pi(t), f64(1e-300))
     r = upper - log_double(mirrored if left else maximum(product, f64(1e-300)))
     r = -r if left else r
+    # Beside the zeros at 1 and 2, where logarithms cancel, a power series (6.1.33).
+    one = m < 1.5
+    z = m - (f64(1.0) if one else f64(2.0))
+    p = (f64(0.27058080842778454) if one else f64(0.020580808427784545)) * z
+    p = (p - (f64(0.40068563438653143) if one else f64(0.06735230105319809))) * z
+    p = (p + (f64(0.8224670334241132) if one else f64(0.3224670334241132))) * z
+    p = (p - (f64(0.5772156649015329) if one else f64(-0.42278433509846713))) * z
+    r = p + 0.0 if (x > 0.0 and fabs(z) < 0.00390625) else r  # not -0
     r = math.inf if (m == 0.0 or (left and t == 0.0) or m == math.inf) else r
     return f32(r) if x == x else x
 
