@@ -69,7 +69,7 @@ def combine_along(
         _apply_along(ufunc, out, index, axis, values)
 
 
-_HOW = {np.multiply: 0, np.maximum: 1, np.minimum: -1}
+_HOW: dict[np.ufunc, int] = {np.multiply: 0, np.maximum: 1, np.minimum: -1}
 
 
 def _apply_along(
