@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from wengert import kernels
 from wengert.kernels.axes import axis_of
 from wengert.ops.batching import Batch
 from wengert.ops.declare import Value, elementwise
@@ -19,9 +20,9 @@ from wengert.ops.shape import movedim, reshape
 def from_start(input: Value, low: int, length: int, refuse: Callable[[int], Exception]) -> Value:
     """An index counted from the start of a dimension, negative ones too.
 
-    Raises `refuse(index)` for the first index not in [low, length).
+    Raises `refuse(index)` for the first index not in [low, length), where `low` is at most 0.
     """
-    if not input.size:
+    if not input.size or (input.dtype == np.int64 and kernels.scatter.native.within(input, length)):
         return input.copy()
     least, most = int(input.min()), int(input.max())
     for i in (least, most):

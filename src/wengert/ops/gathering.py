@@ -257,7 +257,8 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     positions = flat_places("take", input, index)
     if not input._outline.size and positions._outline.size:
         raise IndexError("take(): tried to take from an empty tensor")
-    return reshape(index_select(reshape(input, (-1,)), 0, positions), index._outline.shape)
+    taken = index_select(input if input._outline.ndim == 1 else reshape(input, (-1,)), 0, positions)
+    return taken if index._outline.ndim == 1 else reshape(taken, index._outline.shape)
 
 
 def flat_places(name: str, input: Tensor, index: Tensor) -> Tensor:
@@ -275,7 +276,7 @@ def flat_places(name: str, input: Tensor, index: Tensor) -> Tensor:
             f" tensor of shape {shape}"
         )
 
-    flat = reshape(index, (-1,))
+    flat = index if index._outline.ndim == 1 else reshape(index, (-1,))
     return from_start(flat, -n, n, refuse) if n else flat
 
 
