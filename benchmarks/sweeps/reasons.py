@@ -11,7 +11,6 @@ REASONS = (
     (r"lstsq", "by singular values, whatever the driver"),
     (r"pdist", "both sides of each pair, as `cdist`"),
     (r"flip", "NumPy copies reversed rows element by element"),
-    (r"_indices", "NumPy's passes over all indices"),
     (r"\bmode\b|median|kthvalue|unique", "NumPy sorts, in passes"),
     (r"ctc_loss|CTCLoss|Pad2d|glu|GLU|renorm|cross",
      "made of several operations, each with the cost of a call"),

@@ -126,7 +126,10 @@ def sum_rows(rows: int, index: np.ndarray, values: np.ndarray, left_out: int | N
 def sum_at(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
     """Zeros of this shape with `values`, as shaped by the key, added at its indices."""
     out = np.zeros(shape, values.dtype)
-    add_at(out, key, values)
+    if len(key) == 1 and key[0].dtype == bool:  # names each element once
+        out[key] = values
+    else:
+        add_at(out, key, values)
     return out
 
 
