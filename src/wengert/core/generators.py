@@ -285,10 +285,12 @@ class Generator:
             drawn = draw(n)
             _box_muller(drawn)
             return drawn
-        with self._lock:
-            # An incomplete last block is redone. Half precision does not draw the end twice.
-            drawn = draw(n if to.itemsize >= 4 else n - tail)
-            drawn = np.concatenate([drawn[: n - tail], draw(_BLOCK)])
+        # An incomplete last block is redone. Half precision does not draw the end twice.
+        used = n if to.itemsize >= 4 else n - tail
+        drawn = draw(used + _BLOCK)
+        if used == n:
+            drawn[n - tail : n - tail + _BLOCK] = drawn[n:]
+            drawn = drawn[: n - tail + _BLOCK]
         _box_muller(drawn)
         return np.concatenate([drawn[: n - _BLOCK], drawn[-_BLOCK:]])
 
