@@ -29,4 +29,7 @@ def reason(name: str, exponent: int) -> str:
 
 
 # What costs the same at any size: views, and what writes or compares few bytes.
-CONSTANT = frozenset({"equal", "trace", "nn.functional.nll_loss", "fill_", "zero_", "expand"})
+CONSTANT = frozenset({
+    "broadcast_to", "equal", "expand", "expand_as", "fill_", "nn.functional.nll_loss", "trace",
+    "zero_",
+})  # fmt: skip
