@@ -52,8 +52,8 @@ class Op:
         scalar: the forward on single elements, from which kernels are made (see `_fuse`): itself
             for kind "elementwise", None for others that do not declare it.
         halves: computes with halves and a Python number that no half is equal to.
-        updates: by input that the forward writes to, its elements after that, as a function of what
-            it names.
+        updates: by input that the forward writes to, a function of that input, and of what else it
+            names, that gives its elements afterwards.
         function: the function users call.
         node: the class of the nodes it records.
         label: the name of that class.

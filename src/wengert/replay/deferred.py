@@ -176,7 +176,7 @@ def filled(tensor: Tensor, array: np.ndarray, edge: Any, cut: Any) -> None:
     set_class(tensor, Tensor)
 
 
-def updated(buffer: Tensor, array: np.ndarray) -> None:
-    """Make an ordinary Tensor of a deferred one that was one before."""
-    _ARRAY.__set__(buffer, array)
-    set_class(buffer, Tensor)
+def restored(tensor: Tensor, array: np.ndarray) -> None:
+    """Make an ordinary Tensor again of a buffer or gradient whose update was deferred."""
+    _ARRAY.__set__(tensor, array)
+    set_class(tensor, Tensor)

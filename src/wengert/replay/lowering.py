@@ -154,27 +154,14 @@ class Lowering:
 
     def _update(self, entry: OpEntry, place: int, name: str) -> int:
         """What a buffer holds after an operation that writes to it."""
-        op, rule = entry.op, entry.op.updates[name]
-        values, constants = list[int](), dict[str, Any]()
-        names = [*signature(rule).parameters]
-        for read in names:
-            value, constant = self.read(entry, place, read)
-            if value is None:
-                constants[read] = constant
-            else:
-                values.append(value)
-        given = [n for n in names if n not in constants]
-
-        def compute(*arrays: Any) -> Any:
-            return rule(**dict(zip(given, arrays, strict=True)), **constants)
-
-        ref = entry.refs[name]
+        op, ref, rule = entry.op, entry.refs[name], entry.op.updates[name]
         assert ref is not None
-        key = hashed((op.name, name), entry.params)
-        type_ = self.operand_type(ref)
-        return self._emit(f"{op.public_name}_{name}", compute, tuple(values), [type_], entry, key)[
-            0
-        ]
+        first, *takes = signature(rule).parameters  # the buffer, and what else it reads
+        assert first == name
+        compute, values = self._call(entry, place, rule, takes, self._operand(entry, ref), None)
+        key, type_ = hashed((op.name, name), entry.params), self.operand_type(ref)
+        (value,) = self._emit(f"{op.public_name}_{name}", compute, values, [type_], entry, key)
+        return value
 
     def _key(self, entry: OpEntry, place: int) -> Any:
         """What an operation computes, to compare, and where no other may have its value."""
@@ -372,12 +359,8 @@ class Lowering:
         shared: int | None,
     ) -> int:  # fmt: skip
         """The instruction of one rule."""
-        op, values, template = entry.op, [g], list[Any]()
-        for read in takes:
-            value, constant = (shared, None) if read == "shared" else self.read(entry, place, read)
-            template.append((None, constant) if value is None else (len(values), None))
-            values += [] if value is None else [value]
-        compute = partial(_apply_rule, rule, tuple(template))
+        op = entry.op
+        compute, values = self._call(entry, place, rule, takes, g, shared)
         if not takes and name != "shared" and _is_identity(rule):
             return g
         elementwise = op.kind == "elementwise" and name != "shared"
@@ -390,9 +373,21 @@ class Lowering:
             type_ = Type()
         key = hashed((op.name, name), entry.params)
         return self._emit(
-            f"{op.public_name}_backward_{name}", compute, tuple(values), [type_], entry, key,
+            f"{op.public_name}_backward_{name}", compute, values, [type_], entry, key,
             compute if elementwise else None,
         )[0]  # fmt: skip
+
+    def _call(
+        self, entry: OpEntry, place: int, rule: Any, takes: list[str], first: int,
+        shared: int | None,
+    ) -> tuple[Callable[..., Any], tuple[int, ...]]:  # fmt: skip
+        """A rule of a value and what else it takes, as a function of values."""
+        values, template = [first], list[Any]()
+        for read in takes:
+            value, constant = (shared, None) if read == "shared" else self.read(entry, place, read)
+            template.append((None, constant) if value is None else (len(values), None))
+            values += [] if value is None else [value]
+        return partial(_apply_rule, rule, tuple(template)), tuple(values)
 
 
 def hashed(name: Any, params: dict[str, Any]) -> Any:
@@ -408,10 +403,10 @@ def view_of(entry: OpEntry, array: np.ndarray) -> Any:
 
 
 def _apply_rule(rule: Any, template: tuple[Any, ...], *values: Any) -> Any:
-    """A rule with its constants in their places; `values` begin with the cotangent."""
+    """A rule with its constants in their places; `values` begin with its first argument."""
     rest = [constant if k is None else values[k] for k, constant in template]
-    gradient = rule(values[0], *rest)
-    return gradient.dense() if type(gradient) in deferred else gradient
+    result = rule(values[0], *rest)
+    return result.dense() if type(result) in deferred else result
 
 
 def _of_list(forward: Any, params: tuple[Any, ...], *arrays: Any) -> Any:

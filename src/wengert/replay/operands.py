@@ -9,11 +9,11 @@ import numpy as np
 
 from wengert.core.layout import memory_format
 from wengert.core.storage import owner
-from wengert.core.tensor import Leaf, Tensor, tensors
+from wengert.core.tensor import Tensor, tensors
 from wengert.kernels.recurrent.steps import Steps
 from wengert.replay.deferred import Deferred, settle
 from wengert.replay.state import exposed, shows_exposed
-from wengert.replay.trace import INNER, LEAF, Again, Input, Memo, OpEntry
+from wengert.replay.trace import Again, Memo, OpEntry, input_of
 
 # What elements of a size are compared as, bit by bit.
 _WORDS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
@@ -103,9 +103,7 @@ class Operands:
         if type(array) is not np.ndarray:
             raise UnseenError("a tensor without memory")
         fresh.append(x)
-        edge = x._edge if is_tensor else None
-        grad = 0 if edge is None else LEAF if type(edge) is Leaf else INNER
-        return Input(array.shape, array.strides, array.dtype.str, grad, is_tensor)
+        return input_of(x)
 
     def _is_current(self, slot: int) -> bool:
         """Whether memory that was copied, because NumPy may write to it, is as it was."""

@@ -46,13 +46,18 @@ _FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 _BOOL = np.dtype(np.bool_)
 
 
-class ListForm:
-    """An operation on a list of so many tensors, with the attributes of a declared one."""
+class _Form:
+    """What an operation that is not declared by `Op` has in common with those that are."""
 
-    kind, view, mixed, floats = "list", False, True, False
     aux: tuple[str, ...] = ()
     shared: Any = None
     updates: dict[str, Any] = {}  # noqa: RUF012 (as of a declared one)
+
+
+class ListForm(_Form):
+    """An operation on a list of so many tensors, with the attributes of a declared one."""
+
+    kind, view, mixed, floats = "list", False, True, False
 
     def __init__(self, op: ListOp, count: int, params: int) -> None:
         self.op, self.public_name = op, op.name.strip("_")
@@ -63,13 +68,10 @@ class ListForm:
         self.names = (*self.inputs, *self.params)
 
 
-class SeveralForm:
+class SeveralForm(_Form):
     """An operation with several outputs, with the attributes of a declared one."""
 
     kind, view, mixed, floats = "several", True, False, False
-    aux: tuple[str, ...] = ()
-    shared: Any = None
-    updates: dict[str, Any] = {}  # noqa: RUF012 (as of a declared one)
 
     def __init__(self, op: SeveralOp, params: int) -> None:
         self.op, self.public_name, self.name = op, op.name.strip("_"), op.name
@@ -79,13 +81,10 @@ class SeveralForm:
         self.names = ("input", *self.params)
 
 
-class DetachForm:
+class DetachForm(_Form):
     """`detach()`, with the attributes of a declared operation: the same memory without a graph."""
 
     kind, view, mixed, floats, name, public_name = "detach", True, False, False, "detach", "detach"
-    aux: tuple[str, ...] = ()
-    shared: Any = None
-    updates: dict[str, Any] = {}  # noqa: RUF012 (as of a declared one)
     inputs: tuple[str, ...] = ("input",)
     differentiable: tuple[str, ...] = ()
     rules: dict[str, Any] = {"input": None}  # noqa: RUF012
@@ -120,9 +119,9 @@ def eligible(op: Any, arguments: dict[str, Any], continues: bool) -> bool:
 
 
 def _agree(op: Any, dtypes: set[Any], kinds: set[Any]) -> bool:
-    """Whether operands of some dtypes, and numbers of some types, need no conversion but to floats.
+    """Whether operands of some dtypes, and numbers of some types, are computed with as they are.
 
-    Those of masks and integers beside floats are part of programs.
+    Masks and integers beside floats are not, but become floats in the program.
     """
     alike = op.mixed or op.floats
     if alike and np.generic in kinds:

@@ -237,7 +237,7 @@ class Run(Walks):
         results = (result,) if type(result) is not tuple else result
         if not all(type(r) is Tensor for r in results):
             return result
-        refs, inputs = self._operands(op, key[4:], arguments, len(args))
+        refs, inputs = self._refs(op, key[4:], arguments, len(args))
         params = {n: arguments.get(n, default) for n, default in op.params.items()}
         records = any(r._edge is not None for r in results)
         entry = OpEntry(self.entry, line, op, refs, params, records)
@@ -266,7 +266,7 @@ class Run(Walks):
             self._keep(x)
         return result
 
-    def _operands(
+    def _refs(
         self, op: Any, keys: list[Any], arguments: dict[str, Any], positional: int
     ) -> tuple[dict[str, Ref | None], list[Input]]:
         """What a call's operands refer to, and its new inputs."""

@@ -17,7 +17,7 @@ from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
 from wengert.replay.background import background
-from wengert.replay.deferred import Outline, filled, updated
+from wengert.replay.deferred import Outline, filled, restored
 from wengert.replay.emitting import dense_strides
 from wengert.replay.fusion import eliminate, fuse, fuse_rules, schedule
 from wengert.replay.ir import Program
@@ -208,7 +208,7 @@ def _dense(outline: Outline) -> tuple[int, ...]:
 
 def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) -> None:
     if place in run.updates:
-        updated(tensor, array)
+        restored(tensor, array)
         return
     source = tensor._pending[3]
     known = edge is not None or place not in plan.lowering.entries

@@ -38,6 +38,15 @@ class Input(NamedTuple):
     is_tensor: bool
 
 
+def input_of(x: Any) -> Input:
+    """What a tensor or array with memory is like."""
+    if type(x) is np.ndarray:
+        return Input(x.shape, x.strides, x.dtype.str, 0, False)
+    array, edge = x._array, x._edge
+    grad = 0 if edge is None else LEAF if type(edge) is Leaf else INNER
+    return Input(array.shape, array.strides, array.dtype.str, grad, True)
+
+
 class Memo:
     """An input as an argument of an entry: what it has to be like, and which it was last."""
 

@@ -16,8 +16,8 @@ from wengert.replay.trace import (
     LEAF,
     BackwardEntry,
     Entry,
-    Input,
     OpEntry,
+    input_of,
     inputs_of,
     outline_of,
     producers,
@@ -46,7 +46,7 @@ class Walks(Operands):
         added = self._added(leaves, fresh)
         if added is None or not self._is_all_current():
             return impl()
-        line, inputs = caller(getframe(2)), tuple(map(_input_of, fresh))
+        line, inputs = caller(getframe(2)), tuple(map(input_of, fresh))
         key = ("backward", place, retain, leaves, added, inputs, *line)
         child = None if self.recording else self.entry.children.get(key)
         if child is None:
@@ -222,8 +222,3 @@ def _takes_sums(gradient: Tensor, leaf: Tensor) -> bool:
     into, like = gradient._array, leaf._array
     same = into.shape == like.shape and into.dtype == like.dtype
     return same and bool(into.flags.c_contiguous and into.flags.writeable)
-
-
-def _input_of(gradient: Tensor) -> Input:
-    array = gradient._array
-    return Input(array.shape, array.strides, array.dtype.str, 0, True)

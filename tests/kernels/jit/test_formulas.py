@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy import maximum, sqrt, where
 
-from wengert.kernels.jit import CHUNK, available, get_threads, set_threads
+from tests.kernels.threads import same_for_all_threads
+from wengert.kernels.jit import CHUNK, available
 from wengert.kernels.jit.builtins import real, reals
 from wengert.kernels.jit.formulas import Formula, Lists, formula
 
@@ -162,14 +163,9 @@ def test_many_that_are_apart_and_one_that_is_not() -> None:
 
 
 def test_results_do_not_depend_on_threads() -> None:
-    before, found = get_threads(), []
-    try:
-        for count in (1, 2, 3):
-            set_threads(count)
-            given = columns([(50_000,), (100,), (30_001,)], False)
-            _moved(given, [{"rate": 0.1, "share": 0.5}] * 3, **OPTIONS[0])
-            found.append(np.concatenate(given[0]))
-    finally:
-        set_threads(before)
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
+    def moved() -> np.ndarray:
+        given = columns([(50_000,), (100,), (30_001,)], False)
+        _moved(given, [{"rate": 0.1, "share": 0.5}] * 3, **OPTIONS[0])
+        return np.concatenate(given[0])
+
+    same_for_all_threads(moved)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import wengert
 from tests.kernels.products.test_pairs import assert_product, laid_out
+from tests.kernels.threads import same_for_all_threads
 from wengert.kernels.jit import available
 
 if not available():
@@ -86,16 +87,7 @@ def test_batches_and_rows_that_are_added(tiles: None) -> None:
 @tiled
 def test_digits_do_not_depend_on_threads(tiles: None) -> None:
     a, b = laid_out(301, 1027, "n"), laid_out(1027, 190, "n")
-    before, found = wengert.get_num_threads(), []
-    try:
-        for count in (1, 2, 3):
-            wengert.set_num_threads(count)
-            found.append(gemm.gemm_of_pairs(a, b))
-    finally:
-        wengert.set_num_threads(before)
-    assert_product(found[0], a, b)
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
+    assert_product(same_for_all_threads(lambda: gemm.gemm_of_pairs(a, b)), a, b)
     assert no_tiles_are_left()
 
 

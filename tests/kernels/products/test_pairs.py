@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert
+from tests.kernels.threads import same_for_all_threads
 from wengert.kernels.jit import available
 from wengert.kernels.products import gemm, pairs
 from wengert.kernels.products.microkernel import lanes, tiles
@@ -85,15 +86,7 @@ def test_batches_and_rows_that_are_added(way: str) -> None:
 
 def test_digits_do_not_depend_on_threads(way: str) -> None:
     a, b = laid_out(301, 257, "n"), laid_out(257, 190, "n")
-    before, found = wengert.get_num_threads(), []
-    try:
-        for count in (1, 2, 3):
-            wengert.set_num_threads(count)
-            found.append(gemm.gemm_of_pairs(a, b))
-    finally:
-        wengert.set_num_threads(before)
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
+    assert_product(same_for_all_threads(lambda: gemm.gemm_of_pairs(a, b)), a, b)
 
 
 def test_not_a_number_and_infinity_stay_in_their_rows(way: str) -> None:

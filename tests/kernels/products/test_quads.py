@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import wengert
+from tests.kernels.threads import same_for_all_threads
 from wengert.kernels.jit import available
 from wengert.kernels.products import quads
 from wengert.kernels.products.microkernel import lanes, tiles
@@ -49,15 +49,7 @@ def test_bytes_above_127_are_unsigned() -> None:
 
 def test_digits_do_not_depend_on_threads() -> None:
     a, b = factors(300, 200, 5001)
-    before, found = wengert.get_num_threads(), []
-    try:
-        for count in (1, 2, 3):
-            wengert.set_num_threads(count)
-            found.append(quads.product(a, b))
-    finally:
-        wengert.set_num_threads(before)
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
+    same_for_all_threads(lambda: quads.product(a, b))
 
 
 def test_a_tile_in_python() -> None:

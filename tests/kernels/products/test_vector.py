@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.kernels.products.test_gemm import matrix
-from wengert.kernels.jit import available, get_threads
+from tests.kernels.threads import same_for_all_threads
+from wengert.kernels.jit import available
 from wengert.kernels.products import blas
 from wengert.kernels.products.vector import inner_product, times_vector
 
@@ -19,17 +20,9 @@ EPS = {np.float32: 1e-6, np.float64: 2e-15}
 @pytest.mark.parametrize("shape", [(1, 9), (300, 1), (5, 70001), (700, 403), (1030, 90)])
 def test_rows_times_a_vector(shape: tuple[int, int], layout: str, dtype: type) -> None:
     a, x = matrix(shape, layout, dtype), matrix((1, shape[1]), "plain", dtype)[0]
-    before = get_threads()
-    outs = []
-    for threads in (1, 2, 3):
-        blas.set_threads(threads)
-        outs.append(times_vector(a, x))
-    blas.set_threads(before)
-    assert outs[0] is not None
-    np.testing.assert_array_equal(outs[0], outs[1])
-    np.testing.assert_array_equal(outs[0], outs[2])
+    out = same_for_all_threads(lambda: times_vector(a, x))
     exact = a.astype(np.longdouble) @ x.astype(np.longdouble)
-    np.testing.assert_allclose(outs[0], exact, rtol=0, atol=8 * EPS[dtype] * shape[1] ** 0.5)
+    np.testing.assert_allclose(out, exact, rtol=0, atol=8 * EPS[dtype] * shape[1] ** 0.5)
 
 
 @pytest.mark.parametrize(
@@ -59,16 +52,10 @@ def test_rows_and_columns_of_products() -> None:
 @pytest.mark.parametrize("size", [1, 40000, 300001])
 def test_inner_products(size: int, dtype: type) -> None:
     a, b = (matrix((1, size), "plain", dtype)[0] for _ in range(2))
-    before = get_threads()
-    results = []
-    for threads in (1, 2, 3):
-        blas.set_threads(threads)
-        results.append(inner_product(a, b))
-    blas.set_threads(before)
-    assert type(results[0]) is dtype
-    assert results[0] == results[1] == results[2]
+    result = same_for_all_threads(lambda: inner_product(a, b))
+    assert type(result) is dtype
     exact = np.sum(a.astype(np.longdouble) * b)
-    assert abs(results[0] - exact) < 8 * EPS[dtype] * size**0.5
+    assert abs(result - exact) < 8 * EPS[dtype] * size**0.5
     assert abs(blas.inner(a, b) - exact) < 8 * EPS[dtype] * size**0.5
     assert inner_product(a, b.astype(complex)) is None
     if size > 1:

@@ -8,6 +8,7 @@ order.
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -218,18 +219,14 @@ def add_slices(
     if run is None:
         return False
     shape = out.shape
-    outer, count, inner = prod(shape[:axis]), index.size, prod(shape[axis + 1 :])
-    if inner == 1:
+    count = index.size
+    if prod(shape[axis + 1 :]) == 1:
         getattr(_add_numbers, run)(
             out, index, values, shape[axis], count, 0, left_out,
-            outer, max(1, CHUNK // count),
+            prod(shape[:axis]), max(1, CHUNK // count),
         )  # fmt: skip
         return True
-    stripe = _stripe(outer, inner)
-    getattr(_add_slices, run)(
-        out, index, values, shape[axis], count, inner, stripe, left_out,
-        outer * -(-inner // stripe), max(1, CHUNK // (count * stripe)),
-    )  # fmt: skip
+    _in_stripes(getattr(_add_slices, run), out, index, values, axis, count, left_out)
     return True
 
 
@@ -239,18 +236,14 @@ def add_elements(out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: i
     if run is None:
         return False
     shape = out.shape
-    outer, count, inner = prod(shape[:axis]), index.shape[axis], prod(shape[axis + 1 :])
-    if inner == 1:
+    count = index.shape[axis]
+    if prod(shape[axis + 1 :]) == 1:
         getattr(_add_numbers, run)(
             out, index, values, shape[axis], count, count, -1,
-            outer, max(1, CHUNK // count),
+            prod(shape[:axis]), max(1, CHUNK // count),
         )  # fmt: skip
         return True
-    stripe = _stripe(outer, inner)
-    getattr(_add_elements, run)(
-        out, index, values, shape[axis], count, inner, stripe,
-        outer * -(-inner // stripe), max(1, CHUNK // (count * stripe)),
-    )  # fmt: skip
+    _in_stripes(getattr(_add_elements, run), out, index, values, axis, count)
     return True
 
 
@@ -261,13 +254,7 @@ def combine_elements(
     run = _sums(out, index, axis, values) if _as_long(out, index, axis) else None
     if run is None:
         return False
-    shape = out.shape
-    outer, count, inner = prod(shape[:axis]), index.shape[axis], prod(shape[axis + 1 :])
-    stripe = _stripe(outer, inner)
-    getattr(_combine_elements, run)(
-        out, index, values, shape[axis], count, inner, stripe, how,
-        outer * -(-inner // stripe), max(1, CHUNK // (count * stripe)),
-    )  # fmt: skip
+    _in_stripes(getattr(_combine_elements, run), out, index, values, axis, index.shape[axis], how)
     return True
 
 
@@ -284,6 +271,20 @@ def put_elements(out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: i
         out, index, values, shape[axis], count, inner, outer, max(1, CHUNK // (count * inner))
     )  # fmt: skip
     return True
+
+
+def _in_stripes(
+    kernel: Any, out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int, count: int,
+    *more: int,
+) -> None:  # fmt: skip
+    """Call a kernel whose tasks are stripes of `out`."""
+    shape = out.shape
+    outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :])
+    stripe = _stripe(outer, inner)
+    kernel(
+        out, index, values, shape[axis], count, inner, stripe, *more,
+        outer * -(-inner // stripe), max(1, CHUNK // (count * stripe)),
+    )  # fmt: skip
 
 
 def _stripe(outer: int, inner: int) -> int:
