@@ -113,6 +113,21 @@ def test_a_step_of_training_is_one_call() -> None:
     assert compiler.explain(step)().calls == 1
 
 
+def test_many_operations_in_one_loop_are_one_call() -> None:
+    def chain(x: Any) -> Any:
+        for _ in range(20):
+            x = (x * 1.01).tanh()
+        return x
+
+    step = compiler.compile(chain)
+    x = wengert.randn(10)
+    for _ in range(8):
+        found = step(x).tolist()
+    (segment,) = segments(step)
+    assert [len(i.members) for i in segment.members if i.members] == [40]
+    assert found == pytest.approx(chain(x).tolist(), rel=1e-5)
+
+
 def test_other_ways_in_memory_are_copied_first() -> None:
     step = compiler.compile(lambda x, w: F.linear(x.tanh(), w).exp())
     x, w = wengert.randn(6, 4), wengert.randn(3, 4)

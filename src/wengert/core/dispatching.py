@@ -19,4 +19,6 @@ class Dispatching(threading.local):
 
 
 dispatching = Dispatching()
+# Not empty once some thread has had a mode: a look at it costs less than at those of a thread.
+dispatched: list[None] = []
 thread_states.append(dispatching)

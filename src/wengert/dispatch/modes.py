@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from wengert.core.dispatching import dispatching
+from wengert.core.dispatching import dispatched, dispatching
 from wengert.core.signals import contextmanager
 from wengert.dispatch.interception import begin, end
 
@@ -46,6 +46,7 @@ class TorchDispatchMode:
 
     def __enter__(self) -> Any:
         begin()
+        dispatched[:] = [None]
         dispatching.modes.append(self)
         return self
 

@@ -50,13 +50,13 @@ class OpFront(_Behind):
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A deferred result, or the function's own."""
-        if active.busy:
+        run = active.asked
+        if run is not None and not kwargs:
+            result = run.quickly(self.op, args)
+            if result is not None:
+                return result
+        if active.busy or (run := current_run()) is None:
             return self.impl(*args, **kwargs)
-        run = active.run
-        if run is None or run.settled:
-            run = current_run()
-            if run is None:
-                return self.impl(*args, **kwargs)
         return run.call(self.op, self.names, self.impl, args, kwargs)
 
 

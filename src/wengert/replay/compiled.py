@@ -71,7 +71,7 @@ class Compiled:
             if self.calls != _AS_IT_IS.start - 1 or not (record.compiling and record.pays()):
                 self.calls += 1  # the trial waits for the programs
             run = Run(self.record)
-        active.run = run
+        active.set_run(run)
         active.inside, active.whole = 1, self.fullgraph
         enter()
         try:
@@ -101,7 +101,8 @@ class Compiled:
         if self.calls not in _AS_IT_IS:
             return False
         self.calls += 1
-        active.run = active.behind = None
+        active.set_run(None)
+        active.behind = None
         return True
 
     def is_slower(self) -> bool:
@@ -177,7 +178,8 @@ def alive() -> list[Compiled]:
 
 def forget() -> None:
     """Let all compiled functions begin anew."""
-    active.run, active.behind = None, None
+    active.set_run(None)
+    active.behind = None
     for one in alive():
         one.forget()
 

@@ -42,7 +42,7 @@ def natively(program: Program, views: dict[int, View]) -> Program | None:
         if lower(emitter, instruction):
             lowered[instruction] = Lowered(instruction, emitter.calls[before:], emitter)
     phases = _phases(program, lowered)
-    if sum(len(one.calls) for one in lowered.values()) < 2:
+    if sum(len(i.members) or len(one.calls) for i, one in lowered.items()) < 2:
         return None
     needed = _needed(program, phases, lowered, emitter)
     instructions: list[Instruction] = []

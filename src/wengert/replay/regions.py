@@ -46,7 +46,7 @@ class Region(Compiled):
             return False
         arm()
         self.calls += 1
-        active.run = Run(self.record)
+        active.set_run(Run(self.record))
         active.inside, active.whole = 1, False
         enter()
         return True

@@ -17,7 +17,7 @@ from typing import Any
 
 from wengert.autograd.engine import anomaly
 from wengert.core import storage
-from wengert.core.dispatching import dispatching
+from wengert.core.dispatching import dispatched
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import (
     Site,
@@ -39,6 +39,7 @@ from wengert.replay.state import (
     before_write,
     pending_runs,
     stop_asking,
+    unusual,
 )
 from wengert.replay.trace import (
     MOST_BRANCHES,
@@ -88,15 +89,79 @@ class Run(Walks):
 
     # Calls
 
-    def call(  # noqa: C901 (an operation's overhead: each function would add to it)
+    def quickly(self, op: Any, args: Any) -> Any:  # noqa: C901 (see `call`)
+        """The deferred result of a call that is as the last time; None if it may not be.
+
+        It needs no look at arguments that the run has not met, at buffers, and at copies.
+        """
+        child: Any = self.entry.hot
+        site = mode.site
+        if (
+            type(child) is not OpEntry
+            or child.op is not op
+            or (places := child.places) is None
+            or len(places) != len(args)
+            or child.grad is (site is None)
+            or self.settled
+            or self.recording
+            or (self.updates and op.view)
+            or inferences
+            or dispatched
+            or anomaly.enabled
+            or type(mode.where if site is None else site) is not Site
+        ):
+            return None
+        try:
+            frame = getframe(child.reach)
+            if frame.f_code is not child.code or frame.f_lasti != child.lasti:
+                return None
+            if child.reach != _OUTSIDE and getframe(_OUTSIDE).f_code is not child.inner:
+                return None
+        except ValueError:  # fewer frames than on record
+            return None
+        numbers = None
+        for x, place in zip(args, places):  # noqa: B905 (of one length)
+            if type(x) is Deferred:
+                pending = x._pending
+                if type(pending) is not tuple or pending[1] != place or pending[0] is not self:
+                    return None
+            elif place is None:
+                if type(x) is not float:
+                    return None
+                numbers = [x] if numbers is None else [*numbers, x]
+            elif type(place) is tuple:
+                if not self._has_key(x, place):
+                    return None
+            elif place >= 0 or not self._is_again(x, ~place):
+                return None
+        acquire, release = self.locking
+        acquire()
+        try:
+            if self.settled:  # by another thread
+                return None
+            if numbers is not None:
+                self.numbers += numbers
+            self.entry = child
+            steps, outputs = self.steps, self.outputs
+            if not steps:
+                self._watch()
+            steps.append((site, mode.off if site is None else None, tick()))
+            source = args[0] if child.shows else None
+            if child.single:
+                result = new(Deferred)
+                result._pending = self, len(outputs), child.outlines[0], source
+                outputs.append(reference(result))
+                return result
+            tick()  # for the nodes of its results
+            return tuple([self._deferred(outline, source) for outline in child.outlines])
+        finally:
+            release()
+
+    def call(
         self, op: Any, names: tuple[str, ...], impl: Callable[..., Any], args: Any, kwargs: Any
     ) -> Any:
         """A call of a declared operation: deferred if it is as the last time, else looked up."""
-        site = mode.site
-        if (
-            inferences or dispatching.modes or anomaly.enabled
-            or type(mode.where if site is None else site) is not Site
-        ):  # fmt: skip
+        if unusual():
             return impl(*args, **kwargs)
         child: Any = self.entry.hot
         try:
@@ -104,7 +169,7 @@ class Run(Walks):
                 type(child) is OpEntry
                 and child.op is op
                 and not self.recording
-                and child.grad is not (site is None)
+                and child.grad is not (mode.site is None)
                 and (frame := getframe(child.reach)).f_code is child.code
                 and frame.f_lasti == child.lasti
                 and (child.reach == _OUTSIDE or getframe(_OUTSIDE).f_code is child.inner)
@@ -113,32 +178,13 @@ class Run(Walks):
             known = False
         if not known:
             return self._search(op, names, impl, args, kwargs, _line())
-        places = child.places
-        numbers: Any = ()
-        if places is not None and len(places) == len(args) and not kwargs:
-            for x, place in zip(args, places):  # noqa: B905 (of one length)
-                if type(x) is Deferred:
-                    pending = x._pending
-                    if type(pending) is not tuple or pending[1] != place or pending[0] is not self:
-                        break
-                elif place is None:
-                    if type(x) is not float:
-                        break
-                    numbers = (*numbers, x)
-                elif type(place) is tuple:
-                    if not self._has_key(x, place):
-                        break
-                elif place >= 0 or self.tensors[~place]() is not x or not self._is_again(x, ~place):
-                    break
-            else:
-                return self._follow(child, site, (), numbers, impl, args, kwargs)
         fresh: list[Any] = []
-        numbers = []
+        numbers: list[float] = []
         if not self._is_as(child, args, kwargs, fresh, numbers):
             return self._search(op, names, impl, args, kwargs, (child.code, child.lasti))
         if not child.continues and not active.inside:
             return impl(*args, **kwargs)
-        return self._follow(child, site, fresh, numbers, impl, args, kwargs)
+        return self._follow(child, mode.site, fresh, numbers, impl, args, kwargs)
 
     def _search(
         self, op: Any, names: tuple[str, ...], impl: Any, args: Any, kwargs: Any, line: Any
@@ -192,9 +238,9 @@ class Run(Walks):
             steps = self.steps
             if not steps:
                 self._watch()
-            steps.append((site, None if child.records else mode.off, tick()))
+            steps.append((site, mode.off if site is None else None, tick()))
             outputs = self.outputs
-            source = args[0] if view and child.op.kind != "detach" else None
+            source = args[0] if child.shows else None
             if child.single:
                 result = new(Deferred)
                 result._pending = self, len(outputs), child.outlines[0], source
@@ -229,11 +275,11 @@ class Run(Walks):
         if buffers and not self._may_update(buffers, fresh):
             return impl(*args, **kwargs)
         self._leave_record()
-        active.busy = True
+        active.set_busy(True)
         try:
             result = impl(*args, **kwargs)
         finally:
-            active.busy = False
+            active.set_busy(False)
         results = (result,) if type(result) is not tuple else result
         if not all(type(r) is Tensor for r in results):
             return result
@@ -250,8 +296,9 @@ class Run(Walks):
         entry.grad, entry.keywords = mode.site is not None, tuple(kwargs)
         entry.pattern = tuple([_expected(k) for k in _positional(key[4:], len(args))])
         entry.continues = _has_value(key[4:])
-        if not kwargs and entry.continues:
-            entry.places = _places(entry.pattern)
+        entry.shows = op.view and op.kind != "detach"
+        if not kwargs and entry.continues and not buffers:
+            entry.places = _places(entry.pattern, op.view)
         entry.inputs = tuple(inputs)
         entry.outlines = (
             *[outline_of(r._array, records) for r in results],
@@ -354,11 +401,11 @@ class Run(Walks):
         if self.steps:
             self.record.settled += 1
             self.record.deferred += len(self.steps)
-            busy, active.busy = active.busy, True
+            busy = active.set_busy(True)
             try:
                 compute(self)
             finally:
-                active.busy = busy
+                active.set_busy(busy)
 
     def following(self) -> Run:
         """The run that goes on once values were read."""
@@ -379,9 +426,9 @@ def _has_value(key: list[Any]) -> bool:
     return any(type(k) is int for k in key)
 
 
-def _places(pattern: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """A pattern without new inputs, as `OpEntry.places`."""
-    if any(type(k) is Memo for k in pattern):
+def _places(pattern: tuple[Any, ...], view: bool) -> tuple[Any, ...] | None:
+    """A pattern without new inputs, as `OpEntry.places`; None if it is of a view of an input."""
+    if any(type(k) is Memo for k in pattern) or (view and type(pattern[0]) is not int):
         return None
     return tuple([~k.slot if type(k) is Again else None if k is float else k for k in pattern])
 
@@ -411,10 +458,12 @@ def current_run() -> Run | None:
         run = None if active.behind is None else active.behind()
     if run is not None and run.settled:
         if not active.inside:
-            active.run, active.behind = None, None
+            active.set_run(None)
+            active.behind = None
             stop_asking()
             return None
-        active.run = run = run.following()
+        run = run.following()
+        active.set_run(run)
     if run is None and not active.inside:
         stop_asking()
     return run
@@ -423,8 +472,8 @@ def current_run() -> Run | None:
 def end_run() -> None:
     """A compiled function has returned: from here on its values hold the run."""
     run = current_run()
-    active.run = None
     if run is None or not run.recording:
+        active.set_run(None)
         active.behind = None if run is None else weakref.ref(run)
     else:
-        active.run = run
+        active.set_run(run)

@@ -68,6 +68,18 @@ class Active(threading.local):
     inside = 0
     whole = False  # whether the innermost of them has to be one program
     busy = False  # an operation is being computed: those that it is made of are not seen
+    asked: Run | None = None  # the run, unless the thread is busy
+
+    def set_run(self, run: Run | None) -> None:
+        """Let operations of this thread be part of a run, or of none."""
+        self.run = run
+        self.asked = None if self.busy else run
+
+    def set_busy(self, busy: bool) -> bool:
+        """Say whether an operation is being computed; whether one was before."""
+        before, self.busy = self.busy, busy
+        self.asked = None if busy else self.run
+        return before
 
 
 active = Active()
@@ -150,8 +162,8 @@ def before_write(array: np.ndarray) -> None:
 @contextmanager
 def computing_at_once() -> Iterator[None]:
     """A context in which operations are computed when they are called."""
-    before, active.busy = active.busy, True
+    before = active.set_busy(True)
     try:
         yield
     finally:
-        active.busy = before
+        active.set_busy(before)

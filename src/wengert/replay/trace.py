@@ -207,10 +207,11 @@ class OpEntry(Entry):
         refs: its operands, by name; `params` are the other arguments.
         records: whether its result has a place in a graph.
         pattern: the keys of its arguments in order, `keywords` the names of the last.
-        places: the same, if none is a new input: values of the run, inputs that it has met
-            (`~slot`), None for a float, keys of others.
+        places: the same, if the arguments need no further look: values of the run, inputs that it
+            has met (`~slot`), None for a float, keys of others.
         grad: whether operations were recorded.
         continues: whether a value of the run is among the operands.
+        shows: whether its result shows the memory of the first argument, as its view.
         single: whether it has one result, and nothing else.
         updated: which of its arguments, those by keyword last, are buffers that it writes to.
         reach: how many frames are from `Run.call` to the line; `inner` is the code of the first
@@ -229,6 +230,7 @@ class OpEntry(Entry):
         "reach",
         "records",
         "refs",
+        "shows",
         "single",
         "updated",
     )
@@ -239,6 +241,7 @@ class OpEntry(Entry):
     keywords: tuple[str, ...]
     reach: int
     pattern: tuple[Any, ...]
+    shows: bool
     single: bool
     updated: tuple[int, ...]
 
