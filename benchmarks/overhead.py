@@ -11,10 +11,11 @@ from __future__ import annotations
 import statistics
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import torch
@@ -111,6 +112,32 @@ def long_chain(library: Any, nodes: int) -> tuple[float]:
     y.sum().backward()
     del y
     return (perf_counter() - start,)
+
+
+def traced(library: Any, chain: Chain) -> Callable[[], tuple[float]]:
+    """Seconds of a call of the program that `jit.trace` makes."""
+    y, x = (library.tensor(START) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        program = library.jit.trace(chain, (y, x))
+
+    def call() -> tuple[float]:
+        start = perf_counter()
+        program(y, x)
+        return (perf_counter() - start,)
+
+    return call
+
+
+def measure_programs() -> Iterator[Row]:
+    """Microseconds of a chain without Python."""
+    for label, chain in CHAINS.items():
+        calls = {n: traced(lib, chain) for n, lib in LIBRARIES.items()}
+        interleaved(calls, 40)
+        sleep(5)  # kernels are made in the background
+        found = interleaved(calls, 61)
+        ours, theirs = (found[n][0] * 1e6 for n in LIBRARIES)
+        yield Row(f"traced program of {OPS} operations, {label}", "us", ours, theirs)
 
 
 def measure_depth() -> Iterator[Row]:
@@ -211,7 +238,14 @@ def _needs(name: str) -> set[str]:
 def measure() -> list[Row]:
     """All parts, printed as they are found."""
     torch.set_num_threads(1)
-    parts = (measure_chains, measure_depth, measure_memory, measure_import, measure_size)
+    parts = (
+        measure_chains,
+        measure_programs,
+        measure_depth,
+        measure_memory,
+        measure_import,
+        measure_size,
+    )
     return [shown(row) for part in parts for row in part()]
 
 

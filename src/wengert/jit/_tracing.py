@@ -22,6 +22,7 @@ from wengert.jit._levels import RepeatedLevel, TraceLevel, TracerWarning
 from wengert.jit._modules import TopLevelTracedModule, with_state
 from wengert.jit._scripting import ScriptModule
 from wengert.nn import Module
+from wengert.replay.direct import Direct
 
 
 class Method:
@@ -39,6 +40,7 @@ class Method:
         self.paths = [s.target for s in specs if s.kind is not InputKind.USER_INPUT]
         nodes = [n for n in program.graph.nodes if n.op == "placeholder"]
         self.inputs = nodes[len(self.paths) :]
+        self._direct: tuple[Any, Direct] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program of a function, which has no parameters."""
@@ -57,7 +59,11 @@ class Method:
                 " it was traced"
             )
         self._check(leaves)
-        return self.program.graph_module(*state, *leaves)
+        graph_module = self.program.graph_module
+        code = type(graph_module).forward
+        if self._direct is None or self._direct[0] is not code:  # it may be another graph by now
+            self._direct = code, Direct(graph_module)
+        return self._direct[1](*state, *leaves)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments in the order of the names."""

@@ -40,8 +40,12 @@ class Background:
     def _work(self) -> None:
         while True:
             work = self.queue.get()
-            if not self.stopped:
-                work()
+            try:
+                if not self.stopped:
+                    work()
+            except Exception as error:  # what waits for it runs as it is
+                report = (type(error), error, error.__traceback__, threading.current_thread())
+                threading.excepthook(threading.ExceptHookArgs(report))
             del work
             with self.lock:
                 self.waiting -= 1

@@ -136,10 +136,10 @@ class Compiled:
         return "\n\n".join(str(plan.program) for plan in self.record.plans.values())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
-        return Compiled(deepcopy(self.function, memo), self.fullgraph, self.exact)
+        return type(self)(deepcopy(self.function, memo), self.fullgraph, self.exact)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Compiled, (self.function, self.fullgraph, self.exact)
+        return type(self), (self.function, self.fullgraph, self.exact)
 
 
 def compiled(

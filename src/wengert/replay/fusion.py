@@ -18,6 +18,7 @@ import numpy as np
 from wengert.kernels import jit
 from wengert.kernels.jit import LARGE
 from wengert.ops.publish import has_kernel_of_rules
+from wengert.replay.background import background
 from wengert.replay.ir import Instruction, Program, Type
 from wengert.replay.trace import OpEntry
 
@@ -40,15 +41,18 @@ def eliminate(program: Program) -> None:
 class FusedLoop:
     """Pointwise instructions as one function of arrays: a kernel, or NumPy for small arrays.
 
-    The kernel is made when arrays of new kinds come; where there is none, the instructions run
-    one by one.
+    The kernel is made when arrays of new kinds come, in the background unless values are to be
+    those of the kernel from the first call on. As long as there is none, the instructions run one
+    by one.
     """
 
     def __init__(
-        self, members: Sequence[Instruction], inputs: Sequence[int], outputs: Sequence[int]
-    ) -> None:
+        self, members: Sequence[Instruction], inputs: Sequence[int], outputs: Sequence[int],
+        exact: bool = False,
+    ) -> None:  # fmt: skip
         self.members, self.inputs, self.outputs = tuple(members), tuple(inputs), tuple(outputs)
         self.plans: dict[str, Any] = {}
+        self.exact = exact
 
     def __call__(self, *arrays: Any) -> Sequence[Any]:
         kinds, layout = jit.operands.kinds_of(arrays), None
@@ -58,13 +62,25 @@ class FusedLoop:
                 return self.one_by_one(arrays)
             kinds = layout.kinds
         if kinds not in self.plans:
-            functions = [self.function_of(v) for v in self.outputs]
-            self.plans[kinds] = jit.operands.plan_of(functions, kinds, False)
+            self._make(kinds)
         plan = self.plans[kinds]
         if plan is None:
             return self.one_by_one(arrays)
         results = plan.flat(arrays) if layout is None else plan.laid_out(arrays, layout)
         return self.one_by_one(arrays) if results is None else results
+
+    def _make(self, kinds: str) -> None:
+        """Have a kernel made."""
+
+        def make() -> None:
+            functions = [self.function_of(v) for v in self.outputs]
+            self.plans[kinds] = jit.operands.plan_of(functions, kinds, False)
+
+        self.plans[kinds] = None
+        if self.exact:
+            make()
+        else:
+            background.submit(make)
 
     def function_of(self, output: int) -> Callable[..., Any]:
         """One output, for arrays or expressions."""
@@ -97,7 +113,7 @@ def fuse_rules(program: Program) -> None:
         size = prod(program.types[instruction.outputs[0]].shape)
         if type(instruction.key[0]) is tuple and has_kernel_of_rules(entry.op, size):
             alone = replace(instruction)
-            instruction.compute = FusedLoop([alone], alone.inputs, alone.outputs)
+            instruction.compute = FusedLoop([alone], alone.inputs, alone.outputs, exact=True)
             instruction.unpacked, instruction.pointwise = True, None
 
 
@@ -114,7 +130,7 @@ def fuse(program: Program, least: int = _WORTH) -> None:
 
     def representative(i: Instruction) -> Instruction:
         while group[i] is not i:
-            i = group[i]
+            group[i] = i = group[group[i]]
         return i
 
     for instruction in program.instructions:

@@ -13,7 +13,7 @@ from wengert.core.tensor import Tensor, tensors
 from wengert.kernels.recurrent.steps import Steps
 from wengert.replay.deferred import Deferred, settle
 from wengert.replay.state import exposed, shows_exposed
-from wengert.replay.trace import Again, Memo, OpEntry, input_of
+from wengert.replay.trace import Again, Memo, OpEntry, Record, input_of
 
 # What elements of a size are compared as, bit by bit.
 _WORDS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
@@ -33,6 +33,8 @@ class Operands:
         recorded: the places of its values that are not deferred, by their identity.
         updates: by place of a buffer's next elements, the buffer's memory.
     """
+
+    record: Record
 
     def __init__(self) -> None:
         self.recording = False
@@ -69,7 +71,7 @@ class Operands:
                 return place
             return self._input(x, fresh)
         if kind is float:
-            if operand:
+            if operand and not self.record.fixed:
                 numbers.append(x)
                 return float
             return "f", x.hex()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import CodeType, FrameType
 from typing import Any
@@ -399,13 +399,19 @@ class Run(Walks):
 
     def _compute(self) -> None:
         if self.steps:
-            self.record.settled += 1
-            self.record.deferred += len(self.steps)
-            busy = active.set_busy(True)
-            try:
-                compute(self)
-            finally:
-                active.set_busy(busy)
+            self.fill([(k, t) for k, ref in enumerate(self.outputs) if (t := ref()) is not None])
+
+    def fill(self, living: Sequence[tuple[int, Any]]) -> None:
+        """Compute the values of the tensors at some places."""
+        self.record.settled += 1
+        self.record.deferred += len(self.steps)
+        if not living:
+            return
+        busy = active.set_busy(True)
+        try:
+            compute(self, living)
+        finally:
+            active.set_busy(busy)
 
     def following(self) -> Run:
         """The run that goes on once values were read."""

@@ -176,11 +176,8 @@ class Plan:
         return slots
 
 
-def compute(run: Run) -> None:
-    """Fill the tensors of a run that are alive."""
-    tensors = [(place, t) for place, ref in enumerate(run.outputs) if (t := ref()) is not None]
-    if not tensors:
-        return
+def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
+    """Fill the tensors of a run that are alive, given by place."""
     key = run.entry, tuple([place for place, _ in tensors]), compatibility.lenient
     plan = run.record.plans.get(key)
     if plan is None:

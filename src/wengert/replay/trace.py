@@ -176,6 +176,7 @@ class Record:
 
     Attributes:
         exact: whether its programs round as eager mode does.
+        fixed: whether Python floats are part of what is recorded, and no inputs.
         root: where runs begin.
         size: how many entries there are.
         settled: how often a run was settled, and `deferred` the steps that were deferred by then.
@@ -185,8 +186,8 @@ class Record:
         retired: whether runs have turned out not to pay.
     """
 
-    def __init__(self, exact: bool = False) -> None:
-        self.exact = exact
+    def __init__(self, exact: bool = False, fixed: bool = False) -> None:
+        self.exact, self.fixed = exact, fixed
         self.root = Entry(None, None)
         self.size = self.settled = self.deferred = self.compiling = 0
         self.plans: dict[Any, Any] = {}

@@ -1,0 +1,226 @@
+"""Traced functions: calls that run the program of their first, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from wengert import nn
+from wengert.jit import trace
+from wengert.replay.compiled import Compiled
+from wengert.replay.direct import Direct
+
+F = nn.functional
+
+
+@pytest.fixture(autouse=True)
+def never_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No call is run as it is because programs of small arrays do not pay."""
+    monkeypatch.setattr(Compiled, "is_slower", lambda self: False)
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows with each call that runs Python."""
+    seen: list[int] = []
+    recorded = Direct._recorded
+
+    def note(self: Direct, form: Any, args: Any) -> Any:
+        seen.append(len(self.straights))
+        return recorded(self, form, args)
+
+    monkeypatch.setattr(Direct, "_recorded", note)
+    return seen
+
+
+def direct_of(traced: Any) -> Direct:
+    methods = traced.__dict__.get("_methods")
+    method = traced.method() if methods is None else methods["forward"]
+    direct: Direct = method._direct[1]
+    return direct
+
+
+def ways(traced: Any) -> list[bool]:
+    """Of each form of arguments, whether its calls are a program."""
+    return [straight is not None for straight in direct_of(traced).straights.values()]
+
+
+def network() -> nn.Sequential:
+    wengert.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.LayerNorm(16), nn.Linear(16, 3))
+
+
+def gradients(model: Any, x: Any) -> list[Any]:
+    for p in model.parameters():
+        p.grad = None
+    model(x).square().sum().backward()
+    return [p.grad.clone() for p in model.parameters()]
+
+
+def test_values_are_those_of_the_module_for_all_sizes() -> None:
+    model = network()
+    traced = trace(model, wengert.randn(4, 6))
+    for n in (4, 1, 9, 4, 1) * 12:
+        x = wengert.randn(n, 6)
+        wengert.testing.assert_close(traced(x), model(x))
+    assert all(ways(traced))
+
+
+def test_gradients_are_those_of_the_module() -> None:
+    model = network()
+    traced = trace(model, wengert.randn(4, 6))
+    for _ in range(12):
+        x = wengert.randn(4, 6)
+        expected = gradients(model, x)
+        wengert.testing.assert_close(gradients(traced, x), expected)
+    assert all(ways(traced))
+
+
+def test_a_backward_releases_and_a_second_one_raises() -> None:
+    traced = trace(network(), wengert.randn(4, 6))
+    for _ in range(6):
+        loss = traced(wengert.randn(4, 6)).sum()
+        loss.backward(retain_graph=True)
+        loss.backward()
+        with pytest.raises(RuntimeError, match="second time"):
+            loss.backward()
+
+
+def write_optimizer(model: Any) -> None:
+    gradients(model, wengert.ones(4, 6))
+    wengert.optim.SGD(model.parameters(), lr=0.01).step()
+
+
+def write_numpy(model: Any) -> None:
+    model[0].weight.detach().numpy()[...] += 0.01
+
+
+def write_in_place(model: Any) -> None:
+    with wengert.no_grad():
+        model[3].bias.mul_(2).add_(1)
+
+
+def write_data(model: Any) -> None:
+    model[0].bias.data = wengert.ones(16)
+
+
+def freeze(model: Any) -> None:
+    model[0].weight.requires_grad_(not model[0].weight.requires_grad)
+
+
+@pytest.mark.parametrize(
+    "write", [write_optimizer, write_numpy, write_in_place, write_data, freeze]
+)
+def test_writes_between_calls_are_seen(write: Callable[[Any], None]) -> None:
+    model = network()
+    traced = trace(model, wengert.randn(4, 6))
+    for _ in range(10):
+        x = wengert.randn(4, 6)
+        wengert.testing.assert_close(traced(x), model(x))
+        write(model)
+        result, expected = traced(x), model(x)
+        wengert.testing.assert_close(result, expected)
+        assert result.requires_grad == expected.requires_grad
+
+
+def test_results_that_are_views_and_arguments(calls: list[int]) -> None:
+    def function(x: Any, y: Any) -> Any:
+        z = (x + y).tanh()
+        return z.t(), y, x.reshape(-1), z[1:], z
+
+    x, y = wengert.randn(3, 4), wengert.randn(3, 4)
+    traced = trace(function, (x, y))
+    del calls[:]
+    for _ in range(8):
+        found, expected = traced(x, y), function(x, y)
+        wengert.testing.assert_close(found, expected)
+        assert found[1] is y
+        assert [t._is_view() for t in found] == [t._is_view() for t in expected]
+        found[2][0] += 1  # shows x
+        assert x[0, 0].item() == found[2][0].item()
+        found[0][0, 1] = 7  # shows z
+        assert found[3][0, 0].item() == found[4][1, 0].item() == 7
+    assert len(calls) == 1
+    assert all(ways(traced))
+
+
+def test_what_others_see_is_computed_by_operations() -> None:
+    model = network()
+    traced = trace(model, wengert.randn(4, 6))
+    x = wengert.randn(4, 6)
+    for _ in range(5):
+        traced(x)
+    derivative = wengert.func.jacrev(lambda x: traced(x).sum(0))(x)
+    wengert.testing.assert_close(derivative, wengert.func.jacrev(lambda x: model(x).sum(0))(x))
+    with wengert.autocast("cpu"):
+        assert traced(x).dtype == model(x).dtype
+    with wengert.inference_mode():
+        assert traced(x).is_inference()
+    with wengert.no_grad():
+        assert not traced(x).requires_grad
+    compiled = wengert.compiler.compile(lambda x: traced(x * 2).sum())
+    for _ in range(6):
+        wengert.testing.assert_close(compiled(x), model(x * 2).sum())
+
+
+def test_random_numbers_and_buffers_that_are_written_are_no_programs() -> None:
+    def noisy(x: Any) -> Any:
+        return F.dropout(x.tanh().exp(), 0.5)
+
+    traced = trace(noisy, wengert.ones(8), check_trace=False)
+    wengert.manual_seed(1)
+    found = [traced(wengert.ones(8)) for _ in range(6)]
+    wengert.manual_seed(1)
+    wengert.testing.assert_close(found, [noisy(wengert.ones(8)) for _ in range(6)])
+    assert not any(ways(traced))
+
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh())
+    twin = copy.deepcopy(model)
+    traced = trace(model, wengert.randn(5, 3), check_trace=False)
+    for _ in range(6):
+        x = wengert.randn(5, 3)
+        twin[1].load_state_dict(model[1].state_dict())
+        wengert.testing.assert_close(traced(x), twin(x))
+        wengert.testing.assert_close(model[1].running_mean, twin[1].running_mean)
+    assert not any(ways(traced))
+
+
+def test_one_tensor_for_two_arguments() -> None:
+    traced = trace(lambda x, y: (x * 3 + y).tanh(), (wengert.ones(4), wengert.zeros(4)))
+    for k in range(6):
+        x = wengert.full((4,), float(k), requires_grad=True)
+        wengert.testing.assert_close(traced(x, x), (x * 4).tanh())
+        wengert.testing.assert_close(traced(x, -x), (x * 2).tanh())
+
+
+def test_zeros_with_signs_are_numbers_of_their_own() -> None:
+    positive = trace(lambda x: 1 / (x * 0.0).exp().log(), wengert.ones(3))
+    negative = trace(lambda x: 1 / (x * -0.0 * 1.0), wengert.ones(3))
+    for _ in range(6):
+        assert negative(wengert.ones(3)).tolist() == [-np.inf] * 3
+        assert positive(wengert.ones(3)).tolist() == [np.inf] * 3
+
+
+def test_copies_and_threads() -> None:
+    traced = trace(network(), wengert.randn(4, 6))
+    for _ in range(5):
+        traced(wengert.randn(4, 6))
+    twin = copy.deepcopy(traced)
+    x = wengert.randn(4, 6)
+    expected, found = traced(x), list[Any]()
+
+    def work() -> None:
+        found.extend(twin(x) for _ in range(20))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wengert.testing.assert_close(found, [expected] * 60)
