@@ -156,7 +156,7 @@ class Operands:
         for x in buffers:
             place = self.place_of(x)
             if place is None:
-                if type(x) is not Tensor or not _among(x, fresh) or shows_exposed(x):
+                if type(x) is not Tensor or not among(x, fresh) or shows_exposed(x):
                     return False
             elif place not in self.updates:
                 return False
@@ -192,7 +192,7 @@ class Operands:
                 if pending[1] != expected or pending[0] is not self:
                     return False
             elif kind is Memo:
-                if id(x) in self.slots or (fresh and _among(x, fresh)) or not expected.fits(x):
+                if id(x) in self.slots or (fresh and among(x, fresh)) or not expected.fits(x):
                     return False
                 fresh.append(x)
             elif expected is float:
@@ -233,7 +233,7 @@ class Operands:
             return False
 
 
-def _among(x: Any, others: list[Any]) -> bool:
+def among(x: Any, others: list[Any]) -> bool:
     """Whether an object is one of others."""
     for other in others:  # noqa: SIM110 (a call of any() costs more)
         if other is x:

@@ -31,7 +31,7 @@ from wengert.core.tensor import (
     tick,
 )
 from wengert.replay.deferred import Deferred, Outline, set_class
-from wengert.replay.operands import UnseenError
+from wengert.replay.operands import UnseenError, among
 from wengert.replay.rules import Step, eligible
 from wengert.replay.settling import compute
 from wengert.replay.state import (
@@ -90,10 +90,7 @@ class Run(Walks):
     # Calls
 
     def quickly(self, op: Any, args: Any) -> Any:  # noqa: C901 (see `call`)
-        """The deferred result of a call that is as the last time; None if it may not be.
-
-        It needs no look at arguments that the run has not met, at buffers, and at copies.
-        """
+        """The deferred result of a call that is as the last time; None if it may not be."""
         child: Any = self.entry.hot
         site = mode.site
         if (
@@ -119,7 +116,8 @@ class Run(Walks):
                 return None
         except ValueError:  # fewer frames than on record
             return None
-        numbers = None
+        fresh: Any = ()
+        numbers: Any = ()
         for x, place in zip(args, places):  # noqa: B905 (of one length)
             if type(x) is Deferred:
                 pending = x._pending
@@ -128,7 +126,11 @@ class Run(Walks):
             elif place is None:
                 if type(x) is not float:
                     return None
-                numbers = [x] if numbers is None else [*numbers, x]
+                numbers = (*numbers, x)
+            elif type(place) is Memo:
+                if id(x) in self.slots or (fresh and among(x, fresh)) or not place.fits(x):
+                    return None
+                fresh = (*fresh, x)
             elif type(place) is tuple:
                 if not self._has_key(x, place):
                     return None
@@ -139,8 +141,8 @@ class Run(Walks):
         try:
             if self.settled:  # by another thread
                 return None
-            if numbers is not None:
-                self.numbers += numbers
+            if fresh or numbers:
+                self._bind(fresh, numbers)
             self.entry = child
             steps, outputs = self.steps, self.outputs
             if not steps:
@@ -298,7 +300,7 @@ class Run(Walks):
         entry.continues = _has_value(key[4:])
         entry.shows = op.view and op.kind != "detach"
         if not kwargs and entry.continues and not buffers:
-            entry.places = _places(entry.pattern, op.view)
+            entry.places = _places(entry.pattern, op.view, len(self.tensors))
         entry.inputs = tuple(inputs)
         entry.outlines = (
             *[outline_of(r._array, records) for r in results],
@@ -432,9 +434,14 @@ def _has_value(key: list[Any]) -> bool:
     return any(type(k) is int for k in key)
 
 
-def _places(pattern: tuple[Any, ...], view: bool) -> tuple[Any, ...] | None:
-    """A pattern without new inputs, as `OpEntry.places`; None if it is of a view of an input."""
-    if any(type(k) is Memo for k in pattern) or (view and type(pattern[0]) is not int):
+def _places(pattern: tuple[Any, ...], view: bool, met: int) -> tuple[Any, ...] | None:
+    """A pattern as `OpEntry.places`, when a run has met so many inputs.
+
+    None if it is of a view of an input, or if one that is new comes twice.
+    """
+    if (view and type(pattern[0]) is not int) or any(
+        type(k) is Again and k.slot >= met for k in pattern
+    ):
         return None
     return tuple([~k.slot if type(k) is Again else None if k is float else k for k in pattern])
 

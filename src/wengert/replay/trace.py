@@ -209,7 +209,7 @@ class OpEntry(Entry):
         records: whether its result has a place in a graph.
         pattern: the keys of its arguments in order, `keywords` the names of the last.
         places: the same, if the arguments need no further look: values of the run, inputs that it
-            has met (`~slot`), None for a float, keys of others.
+            has met (`~slot`) or not, None for a float, keys of others.
         grad: whether operations were recorded.
         continues: whether a value of the run is among the operands.
         shows: whether its result shows the memory of the first argument, as its view.
