@@ -224,3 +224,76 @@ def test_copies_and_threads() -> None:
     for thread in threads:
         thread.join()
     wengert.testing.assert_close(found, [expected] * 60)
+
+
+def test_programs_that_write_to_their_values() -> None:
+    def added(x: Any, w: Any) -> Any:
+        y = (x @ w).tanh() * 2
+        y += x
+        y.mul_(3)
+        return y.relu_()
+
+    def of_a_view(x: Any, w: Any) -> Any:
+        y = (x @ w).tanh() * 2
+        row = y[0]
+        y += x
+        row.mul_(3)
+        return y * 2, row
+
+    def saved(x: Any, w: Any) -> Any:
+        y = (x @ w).exp()
+        z = y * y
+        y += x
+        return z, y
+
+    x, w = wengert.randn(4, 4), wengert.randn(4, 4)
+    for function, programs in ((added, True), (of_a_view, False), (saved, True)):
+        traced = trace(function, (x, w))
+        for _ in range(8):
+            wengert.testing.assert_close(traced(x, w), function(x, w))
+        assert any(ways(traced)) == programs
+
+    weight, other = (w.clone().requires_grad_() for _ in range(2))
+    traced = trace(added, (x, weight))
+    for _ in range(8):
+        traced(x, weight).sum().backward()
+        added(x, other).sum().backward()
+    wengert.testing.assert_close(weight.grad, other.grad)
+    traced = trace(saved, (x, weight))  # the program keeps what a graph has saved
+    weight.grad = other.grad = None
+    for _ in range(6):
+        sum(t.sum() for t in traced(x, weight)).backward()
+        y = (x @ other).exp()
+        (y * y + y + x).sum().backward()
+        wengert.testing.assert_close(weight.grad, other.grad)
+
+
+def test_programs_that_write_to_their_arguments() -> None:
+    def function(x: Any, y: Any) -> Any:
+        y.add_(x.tanh().exp())
+        return (y * 2).tanh().exp()
+
+    traced = trace(function, (wengert.ones(4), wengert.zeros(4)), check_trace=False)
+    mine, other = wengert.zeros(4), wengert.zeros(4)
+    for k in range(6):
+        x = wengert.full((4,), k / 8)
+        wengert.testing.assert_close(traced(x, mine), function(x, other))
+        wengert.testing.assert_close(mine, other)
+    assert not any(ways(traced))
+
+
+def test_gradients_of_parts() -> None:
+    def function(x: Any, w: Any) -> Any:
+        a, b = (x @ w).tanh().chunk(2, -1)
+        c, *_ = (a * b).exp().unbind(0)
+        return c, b
+
+    x, weight, other = wengert.randn(4, 4), *(wengert.randn(4, 4) for _ in range(2))
+    other = weight.clone().requires_grad_()
+    weight.requires_grad_()
+    traced = trace(function, (x, weight))
+    for _ in range(8):
+        sum(t.square().sum() for t in traced(x, weight)).backward()
+        sum(t.square().sum() for t in function(x, other)).backward()
+        wengert.testing.assert_close(weight.grad, other.grad)
+    assert all(ways(traced))

@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.amp._state import state as autocast
 from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
-from wengert.core.storage import write_count
+from wengert.core.storage import clock
 from wengert.core.tensor import mode, new, tensors, tick
 from wengert.replay.arming import arm
 from wengert.replay.compiled import Compiled
@@ -92,7 +92,7 @@ class Direct(Compiled):
         """The results of a first call, which is noted."""
         arm()
         run = Run(self.record, Entry(None, None))
-        before = _versions(args)
+        newest = clock.newest
         active.set_run(run)
         active.inside, active.whole = 1, False
         enter()
@@ -103,7 +103,8 @@ class Direct(Compiled):
             active.set_run(None)
             inside.discard(get_ident())
             stop_asking()
-        written = before != _versions(args)
+        # Something may have been written, be it by another thread: what then, it does not say.
+        written = clock.newest != newest
         self.straights[form] = None if written else _straight(run, args, results)
         return results
 
@@ -124,10 +125,6 @@ def _form_of(args: Sequence[Any]) -> Any:
         else:
             return None
     return tuple(forms)
-
-
-def _versions(args: Sequence[Any]) -> list[int]:
-    return [write_count(x._array) for x in args if x is not None]
 
 
 def _straight(run: Run, args: Sequence[Any], results: Any) -> Straight | None:
@@ -159,7 +156,7 @@ def _computed(record: Record, straight: Straight, args: Sequence[Any]) -> Any:
     run.edges = [x._edge for x in inputs]
     site = mode.site
     if straight.records:
-        run.steps = [(site, None, tick()) for _ in path]
+        run.steps = [(site, None, _next_number(entry)) for entry in path]
     else:
         run.steps = [(site, mode.off if site is None else None, 0)] * len(path)
     made: dict[int, Deferred] = {}
@@ -169,6 +166,14 @@ def _computed(record: Record, straight: Straight, args: Sequence[Any]) -> Any:
     ]
     run.fill(sorted(made.items()))
     return unflatten_tree(results, straight.spec)
+
+
+def _next_number(entry: OpEntry) -> int:
+    """That of an operation's node; those of its several results come after it."""
+    number = tick()
+    if not entry.single:
+        tick()
+    return number
 
 
 def _made(run: Run, path: list[OpEntry], place: int, made: dict[int, Deferred]) -> Deferred:

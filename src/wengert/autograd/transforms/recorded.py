@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from wengert.autograd.transforms.levels import Level
+from wengert.autograd.transforms.levels import Level, root_and_views
 from wengert.autograd.transforms.outlined import OutlinedTracer
 from wengert.core.dtypes import of_numpy
 from wengert.core.outline import Outline
@@ -38,6 +38,9 @@ class Recorder(Protocol):
 
     def viewed(self, node: Any, source: Any) -> None:
         """Note that what a node computes shows the memory of what another does."""
+
+    def shows_none(self, node: Any) -> bool:
+        """Whether what a node computes has memory of its own, which no other node shows."""
 
     def draw(self, draw: Callable[..., Any], shape: tuple[int, ...], result: Any) -> Any:
         """The node of random numbers."""
@@ -199,12 +202,27 @@ class RecordLevel(Level):
         return root, views
 
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
-        """Write the value, and let the program write to its own."""
+        """Write the value, and let the program write to its own.
+
+        Where nobody else sees that memory it takes the next value in its place: gradients may need
+        the one before.
+        """
         self.check_running()
         if not self.owns(target):
             self.take(target)
-        put(target.value, self.lower(result))
-        self._call(Tensor.copy_, [target, result], {}, target.value)
+        after = self.lower(result)
+        put(target.value, after)
+        root, views = root_and_views(target)
+        alone = root is target and not views and self.recorder.shows_none(target.node)
+        if alone and isinstance(after, Tensor) and _is_alike(target.value, after):
+            target.node = self._call(Tensor.clone, [result], {}, target.value)
+        else:
+            self._call(Tensor.copy_, [target, result], {}, target.value)
+
+
+def _is_alike(a: Tensor, b: Tensor) -> bool:
+    """Whether tensors have one shape, dtype and layout in memory."""
+    return a.shape == b.shape and a.dtype == b.dtype and a.stride() == b.stride()
 
 
 def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:

@@ -113,6 +113,7 @@ class GraphRecorder:
     def __init__(self) -> None:
         self.graph = Graph()
         self.attributes: dict[Path, Tensor] = {}
+        self._shown: set[Node] = set()
         self._constants: dict[int, tuple[Tensor, Node]] = {}
         self._originals: list[Tensor] = []  # keeps their ids from being used again
         self._calls: dict[Site, Calls] = {}
@@ -142,6 +143,12 @@ class GraphRecorder:
     def viewed(self, node: Node, source: Node) -> None:
         """Note that a node shows the memory of another."""
         node.meta["view_of"] = source
+        self._shown.add(source)
+
+    def shows_none(self, node: Node) -> bool:
+        """Whether what a node computes has memory of its own, which no other node shows."""
+        own = node.op == "call_function" and "view_of" not in node.meta
+        return own and node not in self._shown
 
     def draw(self, draw: Callable[..., Any], shape: tuple[int, ...], result: Any) -> Node:
         """The node of random numbers."""
