@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any
 
 from wengert.amp import casts
-from wengert.amp._state import lower_dtype, state
 from wengert.amp.casts import cast
+from wengert.amp.state import lower_dtype, state
 from wengert.core import dtypes
 from wengert.core.device import device
 from wengert.core.dtypes import dtype as dtype_

@@ -17,7 +17,7 @@ from itertools import chain
 from threading import get_ident
 from typing import Any
 
-from wengert.amp._state import lower_dtype, state
+from wengert.amp.state import lower_dtype, state
 from wengert.core import dtypes, fronts
 from wengert.core.dtypes import dtype as dtype_
 from wengert.core.forks import compile_lock

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.amp._state import state as autocast
+from wengert.amp.state import state as autocast
 from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
 from wengert.core.storage import clock
 from wengert.core.tensor import mode, new, tensors, tick

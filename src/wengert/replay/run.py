@@ -136,28 +136,7 @@ class Run(Walks):
                     return None
             elif place >= 0 or not self._is_again(x, ~place):
                 return None
-        acquire, release = self.locking
-        acquire()
-        try:
-            if self.settled:  # by another thread
-                return None
-            if fresh or numbers:
-                self._bind(fresh, numbers)
-            self.entry = child
-            steps, outputs = self.steps, self.outputs
-            if not steps:
-                self._watch()
-            steps.append((site, mode.off if site is None else None, tick()))
-            source = args[0] if child.shows else None
-            if child.single:
-                result = new(Deferred)
-                result._pending = self, len(outputs), child.outlines[0], source
-                outputs.append(reference(result))
-                return result
-            tick()  # for the nodes of its results
-            return tuple([self._deferred(outline, source) for outline in child.outlines])
-        finally:
-            release()
+        return self._defer(child, args, site, fresh, numbers, ())
 
     def call(
         self, op: Any, names: tuple[str, ...], impl: Callable[..., Any], args: Any, kwargs: Any
@@ -221,38 +200,44 @@ class Run(Walks):
         self, child: Any, site: Any, fresh: Any, numbers: Any, impl: Any, args: Any, kwargs: Any
     ) -> Any:
         """Go on to an entry that a call is as."""
-        view, updated = child.op.view, child.updated
-        if view and self._is_copied(args[0], fresh):
+        if child.op.view and self._is_copied(args[0], fresh):
             return impl(*args, **kwargs)
-        if updated:
+        buffers: list[Any] = []
+        if child.updated:
             every = (*args, *kwargs.values())
-            buffers = [every[k] for k in updated]
+            buffers = [every[k] for k in child.updated]
             if not self._may_update(buffers, fresh):
                 return impl(*args, **kwargs)
+        result = self._defer(child, args, site, fresh, numbers, buffers)
+        return impl(*args, **kwargs) if result is None else result
+
+    def _defer(
+        self, child: Any, args: Any, site: Any, fresh: Any, numbers: Any, buffers: Any
+    ) -> Any:
+        """The deferred result of an entry; None if the run is settled, by another thread."""
         acquire, release = self.locking
         acquire()
         try:
-            if self.settled:  # by another thread
-                return impl(*args, **kwargs)
+            if self.settled:
+                return None
             if fresh or numbers:
                 self._bind(fresh, numbers)
             self.entry = child
-            steps = self.steps
+            steps, outputs = self.steps, self.outputs
             if not steps:
                 self._watch()
             steps.append((site, mode.off if site is None else None, tick()))
-            outputs = self.outputs
             source = args[0] if child.shows else None
             if child.single:
                 result = new(Deferred)
                 result._pending = self, len(outputs), child.outlines[0], source
                 outputs.append(reference(result))
                 return result
-            if updated:
-                result, *others = child.outlines
-                deferred = self._deferred(result, None)
+            if buffers:
+                outline, *others = child.outlines
+                result = self._deferred(outline, None)
                 self._update(buffers, others)
-                return deferred
+                return result
             tick()  # for the nodes of its results
             return tuple([self._deferred(outline, source) for outline in child.outlines])
         finally:
