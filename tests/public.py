@@ -44,7 +44,7 @@ INNER = (
 )
 # Modules that packages have for each other, beside those for users.
 FOR_EACH_OTHER = {
-    "amp": "casts",
+    "amp": "casts state",
     "autograd": "custom diagnosis edges engine errors gc_queries grad_mode history hooks naming"
     " profiling refusals relay saved transforms",
     "compat": "differences missing_names package resolution torch_names",

@@ -15,6 +15,7 @@ import numpy as np
 from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
+from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor, Tracer, memory_of, wrap
 from wengert.kernels.precision import HALF, narrowed
 from wengert.ops.batching import Batch
@@ -140,30 +141,30 @@ def _weighed_put(
 
 
 def _indices(
-    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
-) -> tuple[Value, Value, int]:
-    """Checked class indices with 0 for those ignored, the weight of each, and the class axis.
+    shape: tuple[int, ...], dtype: np.dtype, target: Tensor, weight: Tensor | None,
+    ignore_index: int,
+) -> tuple[Value, Value]:  # fmt: skip
+    """Checked class indices with 0 for those ignored, and the weight of each.
 
     Arrays; tensors if `target` or `weight` is traced by a transform. If all weights are equal,
     the weight may be a single number.
     """
-    x, t = input._outline, target._array
-    axis = 0 if x.ndim == 1 else 1
-    _check_target_shape(x.shape, t.shape, axis)
+    t, axis = target._array, _class_axis(shape)
+    _check_target_shape(shape, t.shape, axis)
     if t.dtype not in (np.int64, np.uint8):
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {of_numpy[t.dtype].short}"
         )
-    classes = x.shape[axis]
+    classes = shape[axis]
     if weight is not None and weight._outline.shape != (classes,):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but"
             f" got weight tensor of shape: {list(weight._outline.shape)}"
         )
-    if weight is not None and weight._outline.dtype != x.dtype:
-        expected, weight_name = of_numpy[x.dtype].short, of_numpy[weight._outline.dtype].short
+    if weight is not None and weight._outline.dtype != dtype:
+        expected, weight_name = of_numpy[dtype].short, of_numpy[weight._outline.dtype].short
         raise RuntimeError(f"expected scalar type {expected} but found {weight_name} (weight)")
-    dtype = np.dtype(np.float32) if x.dtype in HALF else x.dtype
+    own = np.dtype(np.float32) if dtype in HALF else dtype
     target_memory = memory_of(target)
     # Usually all are in range: one reduction tells, since negative values are large when unsigned.
     unsigned = (
@@ -178,15 +179,44 @@ def _indices(
             raise IndexError(f"Target {target_memory[wrong].flat[0]} is out of bounds.")
     full = all_known and not 0 <= ignore_index < classes
     if isinstance(target, Tracer) or isinstance(weight, Tracer):
-        return *_traced_indices(target, weight, None if full else ignore_index, dtype), axis
+        return _traced_indices(target, weight, None if full else ignore_index, own)
     index = t.astype(np.int64, copy=False)
-    share = np.array(1, dtype)
+    share = np.array(1, own)
     if not full:
         counted = t != ignore_index
-        index, share = np.where(counted, index, 0), counted.astype(dtype)
+        index, share = np.where(counted, index, 0), counted.astype(own)
     if weight is not None:
         share = share * weight._array[index]
-    return index, share, axis
+    return index, share
+
+
+def _class_axis(shape: tuple[int, ...]) -> int:
+    return 0 if len(shape) == 1 else 1
+
+
+@preparation
+def _shares(
+    shape: tuple[int, ...], dtype: np.dtype, target: Tensor, weight: Tensor | None,
+    ignore_index: int, mean: bool,
+) -> tuple[Value, Value, bool]:  # fmt: skip
+    """`_indices` in the shape of scores without the classes, and shares that sum to 1 for a mean.
+
+    The last says whether a mean is of nothing: then shares are as they are.
+    """
+    index, share = _indices(shape, dtype, target, weight, ignore_index)
+    nothing = mean and 0 in share.shape
+    if mean and not nothing:
+        if index.ndim and not share.ndim and isinstance(share, np.ndarray):
+            share = np.array(1 / index.size, share.dtype)  # all weigh the same
+        else:
+            total = _sum_of_weights(share, index)
+            nothing = not isinstance(total, Tensor) and bool(total == 0)
+            share = share if nothing else share / total
+    if not isinstance(share, Tensor):
+        share = np.asarray(share)
+    axis = _class_axis(shape)
+    index = index.reshape(shape[:axis] + shape[axis + 1 :])
+    return index, share.reshape(index.shape) if share.ndim else share, nothing
 
 
 def _traced_indices(
@@ -237,21 +267,13 @@ def _index_loss(
     check_reduction(reduction)
     if not input._outline.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    index, share, axis = _indices(input, target, weight, ignore_index)
-    if reduction == "mean" and 0 in share.shape:
+    x = input._outline
+    index, share, nothing = _shares(
+        x.shape, x.dtype, target, weight, ignore_index, reduction == "mean"
+    )
+    axis = _class_axis(x.shape)
+    if nothing:  # the mean is nan, as in PyTorch; it depends on no score
         return reduced(loss(input, index, share, axis, False), "sum") + np.nan
-    if reduction == "mean" and index.ndim and not share.ndim and isinstance(share, np.ndarray):
-        share = np.array(1 / index.size, share.dtype)  # all weigh the same
-    elif reduction == "mean":
-        total = _sum_of_weights(share, index)
-        if not isinstance(total, Tensor) and total == 0:
-            # The mean of nothing is nan, as in PyTorch; it depends on no score.
-            return _index_loss(input, target, weight, ignore_index, "sum", loss) + np.nan
-        share = share / total
-    if not isinstance(share, Tensor):
-        share = np.asarray(share)
-    index = index.reshape(input._outline.shape[:axis] + input._outline.shape[axis + 1 :])
-    share = share.reshape(index.shape) if share.ndim else share
     out: Tensor = loss(input, index, share, axis, reduction != "none")
     return out.reshape(target.shape) if reduction == "none" else out
 
@@ -360,7 +382,9 @@ def _smoothed(
     """Interpolate between the loss of the class and the weighted losses of all classes."""
     logs = log_softmax(input, 0 if input._outline.ndim == 1 else 1)
     sharp = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
-    index, share, axis = _indices(input, target, weight, ignore_index)
+    x = input._outline
+    index, share = _indices(x.shape, x.dtype, target, weight, ignore_index)
+    axis = _class_axis(x.shape)
     shape = logs._outline.shape
     spread = logs * _class_weights(weight, len(shape), axis)
     counted = (target != ignore_index).reshape(shape[:axis] + shape[axis + 1 :])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.generators import default_generator, draw_numbers
+from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels.layout import order_of
 from wengert.kernels.precision import narrowed
@@ -64,13 +65,19 @@ def _keep(
     if p == 1:
         return wrap(np.zeros((1,) * len(shape), bool))
 
-    def draw(shape: tuple[int, ...]) -> np.ndarray:
-        return default_generator.bernoulli(shape, 1 - p)
-
-    if leading is not None or isinstance(input, Tracer) or input._outline.flags.c_contiguous:
-        return draw_numbers(draw, shape, partner=input)
+    partner = input if isinstance(input, Tracer) or input._memoryless else None
+    if leading is not None or partner is not None or input._outline.flags.c_contiguous:
+        return _mask(shape, 1 - p, partner)
     order = order_of(shape, ((shape, input._outline.strides),))  # that of memory
-    return permute(draw_numbers(draw, tuple([shape[d] for d in order])), inverse_of(order))
+    return permute(_mask(tuple([shape[d] for d in order]), 1 - p, None), inverse_of(order))
+
+
+@preparation
+def _mask(shape: tuple[int, ...], share: float, partner: Tensor | None) -> Tensor:
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        return default_generator.bernoulli(shape, share)
+
+    return draw_numbers(draw, shape, partner=partner)
 
 
 def _dropped(

@@ -10,6 +10,7 @@ from wengert import kernels
 from wengert.core import storage
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import warn
+from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor, Tracer, caller, getframe, memory_of, wrap
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._picking import take_along
@@ -149,6 +150,7 @@ def _check_index(name: str, input: Any, weight: Any) -> None:
         )
 
 
+@preparation
 def _check_range(input: Tensor, rows: int) -> None:
     """Raise IndexError for an index, in any sample of a batch, that names no row."""
     if input._memoryless:

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels.jit import ARRAYS
 from wengert.ops import operands
@@ -173,12 +174,17 @@ def filling(name: str, value: Any, input: Tensor) -> Tensor:
             f"value cannot be converted to type {dtype} without overflow: it is {value_dtype}"
         )
     if not isinstance(value, Tensor):
-        return wrap(dtypes.scalar_array(value, dtype, name))
+        return _scalar(value, dtype, name)
     if value_dtype is dtype:
         return value
     if not isinstance(value, Tracer):
         dtypes.scalar_array(value._array.item(), dtype, name)
     return operands.cast(value, dtype.np)
+
+
+@preparation
+def _scalar(value: Any, dtype: dtypes.dtype, name: str) -> Tensor:
+    return wrap(dtypes.scalar_array(value, dtype, name))
 
 
 def _require_real(name: str, *arrays: np.ndarray) -> None:

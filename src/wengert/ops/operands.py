@@ -27,6 +27,7 @@ from wengert.core.overriding import (
     overriding,
     silent,
 )
+from wengert.core.preparations import preparation
 from wengert.core.sparse import SparseTensor
 from wengert.core.storage import owner as _owner
 from wengert.core.tensor import (
@@ -284,9 +285,12 @@ def _optional(op: Op, inputs: tuple[Any, ...]) -> bool:
 def _converted(x: Any, to: np.dtype[Any], table: Constants) -> Tensor:
     if isinstance(x, Tensor):
         return x if x._outline.dtype == to else cast(x, to)
-    if isinstance(x, Number):
-        return wrap(number_as_array(x, to, table))
-    return wrap(np.asarray(x, to))
+    return _of_number(x, to, table)
+
+
+@preparation
+def _of_number(x: Any, to: np.dtype[Any], table: Constants) -> Tensor:
+    return wrap(number_as_array(x, to, table) if isinstance(x, Number) else np.asarray(x, to))
 
 
 def cast(x: Tensor, to: np.dtype[Any]) -> Tensor:

@@ -1,0 +1,29 @@
+"""Functions that look at elements before an operation is called: checks of indices, say.
+
+Whoever stands in for a function has to call them all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from threading import get_ident
+from typing import Any
+
+# By thread, what is asked to run them while somebody watches: it is given the function, and its
+# arguments.
+watchers: dict[int, Callable[[Callable[..., Any], tuple[Any, ...]], Any]] = {}
+
+
+def preparation(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of tensors and values by position that changes nothing: one that is watched.
+
+    It gives arrays and values, or raises.
+    """
+
+    @wraps(function)
+    def prepared(*args: Any) -> Any:
+        watcher = watchers.get(get_ident()) if watchers else None
+        return function(*args) if watcher is None else watcher(function, args)
+
+    return prepared
