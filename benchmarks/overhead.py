@@ -21,8 +21,11 @@ from typing import Any
 import torch
 from _measure import Row, in_clean_process, interleaved, shown
 from packaging.requirements import Requirement
+from workloads import BY_NAME
+from workloads._workload import Step
 
 import wengert
+import wengert.compiler
 
 LIBRARIES: dict[str, Any] = {"wengert": wengert, "torch": torch}
 START = [0.1 * (i + 1) for i in range(10)]
@@ -140,6 +143,37 @@ def measure_programs() -> Iterator[Row]:
         yield Row(f"traced program of {OPS} operations, {label}", "us", ours, theirs)
 
 
+def computed(step: Step) -> Callable[[], tuple[float]]:
+    """Seconds of a step, until its result is there."""
+
+    def call() -> tuple[float]:
+        start = perf_counter()
+        result = step()
+        (result[0] if isinstance(result, tuple) else result).item()
+        return (perf_counter() - start,)
+
+    return call
+
+
+def measure_steps() -> Iterator[Row]:
+    """Whole steps that are compiled, Python run and skipped, beside PyTorch's eager ones."""
+    names = [*[w for w in BY_NAME if "64-128-128-10" in w], "LSTM in operations", "GPT"]
+    for name in names:
+        workload = next(w for n, w in BY_NAME.items() if n.startswith(name))
+        scale = 1e6 if workload.unit == "us" else 1e3
+        for mode in ("default", "reduce-overhead"):
+            theirs = computed(workload.make(torch, lambda function: function))
+            step = workload.make(wengert, lambda function: function)
+            ours = computed(wengert.compiler.compile(step, mode=mode))
+            for _ in range(40):
+                ours()
+            sleep(5)  # kernels are made in the background
+            found = interleaved({"wengert": ours, "torch": theirs}, 31)
+            label = "" if mode == "default" else ", Python skipped"
+            times = [found[n][0] * scale for n in LIBRARIES]
+            yield Row(f"compiled step{label}, {workload.name}", workload.unit, *times)
+
+
 def measure_depth() -> Iterator[Row]:
     """Microseconds a node, forward and backward, as the graph grows."""
     for nodes, rounds in ((100, 101), (1_000, 31), (10_000, 11), (100_000, 5), (1_000_000, 1)):
@@ -241,6 +275,7 @@ def measure() -> list[Row]:
     parts = (
         measure_chains,
         measure_programs,
+        measure_steps,
         measure_depth,
         measure_memory,
         measure_import,

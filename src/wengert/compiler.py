@@ -52,7 +52,8 @@ def compile(
         dynamic: accepted; other shapes are another way through the record in any case.
         backend: ``"eager"`` runs the function as it is; other names of PyTorch's are accepted. One
             that is a function is not called, of which a warning tells.
-        mode: one of PyTorch's modes, without effect.
+        mode: ``"reduce-overhead"`` skips the Python of calls that can only do what the last ones
+            did; the other modes of PyTorch's are without effect.
         options: ``{"exact": True}`` keeps to rewrites that change no digit; others are accepted.
         disable: return `model` as it is.
 
@@ -81,17 +82,22 @@ def compile(
         return model
     _check_backend(backend)
     exact = bool((options or {}).get("exact"))
-    compiles = _as_it_is if backend == "eager" else _compiling(fullgraph, exact)
+    compiles = _as_it_is if backend == "eager" else _compiling(fullgraph, exact, mode)
     for kind, wrap in wrappers:
         if isinstance(model, kind):
             return wrap(model, compiles)
     return compiles(model)
 
 
-def _compiling(fullgraph: bool, exact: bool) -> Callable[..., Any]:
-    from wengert.replay.compiled import compiled
+def _compiling(fullgraph: bool, exact: bool, mode: str | None) -> Callable[..., Any]:
+    from wengert.replay.compiled import Compiled, compiled
 
-    return functools.partial(compiled, fullgraph=fullgraph, exact=exact)
+    kind = Compiled
+    if mode == "reduce-overhead":
+        from wengert.replay.skipping import Skipping
+
+        kind = Skipping
+    return functools.partial(compiled, fullgraph=fullgraph, exact=exact, kind=kind)
 
 
 def _as_it_is(function: Any) -> Any:

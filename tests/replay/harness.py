@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -85,13 +86,20 @@ def check_same(ours: Any, eager: Any) -> None:
         assert ours == eager
 
 
+skipping = partial(compiled, mode="reduce-overhead")
+
+
 def compare(function: Program) -> None:
-    """Run a program eager and compiled: values have to agree to rounding, all else exactly."""
-    reset()
-    eager = run(function, lambda f: f)
-    ours = run(function, compiled)
-    problems = [p.problem for f in functions.alive() for p in f.record.plans.values()]
-    assert not any(problems)
-    assert len(ours) == len(eager)
-    for a, b in zip(ours, eager, strict=True):
-        check_same(a, b)
+    """Run a program eager and compiled: values have to agree to rounding, all else exactly.
+
+    Compiled it runs twice, in the usual mode and in the one that skips Python.
+    """
+    for wrap in (compiled, skipping):
+        reset()
+        eager = run(function, lambda f: f)
+        ours = run(function, wrap)
+        problems = [p.problem for f in functions.alive() for p in f.record.plans.values()]
+        assert not any(problems)
+        assert len(ours) == len(eager)
+        for a, b in zip(ours, eager, strict=True):
+            check_same(a, b)

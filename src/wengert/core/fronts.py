@@ -193,6 +193,15 @@ def _front(front: Front) -> CodeType:
     return code.replace(co_consts=consts, co_name=front.function.__name__)
 
 
+def front_of(code: CodeType) -> Front | None:
+    """The front that some code is of."""
+    if code.co_filename != FILE:
+        return None
+    values = next(c for c in code.co_consts if type(c) is tuple and len(c) == len(_PLACES))
+    front: Front = values[0].__self__
+    return front
+
+
 _PLACES = ("ASK", "IMPL", "MODES", "SILENT")
 
 # One for each mode that is on in this process: while there are some, all functions are armed.

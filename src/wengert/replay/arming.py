@@ -13,6 +13,7 @@ from wengert.autograd import backward, grad
 from wengert.core import storage
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
+from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
@@ -68,21 +69,25 @@ class IndexedFront(OpFront):
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A deferred result, or the function's own."""
         arguments = dict(zip(self.names, args, strict=False)) | kwargs
-        if active.busy or not _in_bounds(
-            **{n: arguments.get(n) for n in ("input", "dim", "index")}
-        ):
+        if active.busy or not _takes(*[arguments.get(n) for n in ("input", "dim", "index")]):
             return self.impl(*args, **kwargs)
         return super().ask(args, kwargs)
 
 
-def _in_bounds(input: Any, dim: Any, index: Any) -> bool:
+def _takes(input: Any, dim: Any, index: Any) -> bool:
     """Whether indices are there, and name elements of a dimension."""
     if not isinstance(input, Tensor) or type(index) is not Tensor or type(dim) is not int:
         return False
-    shape, places = input._outline.shape, index._array
-    if not -len(shape) <= dim < len(shape) or not places.size or places.dtype.kind != "i":
+    shape = input._outline.shape
+    return -len(shape) <= dim < len(shape) and _in_bounds(index, shape[dim])
+
+
+@preparation
+def _in_bounds(index: Tensor, size: int) -> bool:
+    places = index._array
+    if not places.size or places.dtype.kind != "i":
         return False
-    return bool(places.min() >= 0 and places.max() < shape[dim])
+    return bool(places.min() >= 0 and places.max() < size)
 
 
 class ListFront(_Behind):

@@ -66,21 +66,32 @@ class Compiled:
         elif self._is_on_trial(start):
             return self.function(*args, **kwargs)
         else:
-            arm()
-            record = self.record
+            record, run = self.record, None
             if self.calls != _AS_IT_IS.start - 1 or not (record.compiling and record.pays()):
                 self.calls += 1  # the trial waits for the programs
-            run = Run(self.record)
+        try:
+            if run is None:
+                return self._begun(args, kwargs)
+            return self._along(run, self.function, args, kwargs)
+        finally:
+            self._count(perf_counter() - start)
+
+    def _begun(self, args: Any, kwargs: Any) -> Any:
+        """What a call gives that begins a run."""
+        arm()
+        return self._along(Run(self.record), self.function, args, kwargs)
+
+    def _along(self, run: Run, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """What a function gives whose operations are a run's."""
         active.set_run(run)
         active.inside, active.whole = 1, self.fullgraph
         enter()
         try:
-            return self.function(*args, **kwargs)
+            return function(*args, **kwargs)
         finally:
             active.inside, active.whole = 0, False
             end_run()
             inside.discard(get_ident())
-            self._count(perf_counter() - start)
 
     def _count(self, seconds: float) -> None:
         if len(self.seconds) < 2:
@@ -143,10 +154,11 @@ class Compiled:
 
 
 def compiled(
-    function: Callable[..., Any], fullgraph: bool = False, exact: bool = False
+    function: Callable[..., Any], fullgraph: bool = False, exact: bool = False,
+    kind: type[Compiled] = Compiled,
 ) -> Any:  # fmt: skip
     """A function that runs `function` as `Compiled` does; its record is its attribute `record`."""
-    compiled_function = Compiled(function, fullgraph, exact)
+    compiled_function = kind(function, fullgraph, exact)
     if not hasattr(function, "__code__"):
         return compiled_function
 

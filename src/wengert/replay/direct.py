@@ -161,7 +161,7 @@ def _computed(record: Record, straight: Straight, args: Sequence[Any]) -> Any:
         run.steps = [(site, mode.off if site is None else None, 0)] * len(path)
     made: dict[int, Deferred] = {}
     results = [
-        None if k is None else args[~k] if k < 0 else _made(run, path, k, made)
+        None if k is None else args[~k] if k < 0 else deferred_at(run, path, k, made)
         for k in straight.outputs
     ]
     run.fill(sorted(made.items()))
@@ -176,16 +176,16 @@ def _next_number(entry: OpEntry) -> int:
     return number
 
 
-def _made(run: Run, path: list[OpEntry], place: int, made: dict[int, Deferred]) -> Deferred:
+def deferred_at(run: Run, path: Sequence[Entry], place: int, made: dict[int, Deferred]) -> Deferred:
     """The tensor of a place, which is to be filled; before it what it is a view of."""
     if place not in made:
         entry = path[bisect_right(path, place, key=_first) - 1]
         source = None
-        if entry.shows:
+        if isinstance(entry, OpEntry) and entry.shows:
             ref = entry.refs[entry.op.inputs[0]]
             assert ref is not None
             value = ref.kind == "value"
-            source = _made(run, path, ref.index, made) if value else run.tensors[ref.index]()
+            source = deferred_at(run, path, ref.index, made) if value else run.tensors[ref.index]()
         tensor = made[place] = new(Deferred)
         tensor._pending = run, place, entry.outlines[place - entry.first], source
     return made[place]

@@ -9,6 +9,7 @@ from typing import Any
 from wengert.core.storage import location_of, source_text
 from wengert.replay.compiled import Compiled, compiled, compiled_of
 from wengert.replay.run import current_run
+from wengert.replay.skipping import Skipping
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry
 
 
@@ -27,6 +28,7 @@ class Explanation:
             of values as eager mode would hold them.
         seconds: of the first call, and of the fastest later one.
         retired: why the function runs as it is by now, empty if it does not.
+        python: of ``mode="reduce-overhead"``, whether Python is skipped, or why not.
         programs: the programs themselves.
     """
 
@@ -39,6 +41,7 @@ class Explanation:
     bytes: tuple[int, int] = (0, 0)
     seconds: list[float] = field(default_factory=list)
     retired: str = ""
+    python: str = ""
     programs: list[Any] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -55,6 +58,8 @@ class Explanation:
             lines.append(f"first call {first * 1e3:.3g} ms, fastest later {best * 1e3:.3g} ms")
         if self.retired:
             lines.append(f"retired: {self.retired}")
+        if self.python:
+            lines.append(self.python)
         lines += [
             f"split where a value is read: {line}; read it after the function, or not at all"
             for line in self.splits
@@ -84,6 +89,8 @@ def explanation_of(function: Compiled) -> Explanation:
     if function.record.retired:
         slower = function.is_slower()
         found.retired = "as fast without" if slower else "values are read too often"
+    if isinstance(function, Skipping):
+        found.python = function.told()
     sizes = [(0, 0)]
     plans_of: dict[Entry, list[Any]] = {}
     for (entry, *_), plan in function.record.plans.items():

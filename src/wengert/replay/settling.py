@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.autograd.engine import compatibility
 from wengert.core.storage import owner
-from wengert.core.tensor import Call, NodeState, Tensor, new
+from wengert.core.tensor import Call, NodeState, Tensor, internal, new
 from wengert.kernels import jit
 from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 
 Code = tuple[Callable[[Sequence[Any], Sequence[float]], Sequence[Any]], frozenset[int]]
+
+# What tracebacks call the file of a program: none of the user's.
+_FILE = "<program>"
+internal.add(_FILE)
 
 # A program that has run so often is worth compiling.
 _USES = 3
@@ -326,7 +330,8 @@ def _made_nodes(
 ) -> dict[int, Any]:
     """The nodes of the graph of the living tensors."""
     lowering, steps = plan.lowering, run.steps
-    marks, instead = _marks(plan, run), _as_saved(run, results, arrays)
+    marks = _marks(plan, run)
+    instead = _as_saved(run, results, arrays) if plan.saved else {}
     nodes: dict[int, Any] = {}
     for place in plan.nodes:
         entry = lowering.entries[place]
@@ -435,7 +440,7 @@ def written(program: Program) -> Callable[[Sequence[Any], Sequence[float]], Sequ
         if dead:
             lines.append(f"    del {', '.join(dead)}")
     lines.append(f"    return [{', '.join(f'v{v}' for v in program.results)}]")
-    exec(compile("\n".join(lines), "<program>", "exec"), scope)
+    exec(compile("\n".join(lines), _FILE, "exec"), scope)
     # Out of its own globals, which would be a cycle.
     run: Callable[[Sequence[Any], Sequence[float]], Sequence[Any]] = scope.pop("program")
     return run

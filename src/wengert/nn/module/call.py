@@ -13,6 +13,7 @@ from wengert.autograd.hooks import Flags, RemovableHandle, add_hook
 from wengert.core.tensor import Hooks, Site, Tensor, mode, new
 from wengert.nn.module.backward import HookedCall
 from wengert.nn.module.node_hooks import hook_last_node
+from wengert.replay.stance import Stance
 
 
 class Everywhere(NamedTuple):
@@ -25,6 +26,7 @@ class Everywhere(NamedTuple):
 
 
 everywhere: OrderedDict[int, Everywhere] = OrderedDict()
+Stance.hooks = everywhere
 
 
 class Calls:

@@ -1,0 +1,310 @@
+"""Watching one call of a function: which code runs, and whether a shortcut could stand for it.
+
+It could if the code does nothing but operations that are on record, and effects that can be had
+again, such as an optimizer's step at the end. Every function that is called on the way is looked
+at: what is not known to be free of other effects is a reason to run Python.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import types
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.fronts import front_of
+from wengert.core.generators import default_generator
+from wengert.core.preparations import watchers
+from wengert.core.storage import clock, quoted_location
+from wengert.core.tensor import Tensor, internal
+from wengert.replay.arming import DetachFront, ListFront, OpFront, SeveralFront
+from wengert.replay.guards import UnguardedError, is_pure
+from wengert.replay.run import Run
+from wengert.replay.trace import Entry
+
+# What asks a tensor for no element.
+_METADATA = (
+    "shape", "size", "dim", "ndim", "ndimension", "numel", "nelement", "dtype", "device", "layout",
+    "requires_grad", "is_leaf", "is_floating_point", "is_complex", "is_contiguous", "element_size",
+    "stride", "itemsize", "nbytes", "is_cpu", "is_cuda", "is_sparse", "is_meta", "is_quantized",
+    "is_nested", "contiguous", "float", "double", "to", "cpu", "type_as", "is_same_size", "__len__",
+    "__hash__",
+)  # fmt: skip
+# Other functions of the library that change nothing but the mode of recording, which the steps of
+# a run have on record. A front's code has the name of its function.
+_HARMLESS = frozenset({
+    # of modules and their containers
+    "__call__", "__getattr__", "__getitem__", "__iter__", "__len__", "__contains__", "keys",
+    "values", "items", "children", "named_children", "modules", "named_modules", "parameters",
+    "named_parameters", "buffers", "named_buffers", "dropout", "forward",
+    # of what is asked for and set
+    "__new__", "__init__", "__enter__", "__exit__", "__hash__", "is_tensor", "is_grad_enabled",
+    "is_compiling", "is_scripting", "is_tracing", "is_autocast_enabled", "get_default_dtype",
+    "is_dynamo_compiling", "is_exporting", "is_inference_mode_enabled",
+})  # fmt: skip
+# Functions that make tensors of values, or of random numbers.
+_CREATION = frozenset({
+    "arange", "eye", "full", "full_like", "linspace", "ones", "ones_like", "zeros", "zeros_like",
+    "rand", "rand_like", "randint", "randn", "randn_like",
+})  # fmt: skip
+# Methods that change their objects, give None, and may be called again in the place of the call.
+_EFFECTS = frozenset({"step", "zero_grad"})
+_REPLAY = __name__.rpartition(".")[0]
+_STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
+_NUMPY = os.path.dirname(np.__file__) + os.sep
+
+
+# The operations that are functions of their operands for all elements.
+_PURE = OpFront | ListFront | SeveralFront | DetachFront
+
+
+class _Apart(NamedTuple):
+    """A call that is not looked into; `end` is told of its result."""
+
+    frame: Any
+    entry: Entry
+    end: Callable[[_Apart, Any], None]
+
+
+class Preparation(NamedTuple):
+    """A call that depends on nothing but its arguments, which a shortcut makes again.
+
+    It looks at elements (see `core.preparations`), or is an operation that is computed at once.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    results: Any
+
+    def values(self) -> tuple[Any, ...]:
+        """What it has given."""
+        return self.results if type(self.results) is tuple else (self.results,)
+
+
+class Effect(NamedTuple):
+    """A call of a method that changes its object, or what belongs to it."""
+
+    owner: Any
+    name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def happen(self) -> None:
+        """Call it again."""
+        getattr(self.owner, self.name)(*self.args, **self.kwargs)
+
+    def cleared(self) -> list[Any]:
+        """The tensors whose gradients it takes away."""
+        to_none = self.args[0] if self.args else self.kwargs.get("set_to_none", True)
+        if self.name != "zero_grad" or to_none is not True:
+            return []
+        groups = getattr(self.owner, "param_groups", None)
+        if groups is None:
+            return list(self.owner.parameters())
+        return [p for group in groups for p in group["params"]]
+
+
+class Observer:
+    """What a profile function sees of a call.
+
+    Attributes:
+        executed: the code of users that ran, with its globals.
+        preparations: the calls of functions that look at elements.
+        effects: those of methods that change something, after so many entries.
+        reason: why no shortcut can stand for the call, empty if one can.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.executed: dict[types.CodeType, dict[str, Any]] = {}
+        self.preparations: list[Preparation] = []
+        self.effects: list[tuple[int, Effect]] = []
+        self.reason = ""
+        self.sites: list[tuple[Any, Any]] = []
+        self.numbers: list[float] = []
+        self._places: dict[int, int] = {}
+        self._metadata = _metadata()
+        self._newest = clock.newest
+        self._words = default_generator.get_state()._array.tobytes()
+        self._apart: _Apart | None = None
+        self._inside: list[tuple[Any, Any]] = []  # frames of the library that a user's called
+
+    def watch(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """What a function gives."""
+        watchers[get_ident()] = self._prepare
+        sys.setprofile(self._see)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            sys.setprofile(None)
+            del watchers[get_ident()]
+            self._note_run()
+
+    def path(self) -> list[Entry]:
+        """The entries of the run; UnguardedError if there is more to the call."""
+        if self.reason:
+            raise UnguardedError(self.reason)
+        if clock.newest != self._newest:
+            raise UnguardedError("it writes to memory")
+        return self.run.entry.path()
+
+    def place_of(self, x: Tensor) -> int | None:
+        """The place of a tensor among the values of the run."""
+        return self._places.get(id(x))
+
+    def draws(self) -> bool:
+        """Whether random numbers were drawn."""
+        return default_generator.get_state()._array.tobytes() != self._words
+
+    def _note_run(self) -> None:
+        """What is to be known of the run, as long as nothing has settled it."""
+        run = self.run
+        if run.settled or run.recording:
+            return
+        self.numbers = [*run.numbers]
+        self.sites = [(site, off) for site, off, _ in run.steps]
+        self._places = {id(x): k for k, of in enumerate(run.outputs) if (x := of()) is not None}
+
+    def _prepare(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        before = self._apart
+        self._apart = before or _Apart(None, self.run.entry, lambda apart, result: None)
+        try:
+            results = function(*args)
+        finally:
+            self._apart = before
+        if before is None:
+            self.preparations.append(Preparation(function, args, {}, results))
+        return results
+
+    def _see(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        code, apart = frame.f_code, self._apart
+        if apart is not None:
+            if apart.frame is frame and event == "return":
+                self._apart = None
+                apart.end(apart, arg)
+        elif not _is_ours(frame):
+            if event == "call":
+                self.executed[code] = frame.f_globals
+            elif event == "c_call" and not is_pure(arg):
+                self._refuse(frame, f"{arg.__qualname__}()")
+        elif event == "call":
+            self._called(frame)
+        elif event == "return":
+            self._returned(frame)
+        elif _is_of_array(arg) and code.co_filename in internal and not _is_replay(frame):
+            self._refuse(frame, f"a read of elements in {code.co_qualname}()")
+
+    def _state(self) -> tuple[Entry, int]:
+        """What is another as soon as the run has gone on, or something was computed at once."""
+        return self.run.entry, len(self.preparations)
+
+    def _called(self, frame: types.FrameType) -> None:
+        """The library is called, by its own code or a user's."""
+        code, back = frame.f_code, frame.f_back
+        front = front_of(code)
+        by_user = not _is_ours(back)
+        if by_user and self.run.settled and code.co_name not in _EFFECTS:
+            self._refuse(frame, f"{code.co_name}(), after a value was read")
+        if isinstance(front, _PURE):
+            given = frame.f_locals
+            self._set_apart(frame, front.function, given["args"], given["kwargs"])
+        elif by_user and code.co_name in _EFFECTS:
+            self._begin_effect(frame)
+        elif by_user and code.co_name in _CREATION:
+            args, kwargs = _arguments(frame)
+            self._set_apart(frame, frame.f_globals[code.co_name], args, kwargs)
+        elif by_user:
+            self._inside.append((frame, self._state()))
+
+    def _returned(self, frame: types.FrameType) -> None:
+        """A function of the library has come to its end."""
+        if self._inside and self._inside[-1][0] is frame:
+            _, before = self._inside.pop()
+            if before == self._state() and not self._is_harmless(frame.f_code):
+                self._refuse(frame, f"{frame.f_code.co_qualname}()")
+
+    def _set_apart(self, frame: Any, function: Any, args: Any, kwargs: Any) -> None:
+        """Do not look into a function that depends on its arguments alone."""
+
+        def end(apart: _Apart, result: Any) -> None:
+            if self.run.entry is not apart.entry or self.run.settled:
+                return  # deferred, or a value was read, which is another's reason
+            results = result if type(result) is tuple else (result,)
+            if all(isinstance(x, Tensor) and x._edge is None for x in results):
+                self.preparations.append(Preparation(function, args, kwargs, result))
+            else:
+                self._refuse(frame, f"{frame.f_code.co_name}()")
+
+        self._apart = _Apart(frame, self.run.entry, end)
+
+    def _begin_effect(self, frame: types.FrameType) -> None:
+        """A user's code calls a method that changes something."""
+        self._note_run()
+        args, kwargs = _arguments(frame)
+        effect = Effect(args[0] if args else None, frame.f_code.co_name, args[1:], kwargs)
+        self.effects.append((self.run.entry.depth - self.run.start.depth, effect))
+        self._apart = _Apart(frame, self.run.entry, self._end_effect)
+
+    def _end_effect(self, apart: _Apart, result: Any) -> None:
+        self._newest = clock.newest
+        if result is not None:
+            self._refuse(apart.frame, f"{apart.frame.f_code.co_name}(), which gives something")
+
+    def _is_harmless(self, code: types.CodeType) -> bool:
+        return code.co_name in _HARMLESS or any(code is one for one in self._metadata)
+
+    def _refuse(self, frame: Any, what: str) -> None:
+        if not self.reason:
+            while frame is not None and _is_ours(frame):
+                frame = frame.f_back
+            where = "" if frame is None else quoted_location(frame.f_code, frame.f_lasti)
+            self.reason = f"{what}, called at {where}"
+
+
+def _is_replay(frame: types.FrameType) -> bool:
+    """Whether a frame is of this package: compiled functions compare arrays, and copy them."""
+    return bool(frame.f_globals["__package__"] == _REPLAY)
+
+
+def _arguments(frame: types.FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call: those without a default come by position."""
+    given = inspect.getargvalues(frame)
+    only = frame.f_code.co_kwonlyargcount
+    names = given.args[: len(given.args) - only] if only else given.args
+    rest = given.locals[given.varargs] if given.varargs else ()
+    kwargs = {n: given.locals[n] for n in given.args[len(names) :]}
+    if given.keywords:
+        kwargs |= given.locals[given.keywords]
+    return (*[given.locals[n] for n in names], *rest), kwargs
+
+
+def _metadata() -> list[types.CodeType]:
+    """The code by which tensors tell about themselves."""
+    attributes = [vars(Tensor).get(name) for name in _METADATA]
+    functions = [getattr(x, "fget", x) for x in attributes if x is not None]
+    return [f.__code__ for f in functions if hasattr(f, "__code__")]
+
+
+def _is_ours(frame: Any) -> bool:
+    """Whether code is the library's, or what that calls of NumPy and the standard library."""
+    while frame is not None and _is_standard(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return False
+    file = frame.f_code.co_filename
+    return file in internal or file.startswith(_NUMPY)
+
+
+def _is_standard(file: str) -> bool:
+    return file.startswith(_STANDARD) and "-packages" not in file
+
+
+def _is_of_array(function: Any) -> bool:
+    """Whether a function of C is a method of an array."""
+    return isinstance(getattr(function, "__self__", None), np.ndarray)
