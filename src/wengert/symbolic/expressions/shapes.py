@@ -300,21 +300,31 @@ def number_in(variable: Any) -> int | None:
         return None
 
 
-def get_scalar_constant_value(v: Any) -> Any:
-    """The number in an expression that consists of constants; NotScalarConstantError otherwise."""
+def get_scalar_constant_value(v: Any, elemwise: bool = True, only_process_constants: bool = False,
+                              max_recur: int = 10) -> Any:  # fmt: skip
+    """The number in an expression that consists of constants; NotScalarConstantError otherwise.
+
+    Args:
+        v: a number, or a variable all of whose elements are that number.
+        elemwise: whether to look through operations on elements.
+        only_process_constants: whether to look at nothing but constants.
+        max_recur: accepted; expressions are searched to their ends.
+    """
     if isinstance(v, int | float | np.generic | np.ndarray | TensorConstant):
         data = v.data if isinstance(v, TensorConstant) else np.asarray(v)
         if data.size and (data == data.flat[0]).all():
             return data.flat[0]
         raise NotScalarConstantError(v)
     node = getattr(v, "owner", None)
-    if node is None:
+    if node is None or only_process_constants:
         raise NotScalarConstantError(v)
     if isinstance(node.op, DimShuffle | Rebroadcast | Alloc | SpecifyShape):
         return get_scalar_constant_value(node.inputs[0])
     if isinstance(node.op, Length) and node.inputs[0].broadcastable[node.op.axis]:
         return np.asarray(1)
-    if isinstance(node.op, Elemwise) and not v.ndim:
+    if isinstance(node.op, MakeVector) and node.nin == 1:
+        return get_scalar_constant_value(node.inputs[0])
+    if isinstance(node.op, Elemwise) and not v.ndim and elemwise:
         if node.op.scalar_op.name == "second":
             return get_scalar_constant_value(node.inputs[1])
         values = [get_scalar_constant_value(x) for x in node.inputs]
