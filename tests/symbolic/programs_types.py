@@ -80,3 +80,34 @@ def old_names(theano, T):
         ],
     )  # fmt: skip
     return f([0.5, 1.5], 9)
+
+
+@program
+def pooling_operations(theano, T):
+    from theano.tensor.signal import pool
+
+    x, out, g = T.dtensor4(), T.dtensor4(), T.dtensor4()
+    ws, stride, pad = T.ivectors(3)
+    image = ((np.arange(2 * 1 * 7 * 8) * 7) % 13 * 1.0).reshape(2, 1, 7, 8)
+    sizes = [np.array(v, "int32") for v in ([3, 2], [2, 2], [1, 1])]
+    results = []
+    for mode in ("max", "sum", "average_inc_pad", "average_exc_pad"):
+        y = pool.pool_2d(x, ws, ignore_border=True, stride=stride, pad=pad, mode=mode)
+        f = theano.function([x, ws, stride, pad], [y, T.grad((y**2).sum(), x)])
+        if mode == "average_exc_pad":  # of which Theano has no gradient where there is padding
+            sizes[2] = np.zeros(2, "int32")
+        results += f(image, *sizes)
+    sizes[2] = np.ones(2, "int32")
+    pooled = results[0]
+    spread = pool.MaxPoolGrad(ignore_border=True)(x, out, g, ws, stride, pad)
+    picked = pool.DownsampleFactorMaxGradGrad(ignore_border=True)(x, out, x, ws, stride, pad)
+    shared = pool.AveragePoolGrad(ignore_border=True, mode="average_inc_pad")(x, g, ws, stride, pad)
+    results += called_with(
+        theano, [x, out, g, ws, stride, pad], [spread, picked, shared],
+        image, pooled, pooled, *sizes,
+    )  # fmt: skip
+    return results
+
+
+def called_with(theano, inputs, outputs, *values):
+    return theano.function(inputs, outputs, on_unused_input="ignore")(*values)

@@ -29,6 +29,10 @@ class NotScalarConstantError(Exception):
     """An expression is not one number that is known without computing."""
 
 
+class ShapeError(Exception):
+    """An operation cannot say what shapes its outputs have: `infer_shape` may raise it."""
+
+
 class Shape(Operation):
     """The lengths of a variable's dimensions, int64."""
 
@@ -119,6 +123,19 @@ class Reshape(Operation):
         x, lengths = as_tensor_variable(x), as_tensor_variable(shape)
         return Apply(self, [x, lengths], [TensorType(x.dtype, self.pattern)()])
 
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """The lengths, where they are listed and none is -1; ShapeError otherwise."""
+        listed = node.inputs[1].owner
+        if listed is None or not isinstance(listed.op, MakeVector):
+            raise ShapeError(f"{self}: the lengths are not known")
+        numbers = [number_in(n) for n in listed.inputs]
+        if any(n is not None and n < 0 for n in numbers):
+            raise ShapeError(f"{self}: a length is what the others leave")
+        lengths = [n for n, number in zip(listed.inputs, numbers, strict=True) if number is None]
+        if any(n.owner is None or not isinstance(n.owner.op, Length) for n in lengths):
+            raise ShapeError(f"{self}: a length may turn out to be -1")
+        return [tuple(listed.inputs)]
+
     def compute(self, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
         """A view where that is possible."""
         if len(shape) != self.ndim:
@@ -161,6 +178,13 @@ class Join(Operation):
         pattern = [any(flags) for flags in zip(*(x.broadcastable for x in variables), strict=True)]
         pattern[self.axis] = len(variables) == 1 and variables[0].broadcastable[self.axis]
         return Apply(self, variables, [TensorType(dtype, pattern)()])
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """The sum of the lengths along the axis."""
+        lengths = list(shapes[0])
+        for other in shapes[1:]:
+            lengths[self.axis] = lengths[self.axis] + other[self.axis]
+        return [tuple(lengths)]
 
     def compute(self, *values: np.ndarray) -> np.ndarray:
         """NumPy's concatenation."""
@@ -255,6 +279,10 @@ class Alloc(Operation):
             )
         pattern = [number_in(n) == 1 for n in scalars]
         return Apply(self, [value, *scalars], [TensorType(value.dtype, pattern)()])
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """The lengths."""
+        return [tuple(node.inputs[1:])]
 
     def compute(self, value: np.ndarray, *lengths: Any) -> np.ndarray:
         """A fresh array."""
@@ -352,6 +380,7 @@ __all__ = [
     "NotScalarConstantError",
     "Reshape",
     "Shape",
+    "ShapeError",
     "SpecifyShape",
     "Split",
     "get_scalar_constant_value",

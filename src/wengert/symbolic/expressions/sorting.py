@@ -28,6 +28,10 @@ class ArgSort(Operation):
         x = as_tensor_variable(x)
         return Apply(self, [x], [TensorType("int64", x.broadcastable)()])
 
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """That of the array."""
+        return shapes[:1]
+
     def compute(self, x: np.ndarray) -> np.ndarray:
         """NumPy's."""
         kind: Any = self.kind
@@ -54,6 +58,10 @@ class TakeAlong(Operation):
         """`places` has as many dimensions as `x`."""
         x, positions = as_tensor_variable(x), as_tensor_variable(positions)
         return Apply(self, [x, positions], [TensorType(x.dtype, positions.broadcastable)()])
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """That of the places."""
+        return shapes[1:]
 
     def compute(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """NumPy's."""
