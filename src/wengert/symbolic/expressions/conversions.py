@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.expressions.arithmetic import add, int_div, mod, neq
+from wengert.symbolic.expressions.arithmetic import (
+    add,
+    complex,
+    cos,
+    int_div,
+    mod,
+    mul,
+    neq,
+    sin,
+)
 from wengert.symbolic.expressions.shapes import NotScalarConstantError, get_scalar_constant_value
 from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.graph import Apply, Operation, undefined
@@ -78,6 +87,18 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
         return x
 
 
+def complex_from_polar(abs: Any, angle: Any) -> Any:
+    """Complex numbers, from their absolute values and angles.
+
+    >>> from wengert.symbolic import function
+    >>> from wengert.symbolic import tensor as T
+    >>> r, a = T.dscalars("r", "a")
+    >>> function([r, a], T.complex_from_polar(r, a))(2.0, 0.0)
+    array(2.+0.j)
+    """
+    return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
+
+
 def ceil_intdiv(a: Any, b: Any) -> Any:
     """The quotient of integers, rounded up.
 
@@ -95,6 +116,7 @@ __all__ = [
     "ScalarFromTensor",
     "TensorFromScalar",
     "ceil_intdiv",
+    "complex_from_polar",
     "default",
     "extract_constant",
     "scalar_from_tensor",
