@@ -64,7 +64,8 @@ FOR_EACH_OTHER = {
     "sparse": "construction invariants",
     "testing": "comparison",
     "symbolic": "arguments cloning differentiation dtypes expressions functions graph looping modes"
-    " program_ops programs sampling scanning settings sharing updates",
+    " program_ops programs sampling scanning settings sharing updates tensor.nnet.convolutions"
+    " tensor.nnet.unshared",
     "utils": "tensorboard.summary tensorboard.writer",
 }
 INNER += tuple(

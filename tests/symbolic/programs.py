@@ -5,7 +5,12 @@ Each takes the packages `theano` and `theano.tensor` and gives arrays. They run 
 
 import numpy as np
 
-PROGRAMS = {}
+try:
+    from tests.symbolic.programs_types import MORE
+except ImportError:  # `record.py` runs beside it
+    from programs_types import MORE
+
+PROGRAMS = dict(MORE)
 
 
 def program(function):

@@ -446,3 +446,33 @@ def test_choices_beyond_the_last_are_errors() -> None:
 def test_counts_have_the_dtype_of_what_is_counted() -> None:
     for variable in (T.bvector(), T.ivector(), T.lvector()):
         assert T.bincount(variable).dtype == variable.dtype
+
+
+def test_shapes_of_results_are_known_without_the_results() -> None:
+    x, v, k = T.dmatrix("x"), T.dvector("v"), T.iscalar("k")
+    made = [
+        T.dot(x, v), x.sum(axis=0), T.concatenate([x, x], axis=1), T.alloc(v, k, v.shape[0]),
+        x.reshape((x.shape[1], x.shape[0])), T.set_subtensor(x[0], 1), x.argsort(), T.sort(x),
+        T.repeat(x, 3, axis=0), T.nnet.softmax(x), T.signal.pool.pool_2d(x, (2, 2), True),
+    ]  # fmt: skip
+    values = [np.ones((3, 4)), np.ones(4), 5]
+    for y in made:
+        shape = theano.function([x, v, k], y.shape, on_unused_input="ignore")
+        result = theano.function([x, v, k], y, on_unused_input="ignore")(*values)
+        assert tuple(shape(*values)) == result.shape, y
+        ran = {type(node.op) for node in shape.maker.fgraph.toposort()}
+        assert type(y.owner.op) not in ran, y
+
+
+def test_a_program_says_what_shapes_its_operation_gives() -> None:
+    class Widened(Doubled):
+        """An operation with a shape of its own."""
+
+        def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+            raise AssertionError("only the shape is needed")
+
+        def infer_shape(self, node: Any, shapes: Any) -> Any:
+            return [(shapes[0][0] * 2,)]
+
+    x = T.dvector("x")
+    assert theano.function([x], Widened()(x).shape)([1.0, 2.0]).tolist() == [4]

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from wengert import symbolic
+from wengert.symbolic import function, grad, scan
 from wengert.symbolic import tensor as T
 from wengert.symbolic.programs.assembly import MissingInputError
+from wengert.symbolic.scan_module.scan_op import Scan
 from wengert.symbolic.settings import config
 
 
@@ -73,3 +75,61 @@ def test_taps_are_different() -> None:
         symbolic.scan(
             lambda a, b: a + b, outputs_info={"initial": T.ones(3), "taps": [-1, -1]}, n_steps=3
         )
+
+
+def test_inputs_that_steps_were_given_count_as_used() -> None:
+    x, y = T.dvector("x"), T.dvector("y")
+    out, _ = scan(lambda a, y: a * 2, sequences=x, non_sequences=y)
+    assert function([x, y], out)([1.0], [2.0]).tolist() == [2.0]
+
+
+def test_a_scan_of_one_step_is_the_step() -> None:
+    x, k = T.ivector("x"), T.dscalar("k")
+    total, _ = scan(lambda a, before: before + a, sequences=x, outputs_info=0, n_steps=1)
+    assert total.dtype == "int32"
+    assert function([x], total)([3, 4]).tolist() == [3]
+    last, updates = scan(lambda a, b: (b, a), outputs_info=[k, k + 1], n_steps=-1)
+    assert not updates
+    assert [v.tolist() for v in function([k], last)(1.0)] == [[2.0], [1.0]]
+
+
+def test_equal_loops_run_once() -> None:
+    x = T.dvector("x")
+    first, second = (scan(lambda a: T.exp(a) + 1, sequences=x)[0] for _ in range(2))
+    other = scan(lambda a: T.exp(a) + 2, sequences=x)[0]
+    assert first.owner.op == second.owner.op != other.owner.op
+    f = function([x], [first, second, other])
+    assert sum(isinstance(node.op, Scan) for node in f.maker.fgraph.toposort()) == 2
+    np.testing.assert_allclose(f([0.0, 1.0])[1], np.exp([0.0, 1.0]) + 1)
+
+
+def test_a_loop_connects_what_its_steps_connect() -> None:
+    a, b, c = T.dvector("a"), T.dvector("b"), T.dvector("c")
+    (x, y, z), _ = scan(lambda x, y, z: (x**2, y, x + 1), outputs_info=[a, b, c], n_steps=3)
+    cost = (x + y + z).sum()
+    values = function([a, b, c], grad(cost, [a, b]))(*[[1.0, 2.0]] * 3)
+    # x is a**2, a**4, a**8; z is 1 more than the x before it.
+    expected = [2 * v + 4 * v**3 + 8 * v**7 + 1 + 2 * v + 4 * v**3 for v in np.array([1.0, 2.0])]
+    np.testing.assert_allclose(values, [expected, [3.0, 3.0]])
+    for unconnected, of in ((c, cost), (b, x.sum())):
+        with pytest.raises(ValueError, match="not part"):
+            grad(of, unconnected)
+
+
+def test_values_of_tests_are_not_asked_for_where_functions_are_compiled(test_values: None) -> None:
+    x, y = T.dvector("x"), T.dvector("y")
+    x.tag.test_value, y.tag.test_value = np.ones(2), np.ones(2)
+    out, _ = scan(lambda a, b: T.sqr(a * 2 + b) + 1, sequences=[x, y])
+    f = function([x, y], T.exp(grad(out.sum(), x) * 2 + x))
+    assert f([0.0, 0.0], [0.0, 0.0]).tolist() == [1.0, 1.0]
+
+
+def test_copies_of_inputs_share_the_values_of_shared_variables() -> None:
+    x, y, s = T.dscalar("x"), T.dscalar("y"), symbolic.shared(2.0, "s")
+    copied = symbolic.clone(x * s, replace={x: y + 1}, share_inputs=False)
+    free = [v for v in symbolic.gof.graph.inputs([copied]) if not isinstance(v, symbolic.Constant)]
+    assert [v.name for v in free] == ["y", "s"]
+    assert not {x, y, s} & set(free)
+    f = function(free[:1], copied)
+    s.set_value(5.0)
+    assert f(1.0) == 10.0

@@ -22,6 +22,7 @@ from wengert.symbolic import raise_op as raise_op
 from wengert.symbolic import sandbox as sandbox
 from wengert.symbolic import scalar as scalar
 from wengert.symbolic import scan_module as scan_module
+from wengert.symbolic import settings as configdefaults
 from wengert.symbolic import tensor as tensor
 from wengert.symbolic import tests as tests
 from wengert.symbolic import version as version
@@ -54,6 +55,7 @@ from wengert.symbolic.graph import Variable as Variable
 from wengert.symbolic.modes import Mode as Mode
 from wengert.symbolic.modes import predefined_modes as predefined_modes
 from wengert.symbolic.printing import pp as pp
+from wengert.symbolic.printing import pprint as pprint
 from wengert.symbolic.program_ops import OpFromGraph as OpFromGraph
 from wengert.symbolic.program_ops import as_op as as_op
 from wengert.symbolic.scanning import foldl as foldl
@@ -72,8 +74,9 @@ change_flags = config.change_flags
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "sparse":  # SciPy takes longer to import than everything else here
-        return _import_module("wengert.symbolic.sparse")
+    # SciPy takes longer to import than everything else here; few programs have lists.
+    if name in ("sparse", "typed_list", "misc"):
+        return _import_module(f"wengert.symbolic.{name}")
     # `from theano import theano`: a package that imports itself has itself.
     if name == "theano":
         return _import_module(__name__)

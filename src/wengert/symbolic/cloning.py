@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced, toposort
-from wengert.symbolic.sharing import SharedVariable
 
 
 def clone(
@@ -19,7 +18,8 @@ def clone(
         output: what to build again.
         replace: a dictionary or pairs of variables and what stands for them.
         strict: whether types have to be the same; broadcastable flags may always be fewer.
-        share_inputs: whether inputs that are not replaced stay the same variables.
+        share_inputs: whether inputs that are not replaced stay the same variables. Copies of shared
+            variables have their values in common with them.
 
     >>> from wengert.symbolic import clone, function
     >>> from wengert.symbolic import tensor as T
@@ -36,12 +36,10 @@ def clone(
         if not isinstance(old, Variable):
             raise TypeError(f"clone: {old!r} is no variable and cannot be replaced")
         table[old] = old.type.filter_variable(new) if strict else new
-    if not share_inputs:
-        for v in ancestors(outputs):
-            fixed = v.owner is not None or isinstance(v, Constant | SharedVariable)
-            if not fixed and v not in table:
-                table[v] = v.clone()
     results = replaced(outputs, table, strict=strict)
+    if not share_inputs:
+        free = [v for v in ancestors(results) if v.owner is None and not isinstance(v, Constant)]
+        results = replaced(results, {v: v.clone() for v in free})
     return results if isinstance(output, list | tuple) else results[0]
 
 

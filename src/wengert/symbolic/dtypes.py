@@ -66,6 +66,48 @@ def _smallest(value: Any, dtypes: tuple[str, ...]) -> np.ndarray:
     return narrow
 
 
+class NumpyAutocaster:
+    """Which dtypes a Python number may have: the first that holds it exactly is taken.
+
+    Attributes:
+        dtypes: these, the smallest first.
+    """
+
+    def __init__(self, dtypes: tuple[str, ...]) -> None:
+        self.dtypes = tuple(dtypes)
+
+    def __call__(self, x: Any) -> np.ndarray:
+        return _smallest(x, self.dtypes)
+
+
+autocast_int = NumpyAutocaster(INTEGERS)
+autocast_float = NumpyAutocaster(("float32", "float64"))
+
+
+class autocast_float_as:  # noqa: N801
+    """Gives Python floats beside variables one of some dtypes, for the time of a ``with`` block.
+
+    >>> from wengert.symbolic import scalar
+    >>> from wengert.symbolic import tensor as T
+    >>> with scalar.autocast_float_as("float32"):
+    ...     (T.fvector() + 1.1).dtype
+    'float32'
+    """
+
+    def __init__(self, *dtypes: str) -> None:
+        self.dtypes = dtypes
+        if config.cast_policy != "custom":
+            raise AssertionError(
+                f"autocast_float_as needs config.cast_policy 'custom', it is {config.cast_policy!r}"
+            )
+
+    def __enter__(self) -> None:
+        self.earlier, autocast_float.dtypes = autocast_float.dtypes, self.dtypes
+
+    def __exit__(self, *exception: object) -> None:
+        autocast_float.dtypes = self.earlier
+
+
 def narrowed(value: Any) -> np.ndarray:
     """A Python number as an array of the smallest dtype that holds it exactly.
 
@@ -75,11 +117,11 @@ def narrowed(value: Any) -> np.ndarray:
     if isinstance(value, bool | np.bool_ | np.ndarray | np.generic):
         return np.asarray(value)
     if isinstance(value, int):
-        return _smallest(value, INTEGERS if value < 2**63 else ("uint64",))
+        return autocast_int(value) if value < 2**63 else np.asarray(value, "uint64")
     if isinstance(value, float):
         if config.floatX != "float64":
             return np.asarray(value, config.floatX)
-        return _smallest(value, FLOATS[1:])
+        return autocast_float(value)
     return np.asarray(value)
 
 

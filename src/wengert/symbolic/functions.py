@@ -22,7 +22,7 @@ from wengert.symbolic.arguments import (
     listed_outputs,
 )
 from wengert.symbolic.gof.fg import FunctionGraph
-from wengert.symbolic.graph import Constant, Variable, ancestors, replaced
+from wengert.symbolic.graph import Constant, Variable, ancestors, replaced, toposort
 from wengert.symbolic.modes import Mode, mode_of
 from wengert.symbolic.programs.assembly import Program
 from wengert.symbolic.programs.optimizing import optimized
@@ -433,6 +433,8 @@ def _report_unused(inputs: Sequence[In], results: Sequence[Any], how: str) -> No
         return
     own = [i.variable for i in inputs]
     used = set(ancestors(results, own))
+    if not used.issuperset(own):
+        used |= _mentioned(results, own)
     for k, i in enumerate(inputs):
         if i.variable in used or i.update is not None:
             continue
@@ -449,6 +451,12 @@ def _report_unused(inputs: Sequence[In], results: Sequence[Any], how: str) -> No
             " on_unused_input='warn' to theano.function. To disable it completely, use"
             " on_unused_input='ignore'."
         )
+
+
+def _mentioned(results: Sequence[Any], own: Sequence[Any]) -> set[Any]:
+    """What loops were given for their steps, whether these read it or not."""
+    named = [v for node in toposort(results, own) for v in getattr(node.tag, "non_sequences", ())]
+    return set(ancestors(named, own))
 
 
 def evaluate(variable: Any, inputs_to_values: dict[Any, Any] | None = None) -> Any:

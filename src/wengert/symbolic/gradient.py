@@ -19,7 +19,7 @@ from wengert.symbolic.differentiation import grad as grad
 from wengert.symbolic.differentiation import grad_not_implemented as grad_not_implemented
 from wengert.symbolic.differentiation import grad_undefined as grad_undefined
 from wengert.symbolic.differentiation import listed, returned_as
-from wengert.symbolic.expressions.arithmetic import add, clip, mul
+from wengert.symbolic.expressions.arithmetic import add, cast, clip, mul
 from wengert.symbolic.expressions.creation import arange, zeros_like
 from wengert.symbolic.expressions.reductions import sum as sum_over
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
@@ -230,6 +230,49 @@ def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
     return listed(outputs)[0]
 
 
+class numeric_grad:  # noqa: N801
+    """Finite differences of a function of arrays that gives a number.
+
+    Attributes:
+        gf: the differences: an array, or a list of them for a list of points.
+
+    >>> import numpy as np
+    >>> from wengert.symbolic.gradient import numeric_grad
+    >>> numeric_grad(lambda x: (x**2).sum(), np.array([1.0, 2.0])).gf.round(4)
+    array([2., 4.])
+    """
+
+    type_eps = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}  # noqa: RUF012
+
+    def __init__(self, f: Any, pt: Any, eps: float | None = None, out_type: Any = None) -> None:
+        single = not isinstance(pt, list | tuple)
+        points = [np.array(p) for p in ([pt] if single else pt)]
+        names = [str(p.dtype) for p in points] + ([str(out_type)] if out_type else [])
+        step = eps or max(self.type_eps.get(name, 1e-7) for name in names)
+        gf = [np.zeros_like(p) for p in points]
+        for p, g in zip(points, gf, strict=True):
+            for position in np.ndindex(*p.shape):
+                own = p[position]
+                sides = []
+                for sign in (1, -1):
+                    p[position] = own + sign * step
+                    sides.append(f(*[q.copy() for q in points]))
+                p[position] = own
+                g[position] = (sides[0] - sides[1]) / (2 * step)
+        self.gf: Any = gf[0] if single else gf
+
+    @staticmethod
+    def abs_rel_err(a: Any, b: Any) -> tuple[Any, Any]:
+        """Absolute differences, and relative ones."""
+        absolute = np.abs(a - b)
+        return absolute, absolute / np.maximum(np.abs(a) + np.abs(b), 1e-8)
+
+    def abs_rel_errors(self, g_pt: Any) -> list[tuple[Any, Any]]:
+        """`abs_rel_err` of each gradient and its differences."""
+        own = self.gf if isinstance(self.gf, list) else [self.gf]
+        return [self.abs_rel_err(a, b) for a, b in zip(g_pt, own, strict=True)]
+
+
 def verify_grad(fun: Any, pt: Any, n_tests: int = 2, rng: Any = None, eps: float | None = None,
                 out_type: Any = None, abs_tol: float | None = None, rel_tol: float | None = None,
                 mode: Any = None, cast_to_output_type: bool = False,
@@ -254,7 +297,8 @@ def verify_grad(fun: Any, pt: Any, n_tests: int = 2, rng: Any = None, eps: float
     out: Any = fun(*variables)
     out = out if isinstance(out, Variable) else out[0]
     projection = rng.rand(*function(variables, out, mode=mode)(*points).shape) + 0.5
-    cost = sum_over(mul(out, np.asarray(projection, out.dtype)))
+    # A sum in double precision adds no rounding of its own to the differences.
+    cost = sum_over(mul(cast(out, "float64"), np.asarray(projection, "float64")))
     value = function(variables, cost, mode=mode)
     exact = function(variables, grad(cost, variables, disconnected_inputs="ignore"), mode=mode)
     for k, (p, g) in enumerate(zip(points, exact(*points), strict=True)):

@@ -15,8 +15,10 @@ class IfElse(Operation):
     __props__ = ("count",)
     lazy = True
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    def __init__(
+        self, n_outs: int, as_view: bool = False, gpu: bool = False, name: str | None = None
+    ) -> None:
+        self.count, self.as_view, self.gpu, self.name = n_outs, as_view, gpu, name
 
     def make_node(self, condition: Any, *values: Any) -> Apply:
         """Both halves have the same types."""

@@ -11,6 +11,7 @@ back through it. So loops have derivatives of any order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,16 @@ from wengert.symbolic.expressions.indexing import Subtensor, index
 from wengert.symbolic.expressions.products import Dot, dot
 from wengert.symbolic.expressions.structure import concatenate, reshape, shape_padleft
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
-from wengert.symbolic.graph import Apply, DisconnectedType, Generic, Kernel, Operation, disconnected
+from wengert.symbolic.graph import (
+    Apply,
+    Constant,
+    DisconnectedType,
+    Generic,
+    Kernel,
+    Operation,
+    disconnected,
+    toposort,
+)
 from wengert.symbolic.graph import replaced as replaced_in
 from wengert.symbolic.ifelse import IfElse
 from wengert.symbolic.modes import Mode
@@ -65,6 +75,48 @@ class Step:
     def other_results(self) -> list[Any]:
         """What a step computes beside them."""
         return self.outputs[self.carries : self.carries + self.results]
+
+    @cached_property
+    def key(self) -> Any:
+        """A hash and what it is of: equal for steps that do the same, as far as can be told."""
+        numbers: dict[Any, Any] = {v: k for k, v in enumerate(self.inputs)}
+        nodes = []
+        for node in toposort(self.outputs, self.inputs):
+            nodes.append((node.op, tuple(_place(x, numbers) for x in node.inputs)))
+            for out in node.outputs:
+                numbers[out] = len(numbers)
+        types = tuple(v.type for v in self.inputs)
+        results = tuple(_place(v, numbers) for v in self.outputs)
+        key = (self.sequences, self.carries, self.stops, types, tuple(nodes), results)
+        try:
+            return hash(key), key
+        except TypeError:
+            return id(self), None
+
+    @cached_property
+    def connections(self) -> list[set[int]]:
+        """For each output the inputs on which it depends, through the carries of earlier steps."""
+        found: dict[Any, set[int]] = {v: {k} for k, v in enumerate(self.inputs)}
+        for node in toposort(self.outputs, self.inputs):
+            pattern = node.op.connection_pattern(node)
+            for j, out in enumerate(node.outputs):
+                parts = [found.get(x, ()) for x, row in zip(node.inputs, pattern, strict=True)
+                         if row[j]]  # fmt: skip
+                found[out] = set().union(*parts)
+        reached = [set(found.get(v, ())) for v in self.outputs]
+        first, last = self.sequences, self.sequences + self.carries
+        while True:
+            wider = [
+                s.union(*[reached[k - first] for k in s if first <= k < last]) for s in reached
+            ]
+            if wider == reached:
+                return reached
+            reached = wider
+
+
+def _place(x: Any, numbers: dict[Any, Any]) -> Any:
+    """What stands for a variable in a `Step.key`."""
+    return x.key() if isinstance(x, Constant) else numbers.get(x, x)
 
 
 def stacked_type(type: Any) -> TensorType:
@@ -119,9 +171,13 @@ class Loop(Operation):
         return list(values[:a]), list(values[a:b]), list(values[b:])
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """All but the number of steps are connected with all but the number of steps."""
+        """As the steps connect them; the number of steps is connected with nothing."""
+        step = self.step
+        reached = step.connections[: step.carries + step.results]
+        # The last carries, which stand first, are the same as those that are stacked.
+        outputs = [*reached[: step.carries], *reached]
         rows = [[False] * node.nout]
-        return rows + [[False] + [True] * (node.nout - 1) for _ in node.inputs[1:]]
+        return rows + [[False, *(k in s for s in outputs)] for k in range(node.nin - 1)]
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """A loop in the other direction."""
@@ -130,11 +186,14 @@ class Loop(Operation):
     def __str__(self) -> str:
         return f"for{{cpu,{self.name or 'scan_fn'}}}"
 
+    def _key(self) -> Any:
+        return self.truncate_gradient, self.name, self.mode, self.step.key
+
     def __eq__(self, other: object) -> bool:
-        return self is other
+        return self is other or (isinstance(other, Loop) and self._key() == other._key())
 
     def __hash__(self) -> int:
-        return id(self)
+        return int(self.step.key[0])
 
 
 class LoopKernel:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.graph import Apply
+from wengert.symbolic.graph import Apply, Operation
 from wengert.symbolic.settings import config
 
 # Of a node, what computes it and the values of its inputs; gives what was computed.
@@ -65,18 +65,72 @@ class Mode:
         return hash((type(self), str(self.optimizer)))
 
 
+class DebugModeError(Exception):
+    """An operation of a program does something else than it declares."""
+
+
+class InvalidValueError(DebugModeError):
+    """A value is not of its variable's type."""
+
+
+class BadViewMap(DebugModeError):  # noqa: N818
+    """A result shares memory with an input, and `view_map` does not say so."""
+
+
+class BadDestroyMap(DebugModeError):  # noqa: N818
+    """An operation writes to an input, and `destroy_map` does not say so."""
+
+
+class BadThunkOutput(DebugModeError):  # noqa: N818
+    """Two implementations of an operation differ."""
+
+
+class BadOptimization(DebugModeError):  # noqa: N818
+    """A rewrite has changed a value."""
+
+
+class StochasticOrder(DebugModeError):  # noqa: N818
+    """Nodes did not come in the same order twice."""
+
+
 class DebugMode(Mode):
-    """Runs every operation as it stands, and checks the type of each value."""
+    """Runs every operation as it stands, and checks what it does.
+
+    A value that is not of its variable's type is an `InvalidValueError`; an operation of a program
+    that writes to an input or gives a view of it has to declare that.
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__("py", None)
 
     def watch(self, node: Apply, compute: Callable[..., Any], inputs: Sequence[Any]) -> Any:
-        """Raise TypeError for a value that is not of its variable's type."""
-        values = compute(*inputs)
-        for out, value in zip(node.outputs, values if node.nout > 1 else (values,), strict=True):
-            out.type.filter(value, strict=True)
+        """Compute, and compare with what the operation declares."""
+        own = not isinstance(node.op, Operation)
+        before = [v.copy() if own and isinstance(v, np.ndarray) else None for v in inputs]
+        try:
+            values = compute(*inputs)
+            listed = values if node.nout > 1 else (values,)
+            for out, value in zip(node.outputs, listed, strict=True):
+                out.type.filter(value, strict=True)
+        except TypeError as error:
+            raise InvalidValueError(f"{node}: {error}") from None
+        for k, (kept, v) in enumerate(zip(before, inputs, strict=True)):
+            if kept is None:
+                continue
+            if not np.array_equal(kept, v, equal_nan=v.dtype.kind in "fc"):
+                raise BadDestroyMap(f"{node.op} writes to input {k}, and destroy_map has no word"
+                                    " of it")  # fmt: skip
+            _check_views(node, k, v, listed)
         return values
+
+
+def _check_views(node: Apply, k: int, v: np.ndarray, outputs: Sequence[Any]) -> None:
+    """BadViewMap for a result that shares memory with an input undeclared."""
+    for j, out in enumerate(outputs):
+        declared = k in (*node.op.view_map.get(j, ()), *node.op.destroy_map.get(j, ()))
+        if not declared and isinstance(out, np.ndarray) and np.may_share_memory(out, v):
+            raise BadViewMap(f"output {j} of {node.op} shares memory with input {k}, and view_map"
+                             " has no word of it")  # fmt: skip
 
 
 class NanGuardMode(Mode):
@@ -148,6 +202,23 @@ predefined_modes: dict[str, Mode] = {
     "DEBUG_MODE": DebugMode(),
     "DebugMode": DebugMode(),
 }
+
+
+FAST_RUN, FAST_COMPILE = predefined_modes["FAST_RUN"], predefined_modes["FAST_COMPILE"]
+
+
+def register_mode(name: str, mode: Mode) -> None:
+    """Give a mode a name; ValueError if it is taken.
+
+    >>> from wengert.symbolic import Mode
+    >>> from wengert.symbolic.modes import get_mode, register_mode
+    >>> register_mode("PLAIN", Mode(optimizer=None))
+    >>> get_mode("PLAIN").rewrites
+    False
+    """
+    if name in predefined_modes:
+        raise ValueError(f"Mode name already taken: {name}")
+    predefined_modes[name] = mode
 
 
 def get_mode(orig: Any) -> Mode:

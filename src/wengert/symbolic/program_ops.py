@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -164,6 +165,34 @@ class ViewOp(Op):
 
 
 view_op = ViewOp()
+
+
+class DeepCopyOp(Op):
+    """A copy of its input.
+
+    >>> from wengert.symbolic import compile, function
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.dscalar("x")
+    >>> function([x], compile.deep_copy_op(x))(3.0)
+    array(3.)
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        """The type of the input."""
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+        """The copy."""
+        output_storage[0][0] = copy.deepcopy(inputs[0])
+
+    def grad(self, inputs: Any, output_gradients: Any) -> Any:
+        """The gradient itself."""
+        return list(output_gradients)
+
+
+deep_copy_op = DeepCopyOp()
 
 
 class FromFunctionOp(Op):

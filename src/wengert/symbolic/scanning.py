@@ -14,7 +14,7 @@ from wengert.symbolic.expressions.elemwise import rebroadcast
 from wengert.symbolic.expressions.indexing import index
 from wengert.symbolic.expressions.products import Dot, dot
 from wengert.symbolic.expressions.shapes import number_in
-from wengert.symbolic.expressions.structure import reshape
+from wengert.symbolic.expressions.structure import reshape, shape_padleft, unbroadcast
 from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.functions import shared_in
 from wengert.symbolic.graph import Constant, TestValueError, Variable, toposort, value_for_test
@@ -201,12 +201,32 @@ def scan(
             f" (i.e. it behaves like a map): the step gives {len(results)} outputs, and"
             f" outputs_info has {len(outputs)} entries"
         )
+    if number in (1, -1):
+        return _once(dict(zip(elements, xs, strict=True)), outputs, results, updates, return_list)
     steps = _shortest(lengths) if steps is None else steps
     loop = _Loop(elements, outputs, results, updates, condition)
     if strict:
         loop.check_strict(fixed)
     loop.computed = {v: v.type(v.name) for v in fixed if v.owner is not None}
     stacked, changes = loop.built(xs, steps, truncate_gradient, name, mode)
+    for y in stacked[:1]:
+        y.owner.tag.non_sequences = fixed
+    if not stacked:
+        return None, changes
+    return (stacked if return_list or len(stacked) > 1 else stacked[0]), changes
+
+
+def _once(
+    elements: dict[Any, Any], outputs: list[_Output], results: list[Any], updates: dict[Any, Any],
+    return_list: bool,
+) -> Any:  # fmt: skip
+    """What a scan of one step gives: the step itself, without a loop around it."""
+    table = {v: index(x, 0) for v, x in elements.items()}
+    for out in outputs:
+        table.update(zip(out.state, getattr(out, "starts", ()), strict=True))
+    values = replaced_in([*results, *updates.values()], table)
+    stacked = [unbroadcast(shape_padleft(y), 0) for y in values[: len(results)]]
+    changes = OrderedUpdates(zip(updates, values[len(results) :], strict=True))
     if not stacked:
         return None, changes
     return (stacked if return_list or len(stacked) > 1 else stacked[0]), changes

@@ -136,6 +136,27 @@ class RandomStateSharedVariable(SharedVariable):
     """A shared random generator."""
 
 
+def tensor_constructor(
+    value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None,
+    borrow: bool = False, broadcastable: Any = None, target: str = "cpu",
+) -> Any:  # fmt: skip
+    """A shared variable of an array; TypeError for anything else.
+
+    >>> import numpy as np
+    >>> from wengert.symbolic.sharing import tensor_constructor
+    >>> tensor_constructor(np.zeros(3), "w").type
+    TensorType(float64, vector)
+    """
+    if target != "cpu":
+        raise TypeError(f"tensor_constructor: target must be 'cpu', got {target!r}")
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"tensor_constructor: expected an array, got {value!r} of {type(value)}")
+    value = value if borrow else value.copy()
+    pattern = (False,) * value.ndim if broadcastable is None else broadcastable
+    kind = TensorSharedVariable if value.ndim else ScalarSharedVariable
+    return kind(name, TensorType(value.dtype, pattern), value, strict, allow_downcast)
+
+
 def shared(
     value: Any, name: str | None = None, strict: bool = False,
     allow_downcast: bool | None = None, **options: Any,
@@ -161,8 +182,7 @@ def shared(
         return marked(RandomStateSharedVariable(name, random_state_type, value))
     if isinstance(value, np.ndarray):
         pattern = options.get("broadcastable") or (False,) * value.ndim
-        kind = TensorSharedVariable if value.ndim else ScalarSharedVariable
-        return marked(kind(name, TensorType(value.dtype, pattern), value, strict, allow_downcast))
+        return marked(tensor_constructor(value, name, strict, allow_downcast, True, pattern))
     if isinstance(value, bool | int | float | complex | np.generic):
         array = np.asarray(value)
         return marked(

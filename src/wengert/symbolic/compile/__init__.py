@@ -17,6 +17,8 @@ from wengert.symbolic.functions import UnusedInputError as UnusedInputError
 from wengert.symbolic.functions import function as function
 from wengert.symbolic.functions import pfunc as pfunc
 from wengert.symbolic.graph import Op as Op
+from wengert.symbolic.modes import FAST_COMPILE as FAST_COMPILE
+from wengert.symbolic.modes import FAST_RUN as FAST_RUN
 from wengert.symbolic.modes import DebugMode as DebugMode
 from wengert.symbolic.modes import Mode as Mode
 from wengert.symbolic.modes import MonitorMode as MonitorMode
@@ -24,13 +26,15 @@ from wengert.symbolic.modes import NanGuardMode as NanGuardMode
 from wengert.symbolic.modes import get_default_mode as get_default_mode
 from wengert.symbolic.modes import get_mode as get_mode
 from wengert.symbolic.modes import predefined_modes as predefined_modes
+from wengert.symbolic.modes import register_mode as register_mode
+from wengert.symbolic.program_ops import DeepCopyOp as DeepCopyOp
 from wengert.symbolic.program_ops import FromFunctionOp as FromFunctionOp
 from wengert.symbolic.program_ops import OpFromGraph as OpFromGraph
 from wengert.symbolic.program_ops import ViewOp as ViewOp
 from wengert.symbolic.program_ops import as_op as as_op
+from wengert.symbolic.program_ops import deep_copy_op as deep_copy_op
 from wengert.symbolic.program_ops import view_op as view_op
+from wengert.symbolic.settings import config as config
 from wengert.symbolic.sharing import SharedVariable as SharedVariable
 from wengert.symbolic.sharing import shared as shared
 from wengert.symbolic.sharing import shared_constructor as shared_constructor
-
-FAST_RUN, FAST_COMPILE = "FAST_RUN", "FAST_COMPILE"

@@ -66,6 +66,10 @@ class _OfRows(Operation):
         x = _rows(x)
         return Apply(self, [x], [x.type()])
 
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """That of the matrix."""
+        return [shapes[0]]
+
 
 class Softmax(_OfRows):
     """The softmax of each row."""

@@ -374,6 +374,11 @@ class Reduction(Operation):
             op = type(self)(axes, self.dtype, self.acc_dtype)
         return Apply(op, [x], [TensorType(dtype, pattern)()])
 
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """The lengths of the dimensions that are left."""
+        axes = normal_axes(self.axis, node.inputs[0].ndim)
+        return [tuple(n for d, n in enumerate(shapes[0]) if d not in axes)]
+
     def __str__(self) -> str:
         axis = "" if self.axis is None else f"{{{', '.join(map(str, self.axis))}}}"
         return f"{type(self).__name__}{axis}"

@@ -47,6 +47,13 @@ class Repeat(Operation):
         pattern[self.axis] = pattern[self.axis] and number_in(repeats) == 1
         return Apply(self, [x, repeats], [TensorType(x.dtype, pattern)()])
 
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """The sum of `repeats`, along the axis."""
+        repeats, shape = node.inputs[1], list(shapes[0])
+        copies = repeats * shape[self.axis] if not repeats.ndim else sum_over(repeats)
+        shape[self.axis] = copies
+        return [shape]
+
     def compute(self, x: np.ndarray, repeats: np.ndarray) -> np.ndarray:
         """NumPy's."""
         return np.repeat(x, repeats, self.axis)
@@ -97,6 +104,10 @@ class SearchSorted(Operation):
         """int64."""
         x, v = as_tensor_variable(x), as_tensor_variable(v)
         return Apply(self, [x, v], [TensorType("int64", v.broadcastable)()])
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """That of the values."""
+        return [shapes[1]]
 
     def compute(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         """NumPy's."""

@@ -177,6 +177,10 @@ class IncSubtensor(Operation):
         y = cast(y, x.dtype)
         return Apply(self, [x, y, *values], [x.type()])
 
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """That of the array."""
+        return [shapes[0]]
+
     def compute(self, x: np.ndarray, y: np.ndarray, *values: Any) -> np.ndarray:
         """A changed copy."""
         return self.write(x.copy(), y, *values)

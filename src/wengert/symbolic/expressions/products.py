@@ -36,6 +36,10 @@ class Dot(Operation):
         pattern = x.broadcastable[:-1] + y.broadcastable[1:]
         return Apply(self, [cast(x, dtype), cast(y, dtype)], [TensorType(dtype, pattern)()])
 
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """The rows of the first and the columns of the second."""
+        return [shapes[0][:-1] + shapes[1][1:]]
+
     def kernel(self, node: Apply) -> Kernel:
         """The library's product of floats, NumPy's of others."""
         if node.outputs[0].dtype in ("float32", "float64") and node.inputs[0].ndim == 2 and (
@@ -111,6 +115,10 @@ class BatchedDot(Operation):
         first = x.broadcastable[0] or y.broadcastable[0]
         pattern = (first, *x.broadcastable[1:-1], *y.broadcastable[2:])
         return Apply(self, [cast(x, dtype), cast(y, dtype)], [TensorType(dtype, pattern)()])
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """One product for each index of the first dimension."""
+        return [shapes[0][:-1] + shapes[1][2:]]
 
     def compute(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """NumPy's product of stacks."""

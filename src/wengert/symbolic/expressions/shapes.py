@@ -29,6 +29,10 @@ class NotScalarConstantError(Exception):
     """An expression is not one number that is known without computing."""
 
 
+class ShapeError(Exception):
+    """An operation cannot say what shapes its outputs have: `infer_shape` may raise it."""
+
+
 class Shape(Operation):
     """The lengths of a variable's dimensions, int64."""
 
@@ -119,6 +123,19 @@ class Reshape(Operation):
         x, lengths = as_tensor_variable(x), as_tensor_variable(shape)
         return Apply(self, [x, lengths], [TensorType(x.dtype, self.pattern)()])
 
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """The lengths, where they are listed and none is -1; ShapeError otherwise."""
+        listed = node.inputs[1].owner
+        if listed is None or not isinstance(listed.op, MakeVector):
+            raise ShapeError(f"{self}: the lengths are not known")
+        numbers = [number_in(n) for n in listed.inputs]
+        if any(n is not None and n < 0 for n in numbers):
+            raise ShapeError(f"{self}: a length is what the others leave")
+        lengths = [n for n, number in zip(listed.inputs, numbers, strict=True) if number is None]
+        if any(n.owner is None or not isinstance(n.owner.op, Length) for n in lengths):
+            raise ShapeError(f"{self}: a length may turn out to be -1")
+        return [tuple(listed.inputs)]
+
     def compute(self, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
         """A view where that is possible."""
         if len(shape) != self.ndim:
@@ -161,6 +178,13 @@ class Join(Operation):
         pattern = [any(flags) for flags in zip(*(x.broadcastable for x in variables), strict=True)]
         pattern[self.axis] = len(variables) == 1 and variables[0].broadcastable[self.axis]
         return Apply(self, variables, [TensorType(dtype, pattern)()])
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """The sum of the lengths along the axis."""
+        lengths = list(shapes[0])
+        for other in shapes[1:]:
+            lengths[self.axis] = lengths[self.axis] + other[self.axis]
+        return [tuple(lengths)]
 
     def compute(self, *values: np.ndarray) -> np.ndarray:
         """NumPy's concatenation."""
@@ -256,6 +280,10 @@ class Alloc(Operation):
         pattern = [number_in(n) == 1 for n in scalars]
         return Apply(self, [value, *scalars], [TensorType(value.dtype, pattern)()])
 
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """The lengths."""
+        return [tuple(node.inputs[1:])]
+
     def compute(self, value: np.ndarray, *lengths: Any) -> np.ndarray:
         """A fresh array."""
         out = np.empty([int(n) for n in lengths], value.dtype)
@@ -300,21 +328,31 @@ def number_in(variable: Any) -> int | None:
         return None
 
 
-def get_scalar_constant_value(v: Any) -> Any:
-    """The number in an expression that consists of constants; NotScalarConstantError otherwise."""
+def get_scalar_constant_value(v: Any, elemwise: bool = True, only_process_constants: bool = False,
+                              max_recur: int = 10) -> Any:  # fmt: skip
+    """The number in an expression that consists of constants; NotScalarConstantError otherwise.
+
+    Args:
+        v: a number, or a variable all of whose elements are that number.
+        elemwise: whether to look through operations on elements.
+        only_process_constants: whether to look at nothing but constants.
+        max_recur: accepted; expressions are searched to their ends.
+    """
     if isinstance(v, int | float | np.generic | np.ndarray | TensorConstant):
         data = v.data if isinstance(v, TensorConstant) else np.asarray(v)
         if data.size and (data == data.flat[0]).all():
             return data.flat[0]
         raise NotScalarConstantError(v)
     node = getattr(v, "owner", None)
-    if node is None:
+    if node is None or only_process_constants:
         raise NotScalarConstantError(v)
     if isinstance(node.op, DimShuffle | Rebroadcast | Alloc | SpecifyShape):
         return get_scalar_constant_value(node.inputs[0])
     if isinstance(node.op, Length) and node.inputs[0].broadcastable[node.op.axis]:
         return np.asarray(1)
-    if isinstance(node.op, Elemwise) and not v.ndim:
+    if isinstance(node.op, MakeVector) and node.nin == 1:
+        return get_scalar_constant_value(node.inputs[0])
+    if isinstance(node.op, Elemwise) and not v.ndim and elemwise:
         if node.op.scalar_op.name == "second":
             return get_scalar_constant_value(node.inputs[1])
         values = [get_scalar_constant_value(x) for x in node.inputs]
@@ -342,6 +380,7 @@ __all__ = [
     "NotScalarConstantError",
     "Reshape",
     "Shape",
+    "ShapeError",
     "SpecifyShape",
     "Split",
     "get_scalar_constant_value",

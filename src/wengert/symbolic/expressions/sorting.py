@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import DISCRETE, INTEGERS, UNSIGNED
+from wengert.symbolic.expressions.arithmetic import abs_, cast
 from wengert.symbolic.expressions.creation import arange
 from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.indexing import inc_subtensor, index
@@ -27,6 +28,10 @@ class ArgSort(Operation):
         """int64."""
         x = as_tensor_variable(x)
         return Apply(self, [x], [TensorType("int64", x.broadcastable)()])
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """That of the array."""
+        return shapes[:1]
 
     def compute(self, x: np.ndarray) -> np.ndarray:
         """NumPy's."""
@@ -54,6 +59,10 @@ class TakeAlong(Operation):
         """`places` has as many dimensions as `x`."""
         x, positions = as_tensor_variable(x), as_tensor_variable(positions)
         return Apply(self, [x, positions], [TensorType(x.dtype, positions.broadcastable)()])
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """That of the places."""
+        return shapes[1:]
 
     def compute(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """NumPy's."""
@@ -96,40 +105,87 @@ def sort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None) -> 
     return TakeAlong(axis % a.ndim)(a, argsort(a, axis, kind))
 
 
-class ArgTopK(Operation):
-    """The places of the `kth` largest elements in descending order, or of the smallest."""
+class TopKOp(Operation):
+    """The `kth` largest elements in descending order, or the smallest in ascending order.
 
-    __props__ = ("axis", "idx_dtype")
+    Gives the elements, their places, or both.
+    """
 
-    def __init__(self, axis: int, idx_dtype: str) -> None:
-        self.axis, self.idx_dtype = axis, idx_dtype
+    __props__ = ("axis", "sorted", "idx_dtype", "return_values", "return_indices")
+
+    def __init__(
+        self, axis: int = -1, sorted: bool = True, idx_dtype: str = "int64",
+        return_values: bool = True, return_indices: bool = True,
+    ) -> None:  # fmt: skip
+        if not isinstance(axis, int):
+            raise TypeError(f'"axis" parameter must be integer, got "{type(axis)}"')
+        if idx_dtype not in (*INTEGERS, *UNSIGNED):
+            raise TypeError(f'"idx_dtype" parameter must be an integer dtype, got {idx_dtype}')
+        if not (return_values or return_indices):
+            raise ValueError("Neither return_values nor return_indices is True, this isn't allowed")
+        self.axis, self.sorted, self.idx_dtype = axis, sorted, idx_dtype
+        self.return_values, self.return_indices = return_values, return_indices
 
     def make_node(self, x: Any, kth: Any) -> Apply:
-        """An array and a number; integers of `idx_dtype`."""
+        """An array and a number."""
         x, kth = as_tensor_variable(x), as_tensor_variable(kth)
         if not x.ndim:
             raise ValueError("Cannot take scalar as input")
-        if self.idx_dtype not in (*INTEGERS, *UNSIGNED):
-            raise TypeError(f'"idx_dtype" parameter must be an integer dtype, got {self.idx_dtype}')
-        pattern = [b and d != self.axis for d, b in enumerate(x.broadcastable)]
-        return Apply(self, [x, kth], [TensorType(self.idx_dtype, pattern)()])
+        if not -x.ndim <= self.axis < x.ndim:
+            raise IndexError(f'"axis" parameter out of range: {self.axis} of {x.ndim} dimensions')
+        pattern = [b and d != self.axis % x.ndim for d, b in enumerate(x.broadcastable)]
+        outputs = []
+        if self.return_values:
+            outputs.append(TensorType(x.dtype, pattern)())
+        if self.return_indices:
+            outputs.append(TensorType(self.idx_dtype, pattern)())
+        return Apply(self, [x, kth], outputs)
 
-    def compute(self, x: np.ndarray, kth: np.ndarray) -> np.ndarray:
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """As many elements along the axis."""
+        lengths = list(shapes[0])
+        lengths[self.axis] = abs_(cast(node.inputs[1], "int64"))
+        return [tuple(lengths)] * node.nout
+
+    def compute(self, x: np.ndarray, kth: np.ndarray) -> Any:
         """By sorting; ValueError unless there are as many elements."""
         k, length = int(kth), x.shape[self.axis]
         if not 0 < abs(k) <= length:
             raise ValueError(f"topk: {k} elements of {length} along axis {self.axis}")
         order = np.moveaxis(np.argsort(x, self.axis, kind="stable"), self.axis, -1)
-        places = order[..., ::-1][..., :k] if k > 0 else order[..., :-k]
-        return np.moveaxis(places, -1, self.axis).astype(self.idx_dtype)
+        chosen = order[..., ::-1][..., :k] if k > 0 else order[..., :-k]
+        places = np.moveaxis(chosen, -1, self.axis)
+        results = []
+        if self.return_values:
+            results.append(np.take_along_axis(x, places, self.axis))
+        if self.return_indices:
+            results.append(places.astype(self.idx_dtype))
+        return tuple(results) if len(results) > 1 else results[0]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Places do not vary with values."""
-        return [[False], [False]]
+        """Places do not vary with values, nor anything with their number."""
+        values = [[True]] if self.return_values else [[]]
+        places = [False] * self.return_indices
+        return [values[0] + places, [False] * node.nout]
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """None."""
-        return [disconnected(), disconnected()]
+        """The gradient of the elements, at their places."""
+        x, kth = inputs
+        if not self.return_values:
+            return [disconnected(), disconnected()]
+        alone = TopKOp(self.axis, self.sorted, "int64", return_values=False)
+        places = outputs[1] if self.return_indices else alone(x, kth)
+        own = TakeAlong(self.axis % x.ndim)
+        of_x, _ = own.L_op([x, places], outputs[:1], output_gradients[:1])
+        return [of_x, disconnected()]
+
+
+def _topk(x: Any, kth: Any, axis: int | None, sorted: bool, idx_dtype: str, values: bool,
+          indices: bool) -> Any:  # fmt: skip
+    x = as_tensor_variable(x)
+    if axis is None:
+        x, axis = flatten(x), 0
+    return TopKOp(axis, sorted, idx_dtype, values, indices)(x, kth)
 
 
 def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True,
@@ -145,34 +201,27 @@ def topk_and_argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = Tru
     >>> function([x], T.topk_and_argtopk(x, 2))([3, 9, 5])
     [array([9, 5], dtype=int32), array([1, 2])]
     """
-    x = as_tensor_variable(x)
-    if axis is None:
-        x, axis = flatten(x), 0
-    if x.ndim and not -x.ndim <= axis < x.ndim:
-        raise IndexError(f'"axis" parameter out of range: {axis} of {x.ndim} dimensions')
-    axis %= max(x.ndim, 1)
-    positions = ArgTopK(axis, idx_dtype)(x, kth)
-    return [TakeAlong(axis)(x, positions), positions]
+    return _topk(x, kth, axis, sorted, idx_dtype, True, True)
 
 
 def topk(
     x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
 ) -> Any:
     """The `kth` largest elements along an axis."""
-    return topk_and_argtopk(x, kth, axis, sorted, idx_dtype)[0]
+    return _topk(x, kth, axis, sorted, idx_dtype, True, False)
 
 
 def argtopk(
     x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
 ) -> Any:
     """The places of the `kth` largest elements along an axis."""
-    return topk_and_argtopk(x, kth, axis, sorted, idx_dtype)[1]
+    return _topk(x, kth, axis, sorted, idx_dtype, False, True)
 
 
 __all__ = [
     "ArgSort",
-    "ArgTopK",
     "TakeAlong",
+    "TopKOp",
     "argsort",
     "argtopk",
     "sort",

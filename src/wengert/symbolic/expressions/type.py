@@ -28,6 +28,9 @@ class TensorType(Type):
     TensorType(float32, col)
     """
 
+    filter_checks_isfinite = False
+    context_name = "cpu"
+
     def __init__(self, dtype: Any, broadcastable: Sequence[Any], name: str | None = None) -> None:
         self.dtype = as_name(dtype)
         if self.dtype not in ALL:
@@ -148,6 +151,36 @@ class TensorType(Type):
         """Whether two arrays are equal."""
         return np.array_equal(a, b, equal_nan=True)
 
+    def values_eq_approx(self, a: Any, b: Any, allow_remove_inf: bool = False,
+                         allow_remove_nan: bool = False, rtol: float | None = None,
+                         atol: float | None = None) -> bool:  # fmt: skip
+        """Whether two arrays are equal up to rounding; they may have NaN at the same places.
+
+        With `allow_remove_inf` or `allow_remove_nan`, places at which one array has such a value
+        are not looked at.
+        """
+        if not all(isinstance(v, np.ndarray) for v in (a, b)) or a.shape != b.shape or (
+                a.dtype != b.dtype):  # fmt: skip
+            return False
+        if "int" in str(a.dtype):
+            return bool(np.all(a == b))
+        left_out = np.zeros(a.shape, bool)
+        if allow_remove_inf:
+            left_out |= np.isinf(a) | np.isinf(b)
+        if allow_remove_nan:
+            left_out |= np.isnan(a) | np.isnan(b)
+        return allclose(a[~left_out], b[~left_out], rtol, atol)
+
+    @staticmethod
+    def may_share_memory(a: Any, b: Any) -> bool:
+        """Whether a change of one value may change the other."""
+        arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+        return arrays and bool(np.may_share_memory(a, b))
+
+    def value_zeros(self, shape: Any) -> np.ndarray:
+        """Zeros of the dtype."""
+        return np.zeros(shape, self.numpy_dtype)
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, TensorType)
@@ -166,6 +199,26 @@ class TensorType(Type):
         if named is None:
             named = str(pattern) if any(pattern) else f"{len(pattern)}D"
         return f"TensorType({self.dtype}, {named})"
+
+
+def allclose(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
+    """Whether two arrays agree as closely as the coarser of their dtypes can."""
+    a, b = np.asarray(a), np.asarray(b)
+    kinds = {str(a.dtype), str(b.dtype)}
+    tolerances = {"float16": (1e-3, 1e-3), "float32": (1e-5, 1e-5), "complex64": (1e-5, 1e-5)}
+    least = next((tolerances[k] for k in tolerances if k in kinds), (1e-5, 1e-8))
+    rtol, atol = least[0] if rtol is None else rtol, least[1] if atol is None else atol
+    return bool(np.allclose(a, b, rtol, atol, equal_nan=True))
+
+
+def values_eq_approx_remove_inf(a: Any, b: Any) -> bool:
+    """`TensorType.values_eq_approx`, but for places of infinite values."""
+    return TensorType(a.dtype, (False,) * a.ndim).values_eq_approx(a, b, True)
+
+
+def values_eq_approx_remove_nan(a: Any, b: Any) -> bool:
+    """`TensorType.values_eq_approx`, but for places of NaN."""
+    return TensorType(a.dtype, (False,) * a.ndim).values_eq_approx(a, b, False, True)
 
 
 class TensorOperators:

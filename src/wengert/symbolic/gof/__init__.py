@@ -4,11 +4,18 @@ from wengert.symbolic import graph as type
 from wengert.symbolic.gof import compilelock as compilelock
 from wengert.symbolic.gof import fg as fg
 from wengert.symbolic.gof import graph as graph
+from wengert.symbolic.gof import link as link
 from wengert.symbolic.gof import op as op
 from wengert.symbolic.gof import opt as opt
 from wengert.symbolic.gof import utils as utils
 from wengert.symbolic.gof.fg import FunctionGraph as FunctionGraph
 from wengert.symbolic.gof.fg import MissingInputError as MissingInputError
+from wengert.symbolic.gof.link import CLinker as CLinker
+from wengert.symbolic.gof.link import Container as Container
+from wengert.symbolic.gof.link import Linker as Linker
+from wengert.symbolic.gof.link import OpWiseCLinker as OpWiseCLinker
+from wengert.symbolic.gof.link import PerformLinker as PerformLinker
+from wengert.symbolic.gof.link import WrapLinker as WrapLinker
 from wengert.symbolic.gof.opt import LocalOptimizer as LocalOptimizer
 from wengert.symbolic.gof.opt import OpRemove as OpRemove
 from wengert.symbolic.gof.opt import OpSub as OpSub
@@ -28,23 +35,30 @@ PureOp = Op
 
 __all__ = [
     "Apply",
+    "CLinker",
     "Constant",
+    "Container",
     "FunctionGraph",
     "Generic",
+    "Linker",
     "LocalOptimizer",
     "MethodNotDefined",
     "MissingInputError",
     "Op",
     "OpRemove",
     "OpSub",
+    "OpWiseCLinker",
     "PatternSub",
+    "PerformLinker",
     "PureOp",
     "Type",
     "Variable",
+    "WrapLinker",
     "compilelock",
     "fg",
     "generic",
     "graph",
+    "link",
     "local_optimizer",
     "op",
     "opt",

@@ -13,8 +13,8 @@ import numpy as np
 from wengert.symbolic.expressions.arithmetic import inv, sqr, sqrt
 from wengert.symbolic.expressions.elemwise import DimShuffle, Elemwise, Rebroadcast, fill
 from wengert.symbolic.expressions.indexing import Subtensor
-from wengert.symbolic.expressions.shapes import Length, MakeVector, Shape, shape_i
-from wengert.symbolic.expressions.type import TensorConstant, TensorType
+from wengert.symbolic.expressions.shapes import Length, MakeVector, Shape, ShapeError, shape_i
+from wengert.symbolic.expressions.type import TensorConstant, TensorType, as_tensor_variable
 from wengert.symbolic.graph import Apply
 from wengert.symbolic.programs.rewriting import rule
 
@@ -185,7 +185,23 @@ def length_without_computing(node: Apply) -> Results:
         return None if full is None else [shape_i(full, axis)]
     if isinstance(source.op, DimShuffle):
         return [shape_i(source.inputs[0], source.op.new_order[axis])]
-    return None
+    return _inferred(source, x.index, axis)
+
+
+def _inferred(node: Apply, position: int, axis: int) -> Results:
+    """What an operation says about the shapes of its outputs (`infer_shape`), if it does."""
+    infer = getattr(node.op, "infer_shape", None)
+    if infer is None:
+        return None
+    lengths = [
+        tuple(shape_i(v, d) for d in range(v.ndim)) if isinstance(v.type, TensorType) else None
+        for v in node.inputs
+    ]
+    try:
+        shape = infer(node, lengths)[position]
+    except (NotImplementedError, ShapeError):
+        return None
+    return None if shape is None else [as_tensor_variable(shape[axis])]
 
 
 @rule(Subtensor)

@@ -1,8 +1,11 @@
 """``theano.scalar``: operations on single elements, and the dtypes of their results."""
 
+import sys as _sys
+
 from wengert.symbolic.expressions.arithmetic import *
-from wengert.symbolic.scalar import basic as basic
-from wengert.symbolic.scalar import classes as basic_scipy
+from wengert.symbolic.expressions.special import *
 from wengert.symbolic.scalar import classes as classes
 from wengert.symbolic.scalar.basic import *
 from wengert.symbolic.scalar.classes import *
+
+basic = basic_scipy = _sys.modules[__name__]

@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import DISCRETE, to_float, upcast
+from wengert.symbolic.dtypes import autocast_float as autocast_float
+from wengert.symbolic.dtypes import autocast_float_as as autocast_float_as
+from wengert.symbolic.dtypes import autocast_int as autocast_int
 from wengert.symbolic.expressions import arithmetic
 from wengert.symbolic.expressions.elemwise import Elemwise, Scalar
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
@@ -245,6 +248,9 @@ __all__ = [
     "UnaryScalarOp",
     "all_types",
     "as_scalar",
+    "autocast_float",
+    "autocast_float_as",
+    "autocast_int",
     "bool",
     "complex64",
     "complex128",

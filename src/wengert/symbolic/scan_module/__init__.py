@@ -1,6 +1,7 @@
 """``theano.scan_module``: loops by the names of that package."""
 
 from wengert.symbolic.cloning import clone as clone
+from wengert.symbolic.scan_module import scan_op as scan_op
 from wengert.symbolic.scan_module import scan_utils as scan_utils
 from wengert.symbolic.scanning import foldl as foldl
 from wengert.symbolic.scanning import foldr as foldr
@@ -18,6 +19,7 @@ __all__ = [
     "map",
     "reduce",
     "scan",
+    "scan_op",
     "scan_utils",
     "until",
 ]

@@ -1,5 +1,8 @@
 """``theano.tensor``: variables that stand for arrays, and functions of them."""
 
+import sys as _sys
+
+from wengert.symbolic import scalar as scal
 from wengert.symbolic import sharing as sharedvar
 from wengert.symbolic.differentiation import Lop as Lop
 from wengert.symbolic.differentiation import Rop as Rop
@@ -19,8 +22,10 @@ from wengert.symbolic.expressions import extra_ops as extra_ops
 from wengert.symbolic.expressions import methods as _methods
 from wengert.symbolic.expressions import nlinalg as nlinalg
 from wengert.symbolic.expressions import slinalg as slinalg
+from wengert.symbolic.expressions import type as type
 from wengert.symbolic.expressions.advanced import *
 from wengert.symbolic.expressions.arithmetic import *
+from wengert.symbolic.expressions.conversions import *
 from wengert.symbolic.expressions.creation import *
 from wengert.symbolic.expressions.creation import constructors as _constructors
 from wengert.symbolic.expressions.elemwise import DimShuffle as DimShuffle
@@ -36,14 +41,17 @@ from wengert.symbolic.expressions.sorting import *
 from wengert.symbolic.expressions.special import *
 from wengert.symbolic.expressions.structure import *
 from wengert.symbolic.expressions.type import TensorConstant as TensorConstant
+from wengert.symbolic.expressions.type import TensorType as Tensor
 from wengert.symbolic.expressions.type import TensorType as TensorType
 from wengert.symbolic.expressions.type import TensorVariable as TensorVariable
+from wengert.symbolic.expressions.type import allclose as _allclose
 from wengert.symbolic.expressions.type import as_tensor_variable as as_tensor
 from wengert.symbolic.expressions.type import as_tensor_variable as as_tensor_variable
 from wengert.symbolic.expressions.type import constant as constant
 from wengert.symbolic.gradient import consider_constant as consider_constant
 from wengert.symbolic.gradient import hessian as hessian
 from wengert.symbolic.gradient import jacobian as jacobian
+from wengert.symbolic.gradient import numeric_grad as numeric_grad
 from wengert.symbolic.gradient import verify_grad as verify_grad
 from wengert.symbolic.graph import Apply as Apply
 from wengert.symbolic.graph import Constant as Constant
@@ -55,14 +63,20 @@ from wengert.symbolic.graph import Variable as Variable
 from wengert.symbolic.printing import pprint as pprint
 from wengert.symbolic.settings import config as config
 from wengert.symbolic.sharing import TensorSharedVariable as TensorSharedVariable
+from wengert.symbolic.sharing import tensor_constructor as _shared
 from wengert.symbolic.tensor import fft as fft
+from wengert.symbolic.tensor import inplace as inplace
 from wengert.symbolic.tensor import nnet as nnet
 from wengert.symbolic.tensor import opt as opt
 from wengert.symbolic.tensor import raw_random as raw_random
 from wengert.symbolic.tensor import shared_randomstreams as shared_randomstreams
 from wengert.symbolic.tensor import signal as signal
+from wengert.symbolic.tensor import type_other as type_other
 from wengert.symbolic.tensor import xlogx as xlogx
+from wengert.symbolic.tensor.type_other import NoneConst as NoneConst
+from wengert.symbolic.tensor.type_other import make_slice as make_slice
 
+basic = _sys.modules[__name__]
 # `dmatrix`, `fvectors`, `tensor4` and their like.
 globals().update(_constructors())
 integer_dtypes = (*int_dtypes, *uint_dtypes)

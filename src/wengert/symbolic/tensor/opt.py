@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.symbolic.expressions.shapes import MakeVector as MakeVector
+from wengert.symbolic.expressions.shapes import ShapeError as ShapeError
 from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.gof.opt import copy_stack_trace as copy_stack_trace
 from wengert.symbolic.gof.opt import register
@@ -56,5 +58,6 @@ class Assert(Operation):
 
 
 assert_op = assert_ = Assert()
+make_vector = MakeVector()
 register_canonicalize = register_specialize = register_stabilize = register
 register_uncanonicalize = register_useless = register

@@ -4,37 +4,124 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from wengert.symbolic.expressions.indexing import index
-from wengert.symbolic.expressions.structure import concatenate, reshape
-from wengert.symbolic.expressions.type import as_tensor_variable
+from wengert.symbolic.expressions.structure import concatenate, reshape, stack
+from wengert.symbolic.expressions.type import as_tensor_variable, constant
+from wengert.symbolic.tensor.nnet import unshared as _own
+from wengert.symbolic.tensor.nnet.conv_shapes import *  # noqa: F403
 from wengert.symbolic.tensor.nnet.convolutions import AbstractConv as AbstractConv
-from wengert.symbolic.tensor.nnet.convolutions import (
-    AbstractConv2d_gradInputs as AbstractConv2d_gradInputs,
-)
-from wengert.symbolic.tensor.nnet.convolutions import (
-    AbstractConv2d_gradWeights as AbstractConv2d_gradWeights,
-)
-from wengert.symbolic.tensor.nnet.convolutions import (
-    AbstractConv3d_gradInputs as AbstractConv3d_gradInputs,
-)
-from wengert.symbolic.tensor.nnet.convolutions import (
-    AbstractConv3d_gradWeights as AbstractConv3d_gradWeights,
-)
 from wengert.symbolic.tensor.nnet.convolutions import AbstractConvInputs as AbstractConvInputs
 from wengert.symbolic.tensor.nnet.convolutions import AbstractConvWeights as AbstractConvWeights
 from wengert.symbolic.tensor.nnet.convolutions import Window as Window
-from wengert.symbolic.tensor.nnet.convolutions import bilinear_kernel_1D as bilinear_kernel_1D
-from wengert.symbolic.tensor.nnet.convolutions import bilinear_kernel_2D as bilinear_kernel_2D
-from wengert.symbolic.tensor.nnet.convolutions import conv2d as conv2d
-from wengert.symbolic.tensor.nnet.convolutions import (
-    conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,
-)
-from wengert.symbolic.tensor.nnet.convolutions import (
-    conv2d_grad_wrt_weights as conv2d_grad_wrt_weights,
-)
-from wengert.symbolic.tensor.nnet.convolutions import conv2d_transpose as conv2d_transpose
-from wengert.symbolic.tensor.nnet.convolutions import conv3d as conv3d
-from wengert.symbolic.tensor.nnet.convolutions import separable_conv2d as separable_conv2d
+
+
+def _convolved(window: Window, input: Any, filters: Any) -> Any:
+    return AbstractConv(window)(input, filters)
+
+
+def _last(shape: Any, rank: int) -> Any:
+    """The lengths of spatial dimensions, which are the last of a shape."""
+    if isinstance(shape, list | tuple):
+        return [as_tensor_variable(n) for n in shape[-rank:]]
+    return as_tensor_variable(shape)[-rank:]
+
+
+def _of_inputs(window: Window, filters: Any, gradient: Any, shape: Any, unshared: bool) -> Any:
+    sizes = _last(shape, window.rank)
+    if unshared:
+        return _own.of_inputs(window, filters, gradient, stack(sizes))
+    return AbstractConvInputs(window)(filters, gradient, sizes)
+
+
+def _of_weights(window: Window, input: Any, gradient: Any, shape: Any, unshared: bool) -> Any:
+    sizes = _last(shape, window.rank)
+    if unshared:
+        return _own.of_weights(window, input, gradient, stack(sizes))
+    return AbstractConvWeights(window)(input, gradient, sizes)
+
+
+def conv2d(input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None,
+           border_mode: Any = "valid", subsample: Any = (1, 1), filter_flip: bool = True,
+           image_shape: Any = None, filter_dilation: Any = (1, 1), num_groups: int = 1,
+           unshared: bool = False, **options: Any) -> Any:  # fmt: skip
+    """Filters, mirrored unless `filter_flip` is False, laid over images.
+
+    Args:
+        input: images of (batch, channels, rows, columns).
+        filters: of (outputs, channels, rows, columns).
+        input_shape, filter_shape: what is known of the shapes; not needed.
+        border_mode: "valid", "full", "half", or how many zeros stand around the images.
+        subsample, filter_dilation: as `stride` and `dilation` elsewhere.
+        num_groups: channels are in so many groups, each with filters of its own.
+        unshared: there are filters for each place of the result: (outputs, output rows, output
+            columns, channels, rows, columns).
+
+    >>> import numpy as np
+    >>> from wengert.symbolic import function
+    >>> from wengert.symbolic import tensor as T
+    >>> x, w = T.dtensor4(), T.dtensor4()
+    >>> f = function([x, w], T.nnet.conv2d(x, w))
+    >>> f(np.arange(3.0).reshape(1, 1, 1, 3), np.array([[[[1.0, 10.0]]]])).ravel()
+    array([ 1., 12.])
+    """
+    if options:
+        raise TypeError(f"conv2d: unknown arguments {sorted(options)}")
+    window = Window(2, border_mode, subsample, filter_dilation, filter_flip, num_groups)
+    return (_own.convolved if unshared else _convolved)(window, input, filters)
+
+
+def conv3d(input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None,
+           border_mode: Any = "valid", subsample: Any = (1, 1, 1), filter_flip: bool = True,
+           filter_dilation: Any = (1, 1, 1), num_groups: int = 1) -> Any:  # fmt: skip
+    """As `conv2d`, with three spatial dimensions."""
+    window = Window(3, border_mode, subsample, filter_dilation, filter_flip, num_groups)
+    return _convolved(window, input, filters)
+
+
+def conv2d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any,
+                           filter_shape: Any = None, border_mode: Any = "valid",
+                           subsample: Any = (1, 1), filter_flip: bool = True,
+                           filter_dilation: Any = (1, 1), num_groups: int = 1,
+                           unshared: bool = False) -> Any:  # fmt: skip
+    """The gradient of the images of `conv2d`; also the transposed convolution."""
+    window = Window(2, border_mode, subsample, filter_dilation, filter_flip, num_groups)
+    return _of_inputs(window, filters, output_grad, input_shape, unshared)
+
+
+def conv2d_grad_wrt_weights(input: Any, output_grad: Any, filter_shape: Any,
+                            input_shape: Any = None, border_mode: Any = "valid",
+                            subsample: Any = (1, 1), filter_flip: bool = True,
+                            filter_dilation: Any = (1, 1), num_groups: int = 1,
+                            unshared: bool = False) -> Any:  # fmt: skip
+    """The gradient of the filters of `conv2d`."""
+    window = Window(2, border_mode, subsample, filter_dilation, filter_flip, num_groups)
+    return _of_weights(window, input, output_grad, filter_shape, unshared)
+
+
+def conv2d_transpose(input: Any, filters: Any, output_shape: Any, filter_shape: Any = None,
+                     border_mode: Any = "valid", input_dilation: Any = (1, 1),
+                     filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+                     unshared: bool = False) -> Any:  # fmt: skip
+    """The transposed convolution: `input_dilation` is the step of the convolution it transposes."""
+    return conv2d_grad_wrt_inputs(
+        input, filters, output_shape, filter_shape, border_mode, input_dilation, filter_flip,
+        filter_dilation, num_groups, unshared,
+    )  # fmt: skip
+
+
+def separable_conv2d(input: Any, depthwise_filters: Any, pointwise_filters: Any,
+                     num_channels: int, input_shape: Any = None,
+                     depthwise_filter_shape: Any = None, pointwise_filter_shape: Any = None,
+                     border_mode: Any = "valid", subsample: Any = (1, 1),
+                     filter_flip: bool = True, filter_dilation: Any = (1, 1)) -> Any:  # fmt: skip
+    """A convolution of each channel, and then one of single points."""
+    out = conv2d(
+        input, depthwise_filters, border_mode=border_mode, subsample=subsample,
+        filter_flip=filter_flip, filter_dilation=filter_dilation, num_groups=num_channels,
+    )  # fmt: skip
+    return conv2d(out, pointwise_filters, filter_flip=filter_flip)
 
 
 def conv3d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any,
@@ -44,9 +131,7 @@ def conv3d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any,
                            ) -> Any:  # fmt: skip
     """The gradient of the volumes of `conv3d`; also the transposed convolution."""
     window = Window(3, border_mode, subsample, filter_dilation, filter_flip, num_groups)
-    listed = isinstance(input_shape, list | tuple)
-    sizes = [as_tensor_variable(n) for n in input_shape[-3:]] if listed else input_shape
-    return AbstractConvInputs(window)(filters, output_grad, sizes)
+    return _of_inputs(window, filters, output_grad, input_shape, False)
 
 
 def conv3d_grad_wrt_weights(input: Any, output_grad: Any, filter_shape: Any,
@@ -56,7 +141,7 @@ def conv3d_grad_wrt_weights(input: Any, output_grad: Any, filter_shape: Any,
                             ) -> Any:  # fmt: skip
     """The gradient of the filters of `conv3d`."""
     window = Window(3, border_mode, subsample, filter_dilation, filter_flip, num_groups)
-    return AbstractConvWeights(window)(input, output_grad, filter_shape)
+    return _of_weights(window, input, output_grad, filter_shape, False)
 
 
 def separable_conv3d(input: Any, depthwise_filters: Any, pointwise_filters: Any,
@@ -126,41 +211,65 @@ def bilinear_upsampling(input: Any, ratio: int | None = None, frac_ratio: Any = 
     return reshape(out, (x.shape[0], x.shape[1], rows * ratio, columns * ratio), 4)
 
 
-def get_conv_shape_1axis(image_shape: Any, kernel_shape: Any, border_mode: Any, subsample: Any,
-                         dilation: Any = 1) -> Any:  # fmt: skip
-    """The length of a convolution's result in one direction; None if something is unknown.
+class _AsOperation:
+    """A convolution as programs make it: with a window, then called with variables."""
 
-    >>> from wengert.symbolic.tensor.nnet.abstract_conv import get_conv_shape_1axis
-    >>> get_conv_shape_1axis(9, 3, "half", 2)
-    5
-    """
-    if any(v is None for v in (image_shape, kernel_shape, border_mode, subsample, dilation)):
-        return None
-    extent = (kernel_shape - 1) * dilation + 1
-    named = {"half": extent // 2, "full": extent - 1, "valid": 0}
-    if isinstance(border_mode, tuple):
-        before, after = border_mode
-    else:
-        before = after = named[border_mode] if isinstance(border_mode, str) else border_mode
-    if not isinstance(border_mode, str) and min(before, after) < 0:
-        raise ValueError(f"border_mode must be >= 0, got {border_mode!r}")
-    return (image_shape - extent + before + after) // subsample + 1
+    rank = 2
+
+    def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid",
+                 subsample: Any = 1, filter_flip: bool = True, filter_dilation: Any = 1,
+                 num_groups: int = 1, unshared: bool = False) -> None:  # fmt: skip
+        self.window = Window(self.rank, border_mode, subsample, filter_dilation, filter_flip,
+                             num_groups)  # fmt: skip
+        self.unshared = unshared
 
 
-def get_conv_output_shape(image_shape: Any, kernel_shape: Any, border_mode: Any, subsample: Any,
-                          filter_dilation: Any = None) -> tuple[Any, ...]:  # fmt: skip
-    """The shape of a convolution's result, for the shapes of images and filters.
+class AbstractConv2d(_AsOperation):
+    """`conv2d`: called with images and filters."""
 
-    >>> from wengert.symbolic.tensor.nnet.abstract_conv import get_conv_output_shape
-    >>> get_conv_output_shape((2, 3, 9, None), (4, 3, 3, 3), "half", (2, 2))
-    (2, 4, 5, None)
-    """
-    rank = len(image_shape) - 2
-    dilation = (1,) * rank if filter_dilation is None else filter_dilation
-    borders = border_mode if isinstance(border_mode, tuple) else (border_mode,) * rank
-    lengths = [
-        get_conv_shape_1axis(*axis)
-        for axis in zip(image_shape[2:], kernel_shape[2:], borders, subsample, dilation,
-                        strict=True)
-    ]  # fmt: skip
-    return (image_shape[0], kernel_shape[0], *lengths)
+    def __call__(self, img: Any, kern: Any) -> Any:
+        return (_own.convolved if self.unshared else _convolved)(self.window, img, kern)
+
+
+class AbstractConv2d_gradInputs(_AsOperation):  # noqa: N801
+    """The adjoint in images: called with filters, gradient and size."""
+
+    def __call__(self, kern: Any, topgrad: Any, shape: Any, add_assert_shape: bool = True) -> Any:
+        return _of_inputs(self.window, kern, topgrad, shape, self.unshared)
+
+
+class AbstractConv2d_gradWeights(_AsOperation):  # noqa: N801
+    """The adjoint in filters: called with images, gradient and size."""
+
+    def __call__(self, img: Any, topgrad: Any, shape: Any, add_assert_shape: bool = True) -> Any:
+        return _of_weights(self.window, img, topgrad, shape, self.unshared)
+
+
+class AbstractConv3d(AbstractConv2d):
+    """`conv3d`: called with volumes and filters."""
+
+    rank = 3
+
+
+class AbstractConv3d_gradInputs(AbstractConv2d_gradInputs):  # noqa: N801
+    """The adjoint in volumes."""
+
+    rank = 3
+
+
+class AbstractConv3d_gradWeights(AbstractConv2d_gradWeights):  # noqa: N801
+    """The adjoint in filters of volumes."""
+
+    rank = 3
+
+
+def bilinear_kernel_1D(ratio: int, normalize: bool = True) -> Any:  # noqa: N802
+    """The weights of linear interpolation at every `ratio`-th point."""
+    steps = np.concatenate([np.arange(1, ratio), np.arange(ratio, 0, -1)]).astype(np.float64)
+    return constant(steps / ratio if normalize else steps, dtype="floatX")
+
+
+def bilinear_kernel_2D(ratio: int, normalize: bool = True) -> Any:  # noqa: N802
+    """The weights of bilinear interpolation."""
+    row = bilinear_kernel_1D(ratio, normalize)
+    return row.dimshuffle(0, "x") * row.dimshuffle("x", 0)

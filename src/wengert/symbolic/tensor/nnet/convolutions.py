@@ -14,7 +14,7 @@ from wengert.symbolic.dtypes import upcast
 from wengert.symbolic.expressions.arithmetic import cast
 from wengert.symbolic.expressions.elemwise import rebroadcast
 from wengert.symbolic.expressions.shapes import MakeVector, as_shape, shape_i
-from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
+from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.graph import Apply, Operation, disconnected
 
 Border = str | tuple[Any, ...]
@@ -104,13 +104,15 @@ def _border(mode: Any, rank: int) -> Border:
     return tuple((int(a), int(b)) for a, b in pairs)
 
 
-def _converted(rank: int, *variables: Any) -> list[Any]:
+def converted(ranks: tuple[int, ...], *variables: Any) -> list[Any]:
+    """Variables of some numbers of dimensions, or TypeError, in the dtype that holds them all."""
     inputs = [as_tensor_variable(v) for v in variables]
-    for what, x in zip(("first", "second"), inputs, strict=False):
-        if x.ndim != rank + 2:
+    for what, x, rank in zip(("first", "second"), inputs, ranks, strict=True):
+        if x.ndim != rank:
             where = f", made at {x.where()}" if x.where() else ""
             raise TypeError(
-                f"a convolution takes {rank + 2}D tensors; the {what} one, {x}, is {x.type}{where}"
+                f"a convolution of {ranks[0]}D tensors and {ranks[1]}D tensors: the {what} of its"
+                f" inputs must be {rank}D, and {x} is {x.type}{where}"
             )
     dtype = upcast(*[x.dtype for x in inputs])
     return [cast(x, dtype) for x in inputs]
@@ -139,7 +141,7 @@ class AbstractConv(_Convolution):
 
     def make_node(self, x: Any, w: Any) -> Apply:
         """Images of (batch, channels, ...) and filters of (outputs, channels, ...)."""
-        x, w = _converted(self.window.rank, x, w)
+        x, w = converted((self.window.rank + 2,) * 2, x, w)
         return self._results([x, w], x.broadcastable[0], w.broadcastable[0], [])
 
     def compute(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -167,7 +169,7 @@ class AbstractConvInputs(_Convolution):
 
     def make_node(self, w: Any, g: Any, size: Any) -> Apply:
         """`size` has the lengths of the images' spatial dimensions."""
-        w, g = _converted(self.window.rank, w, g)
+        w, g = converted((self.window.rank + 2,) * 2, w, g)
         channels = w.broadcastable[1] and self.window.groups == 1
         return self._results([w, g], g.broadcastable[0], channels, [as_shape(size)])
 
@@ -201,7 +203,7 @@ class AbstractConvWeights(_Convolution):
 
     def make_node(self, x: Any, g: Any, size: Any) -> Apply:
         """`size` has the lengths of the filters' spatial dimensions."""
-        x, g = _converted(self.window.rank, x, g)
+        x, g = converted((self.window.rank + 2,) * 2, x, g)
         channels = x.broadcastable[1] and self.window.groups == 1
         return self._results([x, g], g.broadcastable[1], channels, [as_shape(size)])
 
@@ -224,141 +226,3 @@ class AbstractConvWeights(_Convolution):
 
 def _contiguous(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x)
-
-
-def _convolved(rank: int, input: Any, filters: Any, border_mode: Any, subsample: Any,
-               filter_flip: bool, filter_dilation: Any, groups: int) -> Any:  # fmt: skip
-    window = Window(rank, border_mode, subsample, filter_dilation, filter_flip, groups)
-    return AbstractConv(window)(input, filters)
-
-
-def conv2d(input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None,
-           border_mode: Any = "valid", subsample: Any = (1, 1), filter_flip: bool = True,
-           image_shape: Any = None, filter_dilation: Any = (1, 1), num_groups: int = 1,
-           unshared: bool = False, **options: Any) -> Any:  # fmt: skip
-    """Filters, mirrored unless `filter_flip` is False, laid over images.
-
-    Args:
-        input: images of (batch, channels, rows, columns).
-        filters: of (outputs, channels, rows, columns).
-        input_shape, filter_shape: what is known of the shapes; not needed.
-        border_mode: "valid", "full", "half", or how many zeros stand around the images.
-        subsample, filter_dilation: as `stride` and `dilation` elsewhere.
-
-    >>> import numpy as np
-    >>> from wengert.symbolic import function
-    >>> from wengert.symbolic import tensor as T
-    >>> x, w = T.dtensor4(), T.dtensor4()
-    >>> f = function([x, w], T.nnet.conv2d(x, w))
-    >>> f(np.arange(3.0).reshape(1, 1, 1, 3), np.array([[[[1.0, 10.0]]]])).ravel()
-    array([ 1., 12.])
-    """
-    if unshared:
-        raise NotImplementedError("conv2d(unshared=True)")
-    return _convolved(2, input, filters, border_mode, subsample, filter_flip, filter_dilation,
-                      num_groups)  # fmt: skip
-
-
-def conv3d(input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None,
-           border_mode: Any = "valid", subsample: Any = (1, 1, 1), filter_flip: bool = True,
-           filter_dilation: Any = (1, 1, 1), num_groups: int = 1) -> Any:  # fmt: skip
-    """As `conv2d`, with three spatial dimensions."""
-    return _convolved(3, input, filters, border_mode, subsample, filter_flip, filter_dilation,
-                      num_groups)  # fmt: skip
-
-
-def conv2d_grad_wrt_inputs(output_grad: Any, filters: Any, input_shape: Any,
-                           filter_shape: Any = None, border_mode: Any = "valid",
-                           subsample: Any = (1, 1), filter_flip: bool = True,
-                           filter_dilation: Any = (1, 1), num_groups: int = 1,
-                           unshared: bool = False) -> Any:  # fmt: skip
-    """The gradient of the images of `conv2d`; also the transposed convolution."""
-    window = Window(2, border_mode, subsample, filter_dilation, filter_flip, num_groups)
-    sizes = [as_tensor_variable(n) for n in input_shape[-2:]] if isinstance(
-        input_shape, list | tuple) else input_shape  # fmt: skip
-    return AbstractConvInputs(window)(filters, output_grad, sizes)
-
-
-def conv2d_grad_wrt_weights(input: Any, output_grad: Any, filter_shape: Any,
-                            input_shape: Any = None, border_mode: Any = "valid",
-                            subsample: Any = (1, 1), filter_flip: bool = True,
-                            filter_dilation: Any = (1, 1), num_groups: int = 1,
-                            unshared: bool = False) -> Any:  # fmt: skip
-    """The gradient of the filters of `conv2d`."""
-    window = Window(2, border_mode, subsample, filter_dilation, filter_flip, num_groups)
-    return AbstractConvWeights(window)(input, output_grad, filter_shape)
-
-
-def conv2d_transpose(input: Any, filters: Any, output_shape: Any, filter_shape: Any = None,
-                     border_mode: Any = "valid", input_dilation: Any = (1, 1),
-                     filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
-                     unshared: bool = False) -> Any:  # fmt: skip
-    """The transposed convolution: `input_dilation` is the step of the convolution it transposes."""
-    return conv2d_grad_wrt_inputs(
-        input, filters, output_shape, filter_shape, border_mode, input_dilation, filter_flip,
-        filter_dilation, num_groups,
-    )  # fmt: skip
-
-
-def separable_conv2d(input: Any, depthwise_filters: Any, pointwise_filters: Any,
-                     num_channels: int, input_shape: Any = None,
-                     depthwise_filter_shape: Any = None, pointwise_filter_shape: Any = None,
-                     border_mode: Any = "valid", subsample: Any = (1, 1),
-                     filter_flip: bool = True, filter_dilation: Any = (1, 1)) -> Any:  # fmt: skip
-    """A convolution of each channel, and then one of single points."""
-    out = conv2d(
-        input, depthwise_filters, border_mode=border_mode, subsample=subsample,
-        filter_flip=filter_flip, filter_dilation=filter_dilation, num_groups=num_channels,
-    )  # fmt: skip
-    return conv2d(out, pointwise_filters, filter_flip=filter_flip)
-
-
-class _Adjoint:
-    """A convolution's adjoint as programs make it: with a window, then called with variables."""
-
-    rank = 2
-    operation: Any = AbstractConvInputs
-
-    def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid",
-                 subsample: Any = 1, filter_flip: bool = True, filter_dilation: Any = 1,
-                 num_groups: int = 1, unshared: bool = False) -> None:  # fmt: skip
-        self.window = Window(self.rank, border_mode, subsample, filter_dilation, filter_flip,
-                             num_groups)  # fmt: skip
-
-    def __call__(self, first: Any, gradient: Any, shape: Any, add_assert_shape: bool = True) -> Any:
-        return self.operation(self.window)(first, gradient, shape)
-
-
-class AbstractConv2d_gradInputs(_Adjoint):  # noqa: N801
-    """The adjoint in images: called with filters, gradient and size."""
-
-
-class AbstractConv2d_gradWeights(_Adjoint):  # noqa: N801
-    """The adjoint in filters: called with images, gradient and size."""
-
-    operation = AbstractConvWeights
-
-
-class AbstractConv3d_gradInputs(_Adjoint):  # noqa: N801
-    """The adjoint in volumes."""
-
-    rank = 3
-
-
-class AbstractConv3d_gradWeights(_Adjoint):  # noqa: N801
-    """The adjoint in filters of volumes."""
-
-    rank = 3
-    operation = AbstractConvWeights
-
-
-def bilinear_kernel_1D(ratio: int, normalize: bool = True) -> Any:  # noqa: N802
-    """The weights of linear interpolation at every `ratio`-th point."""
-    steps = np.concatenate([np.arange(1, ratio), np.arange(ratio, 0, -1)]).astype(np.float64)
-    return constant(steps / ratio if normalize else steps, dtype="floatX")
-
-
-def bilinear_kernel_2D(ratio: int, normalize: bool = True) -> Any:  # noqa: N802
-    """The weights of bilinear interpolation."""
-    row = bilinear_kernel_1D(ratio, normalize)
-    return row.dimshuffle(0, "x") * row.dimshuffle("x", 0)

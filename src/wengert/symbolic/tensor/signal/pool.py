@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.expressions.arithmetic import maximum, true_div
-from wengert.symbolic.expressions.creation import ones_like
+from wengert.symbolic.expressions.arithmetic import maximum
 from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
-from wengert.symbolic.expressions.shapes import shape
-from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
-from wengert.symbolic.graph import Apply, Operation, Variable, disconnected
+from wengert.symbolic.expressions.shapes import ShapeError
+from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, is_discrete
+from wengert.symbolic.graph import Apply, Constant, Operation, Variable, disconnected
 
 
 class Windows:
@@ -79,161 +79,275 @@ class Windows:
         return np.ascontiguousarray(padded[index])
 
 
-class _Pool(Operation):
-    __props__ = ("windows",)
+class _Pooling(Operation):
+    """What the operations have in common: windows come as vectors of lengths, steps and padding."""
 
-    def __init__(self, windows: Windows) -> None:
-        self.windows = windows
+    __props__: tuple[str, ...] = ("ignore_border", "mode", "ndim")
 
-    def _pooled_type(self, x: Any) -> TensorType:
-        return TensorType(x.dtype, (*x.broadcastable[: -self.windows.rank],
-                                    *[False] * self.windows.rank))  # fmt: skip
+    def __init__(
+        self, ignore_border: bool = False, mode: str = "max", ndim: int = 2, openmp: Any = None
+    ) -> None:
+        if mode not in ("max", "sum", "average_inc_pad", "average_exc_pad"):
+            raise ValueError(
+                "Pool mode parameter only support 'max', 'sum', 'average_inc_pad' and"
+                f" 'average_exc_pad'. Got {mode}"
+            )
+        self.ignore_border, self.mode, self.ndim = bool(ignore_border), mode, ndim
 
-    def _lowest(self, x: np.ndarray) -> Any:
-        return -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    def _node(self, arrays: Sequence[Any], like: Any, ws: Any, stride: Any, pad: Any) -> Apply:
+        """A node whose output is as `like`, but for the pooled dimensions."""
+        if arrays[0].ndim < self.ndim:
+            raise TypeError(
+                f"{self} pools the last {self.ndim} dimensions, and {arrays[0]} is {arrays[0].type}"
+            )
+        ws = _vector("ws", "downsample", ws, self.ndim)
+        stride = ws if stride is None else _vector("stride", "Stride", stride, self.ndim)
+        pad = _vector("pad", "Padding", (0,) * self.ndim if pad is None else pad, self.ndim)
+        if all(isinstance(v, Constant) for v in (ws, stride, pad)):
+            self.windows(ws.data, stride.data, pad.data)  # raises where they do not go together
+        pattern = (*like.broadcastable[: -self.ndim], *[False] * self.ndim)
+        return Apply(self, [*arrays, ws, stride, pad], [TensorType(like.dtype, pattern)()])
+
+    def windows(self, ws: Any, stride: Any, pad: Any) -> Windows:
+        """Windows, for the values of their lengths, steps and padding."""
+        numbers = [tuple(int(n) for n in v) for v in (ws, stride, pad)]
+        return _checked_windows(*numbers, self.ignore_border)
+
+    def counted(self, x: np.ndarray, windows: Windows) -> Any:
+        """By how much sums of windows are divided."""
+        if self.mode == "sum":
+            return None
+        if self.mode == "average_inc_pad" and self.ignore_border:
+            return np.asarray(np.prod(windows.size), x.dtype)
+        lengths = (1,) * (x.ndim - self.ndim) + x.shape[-self.ndim :]
+        return _summed(np.ones(lengths, x.dtype), windows)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Windows have no gradient."""
+        return [*[[True]] * (node.nin - 3), *[[False]] * 3]
 
 
-class MaxPool(_Pool):
-    """The largest element of each window."""
+def _vector(what: str, kind: str, value: Any, rank: int) -> Any:
+    """The lengths of windows in each direction, as a variable."""
+    if isinstance(value, int | np.integer):
+        value = (value,) * rank
+    if isinstance(value, list | tuple) and len(value) != rank:
+        raise ValueError(f"{what} must have {rank} elements, got {value!r}")
+    v = as_tensor_variable(value)
+    if not is_discrete(v):
+        raise TypeError(f"{kind} parameters must be ints, got {what}={value!r} of {v.dtype}")
+    return v
 
-    def make_node(self, x: Any) -> Apply:
-        """One input."""
+
+@lru_cache(256)
+def _checked_windows(
+    ws: tuple[int, ...], stride: tuple[int, ...], pad: tuple[int, ...], ignore_border: bool
+) -> Windows:
+    if any(pad) and not ignore_border:
+        raise NotImplementedError("padding works only with ignore_border=True")
+    if any(p >= w for p, w in zip(pad, ws, strict=True)):
+        raise NotImplementedError("padding must be smaller than strides")
+    if min(*ws, *stride) < 1:
+        raise ValueError(f"windows and steps have to be at least 1, got {ws} and {stride}")
+    return Windows(ws, stride, pad, ignore_border)
+
+
+def _lowest(x: np.ndarray) -> Any:
+    return -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+
+
+def _summed(x: np.ndarray, windows: Windows) -> np.ndarray:
+    """The sum of each window."""
+    padded = windows.padded(x, 0)
+    picks = windows.elements(windows.counts(x.shape[-windows.rank :]))
+    out = padded[next(picks)].copy()
+    for pick in picks:
+        out += padded[pick]
+    return out
+
+
+class Pool(_Pooling):
+    """Pooling of the last `ndim` dimensions as an operation, whose windows come with its operand.
+
+    >>> import numpy as np
+    >>> from wengert.symbolic import function
+    >>> from wengert.symbolic import tensor as T
+    >>> from wengert.symbolic.tensor.signal.pool import Pool
+    >>> x = T.dmatrix()
+    >>> function([x], Pool(ignore_border=True, mode="sum")(x, (2, 2)))(np.ones((4, 4)))
+    array([[4., 4.],
+           [4., 4.]])
+    """
+
+    def make_node(self, x: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply:
+        """Windows of lengths `ws`, `stride` apart, with `pad` elements around the array."""
         x = as_tensor_variable(x)
-        return Apply(self, [x], [self._pooled_type(x)()])
+        return self._node([x], x, ws, stride, pad)
 
-    def compute(self, x: np.ndarray) -> np.ndarray:
-        """The maximum over the elements of windows."""
-        counts = self.windows.counts(x.shape[-self.windows.rank :])
-        padded = self.windows.padded(x, self._lowest(x))
-        picks = self.windows.elements(counts)
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """By the windows; ShapeError where these are variables."""
+        windows = node.inputs[1:]
+        if not all(isinstance(v, Constant) for v in windows):
+            raise ShapeError(f"{self}: the windows are not known")
+        ws, stride, pad = windows
+        return [self.out_shape(shapes[0], ws, self.ignore_border, stride, pad, self.ndim)]
+
+    def compute(self, x: np.ndarray, ws: Any, stride: Any, pad: Any) -> np.ndarray:
+        """The largest element of each window, or the sum or mean."""
+        windows = self.windows(ws, stride, pad)
+        if self.mode != "max":
+            total, count = _summed(x, windows), self.counted(x, windows)
+            return total if count is None else np.asarray(total / count, x.dtype)
+        padded = windows.padded(x, _lowest(x))
+        picks = windows.elements(windows.counts(x.shape[-windows.rank :]))
         out = padded[next(picks)].copy()
         for pick in picks:
             np.maximum(out, padded[pick], out=out)
         return out
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """The gradient at every element that is the largest."""
-        gradient = MaxPoolGrad(self.windows)(inputs[0], outputs[0], output_gradients[0])
-        return [rebroadcast(gradient, inputs[0].broadcastable)]
+        """The transpose, or the gradient at every element that is the largest."""
+        (x, *windows), (g,) = inputs, output_gradients
+        if self.mode == "max":
+            own = MaxPoolGrad(self.ignore_border, ndim=self.ndim)(x, outputs[0], g, *windows)
+        else:
+            own = AveragePoolGrad(self.ignore_border, self.mode, self.ndim)(x, g, *windows)
+        return [rebroadcast(own, x.broadcastable), *(disconnected() for _ in windows)]
+
+    @staticmethod
+    def out_shape(
+        imgshape: Any, ws: Any = None, ignore_border: bool = False, stride: Any = None,
+        pad: Any = None, ndim: int = 2, ds: Any = None, st: Any = None, padding: Any = None,
+    ) -> list[Any]:  # fmt: skip
+        """The shape of what an image of a shape gives; TypeError if it has too few dimensions.
+
+        >>> from wengert.symbolic.tensor.signal.pool import Pool
+        >>> Pool.out_shape((8, 3, 9, 9), (2, 2))
+        [8, 3, 5, 5]
+        """
+        if len(imgshape) < ndim:
+            raise TypeError(f"imgshape must have at least {ndim} dimensions, got {imgshape}")
+        size = _vector("ws", "downsample", _first(ws, ds), ndim)
+        step = _first(stride, st)
+        step = size if step is None else _vector("stride", "Stride", step, ndim)
+        pad = _vector("pad", "Padding", _first(_first(padding, pad), (0,) * ndim), ndim)
+        windows = Windows(_numbers_in(size), _numbers_in(step), _numbers_in(pad), ignore_border)
+        return [*imgshape[:-ndim], *windows.counts(imgshape[-ndim:])]
 
 
-class MaxPoolGrad(_Pool):
+def _numbers_in(v: Any) -> tuple[int, ...]:
+    """The numbers in a constant; ValueError for a variable."""
+    if not isinstance(v, Constant):
+        raise ValueError(f"the lengths of windows have to be numbers here, and {v} is a variable")
+    return tuple(int(n) for n in v.data)
+
+
+class MaxPoolGrad(_Pooling):
     """Windows' values, at all elements that are their windows' largest."""
 
-    def make_node(self, x: Any, out: Any, g: Any) -> Apply:
-        """Of the shape of `x`."""
-        inputs = [as_tensor_variable(v) for v in (x, out, g)]
-        return Apply(self, inputs, [inputs[0].type()])
+    __props__ = ("ignore_border", "ndim")
 
-    def compute(self, x: np.ndarray, out: np.ndarray, g: np.ndarray) -> np.ndarray:
+    def __init__(self, ignore_border: bool = False, ndim: int = 2, openmp: Any = None) -> None:
+        super().__init__(ignore_border, "max", ndim)
+
+    def make_node(self, x: Any, maxout: Any, gz: Any, ws: Any, stride: Any = None,
+                  pad: Any = None) -> Apply:  # fmt: skip
+        """Of the shape of `x`, whose pooled values are `maxout`."""
+        arrays = [as_tensor_variable(v) for v in (x, maxout, gz)]
+        return self._node(arrays, arrays[0], ws, stride, pad)
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """That of `x`."""
+        return [shapes[0]]
+
+    def compute(self, x: np.ndarray, out: np.ndarray, g: np.ndarray, ws: Any, stride: Any, pad: Any
+                ) -> np.ndarray:  # fmt: skip
         """Sums over the windows that an element is in."""
-        lengths = x.shape[-self.windows.rank :]
-        padded = self.windows.padded(x, self._lowest(x))
+        windows, lengths = self.windows(ws, stride, pad), x.shape[-self.ndim :]
+        padded = windows.padded(x, _lowest(x))
         result = np.zeros(padded.shape, x.dtype)
-        for pick in self.windows.elements(self.windows.counts(lengths)):
+        for pick in windows.elements(windows.counts(lengths)):
             result[pick] += g * (padded[pick] == out)
-        return self.windows.cropped(result, lengths)
+        return windows.cropped(result, lengths)
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """Linear in the last input."""
-        x, out, _ = inputs
-        picked = MaxPoolPick(self.windows)(x, out, output_gradients[0])
-        return [float_zeros(x), float_zeros(out), rebroadcast(picked, inputs[2].broadcastable)]
+        """Linear in the third input."""
+        x, out, g, *windows = inputs
+        op = DownsampleFactorMaxGradGrad(self.ignore_border, ndim=self.ndim)
+        picked = rebroadcast(op(x, out, output_gradients[0], *windows), g.broadcastable)
+        return [float_zeros(x), float_zeros(out), picked, *(disconnected() for _ in windows)]
 
 
-class MaxPoolPick(_Pool):
+class DownsampleFactorMaxGradGrad(_Pooling):
     """Elements' values, summed over those that are their windows' largest."""
 
-    def make_node(self, x: Any, out: Any, values: Any) -> Apply:
-        """Of the shape of `out`."""
-        inputs = [as_tensor_variable(v) for v in (x, out, values)]
-        return Apply(self, inputs, [inputs[1].type()])
+    __props__ = ("ignore_border", "mode", "ndim")
 
-    def compute(self, x: np.ndarray, out: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def make_node(self, x: Any, maxout: Any, gz: Any, ws: Any, stride: Any = None,
+                  pad: Any = None) -> Apply:  # fmt: skip
+        """Of the shape of `maxout`, from values `gz` of the shape of `x`."""
+        arrays = [as_tensor_variable(v) for v in (x, maxout, gz)]
+        return self._node(arrays, arrays[1], ws, stride, pad)
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """That of `maxout`."""
+        return [shapes[1]]
+
+    def compute(self, x: np.ndarray, out: np.ndarray, values: np.ndarray, ws: Any, stride: Any,
+                pad: Any) -> np.ndarray:  # fmt: skip
         """The transpose of `MaxPoolGrad`."""
-        padded, widened = self.windows.padded(x, self._lowest(x)), self.windows.padded(values, 0)
+        windows = self.windows(ws, stride, pad)
+        padded, widened = windows.padded(x, _lowest(x)), windows.padded(values, 0)
         result = np.zeros_like(out)
-        for pick in self.windows.elements(out.shape[-self.windows.rank :]):
+        for pick in windows.elements(out.shape[-self.ndim :]):
             result += widened[pick] * (padded[pick] == out)
         return result
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """Linear in the last input."""
-        x, out, _ = inputs
-        spread = MaxPoolGrad(self.windows)(x, out, output_gradients[0])
-        return [float_zeros(x), float_zeros(out), spread]
+        """Linear in the third input."""
+        x, out, values, *windows = inputs
+        spread = MaxPoolGrad(self.ignore_border, self.ndim)(x, out, output_gradients[0], *windows)
+        own = rebroadcast(spread, values.broadcastable)
+        return [float_zeros(x), float_zeros(out), own, *(disconnected() for _ in windows)]
 
 
-class SumPool(_Pool):
-    """The sum of each window."""
+class AveragePoolGrad(_Pooling):
+    """For each element, what the windows that it is in have, as the transpose of a sum or mean."""
 
-    def make_node(self, x: Any) -> Apply:
-        """One input."""
-        x = as_tensor_variable(x)
-        return Apply(self, [x], [self._pooled_type(x)()])
+    def __init__(self, ignore_border: bool, mode: str = "average_inc_pad", ndim: int = 2) -> None:
+        super().__init__(ignore_border, mode, ndim)
 
-    def compute(self, x: np.ndarray) -> np.ndarray:
-        """Sums over the elements of windows."""
-        counts = self.windows.counts(x.shape[-self.windows.rank :])
-        padded = self.windows.padded(x, 0)
-        picks = self.windows.elements(counts)
-        out = padded[next(picks)].copy()
-        for pick in picks:
-            out += padded[pick]
-        return out
+    def make_node(self, x: Any, gz: Any, ws: Any, stride: Any = None, pad: Any = None,
+                  dummy: Any = None) -> Apply:  # fmt: skip
+        """Of the shape of `x`."""
+        arrays = [as_tensor_variable(v) for v in (x, gz)]
+        return self._node(arrays, arrays[0], ws, stride, pad)
 
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """That of `x`."""
+        return [shapes[0]]
+
+    def compute(self, x: np.ndarray, g: np.ndarray, ws: Any, stride: Any, pad: Any) -> np.ndarray:
         """The transpose."""
-        (x,), (g,) = inputs, output_gradients
-        return [rebroadcast(SumPoolGrad(self.windows)(g, shape(x)), x.broadcastable)]
-
-
-class SumPoolGrad(_Pool):
-    """The sums, for each element, of the values of the windows that it is in."""
-
-    def make_node(self, g: Any, lengths: Any) -> Apply:
-        """Of a shape."""
-        g, lengths = as_tensor_variable(g), as_tensor_variable(lengths)
-        return Apply(self, [g, lengths], [self._pooled_type(g)()])
-
-    def compute(self, g: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """The transpose of `SumPool`."""
-        sizes = tuple(int(n) for n in lengths)
-        result = self.windows.padded(np.zeros(sizes, g.dtype), 0)
-        for pick in self.windows.elements(g.shape[-self.windows.rank :]):
-            result[pick] += g
-        return self.windows.cropped(result, sizes[-self.windows.rank :])
+        windows, lengths = self.windows(ws, stride, pad), x.shape[-self.ndim :]
+        count = self.counted(x, windows)
+        share = g if count is None else g / count
+        result = np.zeros(windows.padded(x, 0).shape, x.dtype)
+        for pick in windows.elements(g.shape[-self.ndim :]):
+            result[pick] += share
+        return windows.cropped(result, lengths)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """The shape has no gradient."""
-        return [[True], [False]]
+        """Of the array only the shape is read."""
+        return [[False], [True], [False], [False], [False]]
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """The sums of windows."""
-        summed = SumPool(self.windows)(output_gradients[0])
-        return [rebroadcast(summed, inputs[0].broadcastable), disconnected()]
-
-
-def _counts(name: str, value: Any, rank: int) -> tuple[int, ...]:
-    if isinstance(value, int | np.integer):
-        value = (value,) * rank
-    numbers = tuple(int(getattr(v, "data", v)) for v in value)
-    if len(numbers) != rank:
-        raise ValueError(f"{name} must have {rank} elements, got {value!r}")
-    return numbers
-
-
-def _windows(
-    rank: int, ws: Any, ignore_border: Any, stride: Any, pad: Any
-) -> Windows:  # fmt: skip
-    size = _counts("ws", ws, rank)
-    step = size if stride is None else _counts("stride", stride, rank)
-    padding = _counts("pad", (0,) * rank if pad is None else pad, rank)
-    if any(padding) and not ignore_border:
-        raise NotImplementedError("padding works only with ignore_border=True")
-    if any(p >= w for p, w in zip(padding, size, strict=True)):
-        raise NotImplementedError("padding must be smaller than strides")
-    return Windows(size, step, padding, bool(ignore_border))
+        """Pooling."""
+        _, g, *windows = inputs
+        own = Pool(self.ignore_border, self.mode, self.ndim)(output_gradients[0], *windows)
+        return [
+            disconnected(), rebroadcast(own, g.broadcastable), *(disconnected() for _ in windows)
+        ]  # fmt: skip
 
 
 def _pooled(rank: int, input: Any, ws: Any, ignore_border: Any, stride: Any, pad: Any, mode: str
@@ -241,20 +355,9 @@ def _pooled(rank: int, input: Any, ws: Any, ignore_border: Any, stride: Any, pad
     x = as_tensor_variable(input)
     if x.ndim < rank:
         raise NotImplementedError(f"pool_{rank}d requires a dimension >= {rank}")
-    windows = _windows(rank, ws, ignore_border, stride, pad)
-    if mode not in ("max", "sum", "average_inc_pad", "average_exc_pad"):
-        raise ValueError(
-            "Pool mode parameter only support 'max', 'sum', 'average_inc_pad' and"
-            f" 'average_exc_pad'. Got {mode}"
-        )
-    if mode == "max":
-        return MaxPool(windows)(x)
-    total = SumPool(windows)(x)
-    if mode == "sum":
-        return total
-    if mode == "average_inc_pad" and ignore_border:
-        return true_div(total, np.asarray(np.prod(windows.size), x.dtype))
-    return true_div(total, SumPool(windows)(ones_like(x)))
+    if ws is None:
+        raise ValueError("You must provide a tuple value for the window size.")
+    return Pool(bool(ignore_border), mode, rank)(x, ws, stride, pad)
 
 
 def pool_2d(input: Any, ws: Any = None, ignore_border: Any = None, stride: Any = None,
@@ -283,46 +386,6 @@ def pool_3d(input: Any, ws: Any = None, ignore_border: Any = None, stride: Any =
                    _first(padding, pad), mode)  # fmt: skip
 
 
-class Pool:
-    """Pooling of the last `ndim` dimensions as an operation, whose windows come with its operand.
-
-    >>> import numpy as np
-    >>> from wengert.symbolic import function
-    >>> from wengert.symbolic import tensor as T
-    >>> from wengert.symbolic.tensor.signal.pool import Pool
-    >>> x = T.dmatrix()
-    >>> function([x], Pool(ignore_border=True, mode="sum")(x, (2, 2)))(np.ones((4, 4)))
-    array([[4., 4.],
-           [4., 4.]])
-    """
-
-    def __init__(
-        self, ignore_border: bool = False, mode: str = "max", ndim: int = 2, openmp: Any = None
-    ) -> None:
-        self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
-
-    def __call__(self, x: Any, ws: Any, stride: Any = None, pad: Any = None) -> Any:
-        return _pooled(self.ndim, x, ws, self.ignore_border, stride, pad, self.mode)
-
-    @staticmethod
-    def out_shape(
-        imgshape: Any, ws: Any = None, ignore_border: bool = False, stride: Any = None,
-        pad: Any = None, ndim: int = 2, ds: Any = None, st: Any = None, padding: Any = None,
-    ) -> list[Any]:  # fmt: skip
-        """The shape of what an image of a shape gives; TypeError if it has too few dimensions.
-
-        >>> from wengert.symbolic.tensor.signal.pool import Pool
-        >>> Pool.out_shape((8, 3, 9, 9), (2, 2))
-        [8, 3, 5, 5]
-        """
-        if len(imgshape) < ndim:
-            raise TypeError(f"imgshape must have at least {ndim} dimensions, got {imgshape}")
-        windows = _windows(
-            ndim, _first(ws, ds), ignore_border, _first(stride, st), _first(padding, pad)
-        )
-        return [*imgshape[:-ndim], *windows.counts(imgshape[-ndim:])]
-
-
 def _first(value: Any, other: Any) -> Any:
     return other if value is None else value
 
@@ -336,6 +399,5 @@ def max_pool_2d(input: Any, ds: Any, ignore_border: Any = None, st: Any = None,
 def max_pool_2d_same_size(input: Any, patch_size: Any) -> Any:
     """The array, zero where an element is not the largest of its window."""
     x = as_tensor_variable(input)
-    windows = Windows(patch_size, patch_size, (0, 0), True)
-    out = MaxPool(windows)(x)
-    return MaxPoolGrad(windows)(x, out, out)
+    out = Pool(True)(x, patch_size)
+    return MaxPoolGrad(True)(x, out, out, patch_size)
