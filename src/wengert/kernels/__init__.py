@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from wengert.kernels import ctc as ctc
     from wengert.kernels import distance as distance
     from wengert.kernels import distinct as distinct
+    from wengert.kernels import filling as filling
     from wengert.kernels import fourier as fourier
     from wengert.kernels import grid as grid
     from wengert.kernels import halves as halves

@@ -37,7 +37,7 @@ from wengert.core.tensor import (
     tick,
     wrap,
 )
-from wengert.kernels.layout import copy
+from wengert.kernels.layout import copy, fill
 from wengert.ops.broadcasting import check_expandable, expand
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
@@ -356,6 +356,20 @@ def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> T
     if hasattr(target, "_root"):  # its root records the old value
         return write(target, expand(value, array.shape), name)
     return write(target, _overwritten(target, value), name)
+
+
+def overwrite_all(target: Tensor, number: np.ndarray, name: str) -> Tensor:
+    """`overwrite` with a 0-d array of its dtype; the target may have overlapping elements."""
+    if type(target) is not Tensor or target._edge is not None or inferences:
+        return overwrite(target, wrap(number), name, one_value=True)
+    if mode.site is not None and hasattr(target, "_root"):
+        check_writable(target, name)
+    array = target._array
+    check_memory(array, name, one_value=True)
+    fill(array, number)
+    storage.stamp(array, name, *caller(getframe(1)))
+    target._cut = None
+    return target
 
 
 def assign(array: np.ndarray, value: np.ndarray) -> None:

@@ -42,6 +42,7 @@ class Options(TypedDict, total=False):
 
 
 _KNOWN = Options.__annotations__.keys()
+_ONLY_DTYPE = {"dtype"}
 
 
 def size_of(name: str, size: Any) -> tuple[int, ...]:
@@ -117,7 +118,7 @@ def finish(
     """Wrap a new array in a tensor, applying the options that do not concern its elements."""
     if out is not None:
         return into(name, out, array, options)
-    if not options and not default_device.meta:
+    if not default_device.meta and (not options or options.keys() == _ONLY_DTYPE):
         return wrap(array)
     if not options.keys() <= _KNOWN:
         unknown = sorted(options.keys() - _KNOWN)
