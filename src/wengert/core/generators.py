@@ -55,8 +55,8 @@ class Generator:
 
     __slots__ = ("__weakref__", "_lock", "_made", "_seed", "_spare")
 
-    # Draws large arrays faster than NumPy (or returns None), makes uniforms normal and shuffles
-    # faster than NumPy and Python (or returns False): set by the kernels, a layer above this module.
+    # Draws large arrays faster than NumPy (or returns None), makes uniforms normal, and shuffles
+    # faster than Python (or returns False): set by the kernels, which are a layer above.
     drawer: ClassVar[Any] = None
     normalizer: ClassVar[Any] = None
     shuffler: ClassVar[Any] = None

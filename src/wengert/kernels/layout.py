@@ -105,7 +105,7 @@ def astype(array: np.ndarray, dtype: Any, copy: bool = False) -> np.ndarray:
 
 def repeats(array: np.ndarray) -> bool:
     """Whether several indices refer to one element, as after an expansion."""
-    if array.flags.c_contiguous:
+    if array.flags.c_contiguous or 0 not in array.strides:
         return False
     return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
 

@@ -42,7 +42,7 @@ def _join(logarithm: reals, cosine: reals, sine: reals, out: reals, start: i64, 
 
 
 def box_muller(values: np.ndarray) -> bool:
-    """Turn blocks of 16 numbers in [0, 1) into normal ones, in place; False if it cannot be done."""
+    """Turn blocks of 16 numbers in [0, 1) into normal ones in place; False if that cannot be."""
     if (values.size < LARGE and not loaded()) or not available():
         return False
     if values.itemsize == 4:

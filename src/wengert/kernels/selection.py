@@ -36,7 +36,7 @@ def add_along(
 
 def keep_axis(array: np.ndarray, axis: int, keepdim: bool) -> np.ndarray:
     """An array that was reduced along `axis`, with that axis put back."""
-    return array if keepdim or array.ndim == 0 else np.expand_dims(array, axis)
+    return array if keepdim or array.ndim == 0 else array[(slice(None),) * axis + (None,)]
 
 
 def drop_axis(array: np.ndarray, axis: int, keepdim: bool) -> np.ndarray:

@@ -368,7 +368,7 @@ def overwrite_plain(
 
 
 def is_plain(target: Tensor, name: str, one_value: bool = False) -> bool:
-    """Whether nothing is to be recorded, so that `write_plain` will do; raises as `overwrite` does."""
+    """Whether nothing is to be recorded, so that `write_plain` will do, after all checks."""
     if type(target) is not Tensor or target._edge is not None or inferences:
         return False
     if mode.site is not None and hasattr(target, "_root"):
@@ -396,7 +396,7 @@ def assign(array: np.ndarray, value: np.ndarray) -> None:
     if value.dtype.kind == "c" != array.dtype.kind:
         value = value.real  # like PyTorch when copying complex values to a real dtype
     if value.dtype is array.dtype:
-        np.copyto(array, value)
+        array[...] = value
         return
     if is_float8(array.dtype):
         value = rounded(value, array.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.kernels.axes import length_of
 from wengert.kernels.chunks import SOME, plain, rows_of
-from wengert.kernels.jit import CHUNK, LARGE, available
+from wengert.kernels.jit import CHUNK, available
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
 
@@ -24,7 +24,7 @@ def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
     """The indices that sort an array along an axis, ties in their order."""
     if array.ndim == 0:
         return np.zeros((), np.int64)
-    if array.size >= LARGE and array.shape[axis] > _FEW:
+    if array.shape[axis] > _FEW:
         keys = _keys(array, axis, descending)
         if keys is not None:
             places = _ordered(keys)
