@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wengert.kernels import filling, layout
+from wengert.kernels import filling, layout, spacing
 from wengert.kernels.jit import available
 
 
@@ -32,3 +32,12 @@ def test_arrays_in_any_order_are_filled(dtype, n):
     assert (array[:, ::2] == 1).all()
     assert not array[:, 1::2].any()
     np.testing.assert_array_equal(layout.full((n, n), dtype, 1), np.ones((n, n), dtype))
+
+
+@pytest.mark.skipif(not available(), reason="needs llvmlite")
+@pytest.mark.parametrize("ends", [(0, 1), (-3.7, 1e6), (1e-3, -1e-3), (5, 5), (1e37, -9e37)])
+@pytest.mark.parametrize("n", [2, 3, 1000, 1001, 40_000])
+def test_spaced_numbers_are_those_of_numpy(ends, n):
+    found = spacing.evenly(*ends, n, np.float32)
+    expected = spacing.from_both_ends(*ends, n, np.float32, np.float64)
+    np.testing.assert_array_equal(found, expected, strict=True)

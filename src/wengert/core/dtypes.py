@@ -295,7 +295,8 @@ def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
 
     Unsigned integers take small negative integers, which wrap around.
     """
-    if type(value) is float and to.category == FLOAT and to.itemsize > 1:  # no float8
+    kind = type(value)
+    if (kind is float or kind is int) and to.category == FLOAT and to.itemsize > 1:  # no float8
         array = _float_array(value, to)
         if array is not None:
             return array

@@ -1,11 +1,14 @@
-"""One number everywhere: NumPy's loop takes twice as long as the memory."""
+"""Arrays of one number, and of evenly spaced ones.
+
+NumPy's loop for one number takes twice as long as the memory.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from wengert.kernels.jit import CHUNK, available, kernel
-from wengert.kernels.jit.builtins import i32s, i64, i64s
+from wengert.kernels.jit import CHUNK, LARGE, available, exact_kernel, kernel, loaded
+from wengert.kernels.jit.builtins import f32, f32s, f64, i32s, i64, i64s
 
 
 @kernel
@@ -33,3 +36,25 @@ def fill(array: np.ndarray, number: np.ndarray) -> bool:
         return False
     by_width.f32(number, array, array.size, CHUNK)
     return True
+
+
+@exact_kernel
+def _spaced(
+    first: f64, last: f64, step: f64, out: f32s, n: i64, half: i64, start: i64, stop: i64
+) -> None:
+    for i in range(start, min(stop, half)):
+        out[i] = f32(first + step * f64(i))
+    for i in range(max(start, half), stop):
+        out[i] = f32(last - step * f64(n - 1 - i))
+
+
+def spaced(first: float, last: float, step: float, n: int) -> np.ndarray | None:
+    """`n` float32 counted from both ends, in float64; None if it cannot be done.
+
+    Few are left to NumPy unless kernels are in use already: both compute the same.
+    """
+    if (n < LARGE and not loaded()) or not available():
+        return None
+    out = np.empty(n, np.float32)
+    _spaced.f32(first, last, step, out, n, n // 2, n, CHUNK)
+    return out
