@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from wengert.kernels import attention as attention
+    from wengert.kernels import bins as bins
     from wengert.kernels import blocks as blocks
     from wengert.kernels import classification as classification
     from wengert.kernels import conv as conv

@@ -338,6 +338,10 @@ def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> T
     As in assignments, values are converted to the dtype of `target`. With `one_value` the
     target may have overlapping elements.
     """
+    if type(src) is Tensor and src._edge is None and is_plain(target, name, one_value):
+        write_plain(target, src._array, name)
+        target._cut = src._cut
+        return target
     check_writable(target, name)
     array = target._array
     value = src if isinstance(src, Tensor) else wrap(scalar_array(src, of_numpy[array.dtype], name))
