@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -116,6 +116,7 @@ MASK = of(ROWS, kind="booleans", high=0.5)
 INTEGERS = of(ROWS, kind="integers", low=1, high=100)
 
 
+@cache  # in no call that counts: looking for what a module lacks takes a microsecond
 def at(library: Any, path: str) -> Any:
     """What a library has under a dotted name, or its tensors as a method."""
     found = library

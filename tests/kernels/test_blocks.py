@@ -94,3 +94,18 @@ def test_places_of_triangles(kernels: bool, monkeypatch: pytest.MonkeyPatch) -> 
                 found = blocks.places_of_triangle(rows, width, offset, upper)
                 expected = np.array(reference(rows, k, width), np.int64)
                 np.testing.assert_array_equal(found, expected, strict=True)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(), (0,), (5,), (3, 0), (0, 3), (4, 5), (90, 200), (40_001,), (3, 5, 700), (2, 3, 4, 5)],
+)
+@pytest.mark.parametrize("dtype", ["f4", "i8", "c8", "u1", "c16"])
+def test_flipping(shape: tuple[int, ...], dtype: str) -> None:
+    x = np.arange(np.prod(shape, dtype=int)).astype(dtype).reshape(shape)
+    for count in range(len(shape) + 1):
+        for axes in itertools.combinations(range(len(shape)), count):
+            for source in (x, np.asfortranarray(x)):
+                flipped = blocks.flipped(source, axes)
+                np.testing.assert_array_equal(flipped, np.flip(source, axes), strict=True)
+                assert not np.shares_memory(flipped, x)

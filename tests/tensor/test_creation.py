@@ -436,3 +436,13 @@ def test_ranges_of_floats_start_with_the_zero_of_pytorch(torch: Any, dtype: str)
         theirs = torch.arange(first, last, by, dtype=getattr(torch, dtype)).numpy()
         np.testing.assert_array_equal(ours, theirs, strict=True)
         np.testing.assert_array_equal(np.signbit(ours), np.signbit(theirs))
+
+
+def test_full_like_keeps_the_sign_of_zero():
+    assert wengert.signbit(wengert.full_like(wengert.ones(2), -0.0)).all()
+
+
+def test_eye_of_any_shape_has_one_diagonal():
+    for rows, columns in ((0, 0), (0, 3), (3, 0), (1, 4), (4, 1), (3, 5), (5, 3)):
+        expected = np.eye(rows, columns, dtype=np.float32)
+        np.testing.assert_array_equal(wengert.eye(rows, columns).numpy(), expected)

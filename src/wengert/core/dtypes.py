@@ -295,6 +295,16 @@ def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
 
     Unsigned integers take small negative integers, which wrap around.
     """
+    kind = type(value)
+    if (kind is float or kind is int) and to.category == FLOAT and to.itemsize > 1:  # no float8
+        array = _float_array(value, to)
+        if array is not None:
+            return array
+    return _any_array(value, to, name)
+
+
+def _any_array(value: complex, to: dtype, name: str) -> np.ndarray:
+    """`scalar_array` of any number."""
     if to.category == BOOL:
         return np.array(bool(value))
     if to.category == COMPLEX:

@@ -55,9 +55,10 @@ class Generator:
 
     __slots__ = ("__weakref__", "_lock", "_made", "_seed", "_spare")
 
-    # Draws large arrays faster than NumPy (or returns None), and shuffles faster than Python (or
-    # returns False): set by the kernels, which are a layer above this module.
+    # Draws large arrays faster than NumPy (or returns None), makes uniforms normal, and shuffles
+    # faster than Python (or returns False): set by the kernels, which are a layer above.
     drawer: ClassVar[Any] = None
+    normalizer: ClassVar[Any] = None
     shuffler: ClassVar[Any] = None
 
     def __init__(self, device: Any = cpu) -> None:
@@ -283,7 +284,7 @@ class Generator:
         tail = n % _BLOCK
         if not tail:
             drawn = draw(n)
-            _box_muller(drawn)
+            self._make_normal(drawn)
             return drawn
         # An incomplete last block is redone. Half precision does not draw the end twice.
         used = n if to.itemsize >= 4 else n - tail
@@ -291,8 +292,13 @@ class Generator:
         if used == n:
             drawn[n - tail : n - tail + _BLOCK] = drawn[n:]
             drawn = drawn[: n - tail + _BLOCK]
-        _box_muller(drawn)
-        return np.concatenate([drawn[: n - _BLOCK], drawn[-_BLOCK:]])
+        self._make_normal(drawn)
+        drawn[n - _BLOCK : n] = drawn[-_BLOCK:]
+        return drawn[:n].copy()
+
+    def _make_normal(self, values: np.ndarray) -> None:
+        if self.normalizer is None or not self.normalizer(values):
+            _box_muller(values)
 
     def normal_sequence(self, n: int) -> np.ndarray:
         """`n` float64 normals one after the other; the unused half of a pair is kept."""
@@ -325,11 +331,8 @@ class Generator:
         n, span = math.prod(shape), int(high) - int(low)
         if span == 2**64:
             return self.random64(n).view(np.int64).astype(np_dtype, copy=False).reshape(shape)
-        if span >= _WIDE:
-            words = self.random64(n) % np.uint64(span)
-        else:
-            words = (self.random32(n) % np.uint32(span)).astype(np.uint64)
-        values = words.view(np.int64)
+        words = remainders(self.random64(n) if span >= _WIDE else self.random32(n), span)
+        values = words.astype(np.int64) if words.itemsize == 4 else words.view(np.int64)
         if low:
             values += np.array(low, np.int64)
         return values.astype(np_dtype, copy=False).reshape(shape)
@@ -363,6 +366,19 @@ def live_state(bits: Any) -> np.ndarray | None:
     words, state = np.ctypeslib.as_array(memory), bits.state["state"]
     same = np.array_equal(words[:_WORDS], state["key"]) and words[_WORDS] == state["pos"]
     return words if same else None
+
+
+def remainders(words: np.ndarray, divisor: int) -> np.ndarray:
+    """The words modulo a number, in place: NumPy divides by one number many times as fast."""
+    kind = words.dtype.type
+    if divisor & (divisor - 1) == 0:
+        words &= kind(divisor - 1)
+    else:
+        by = kind(divisor)
+        quotients = words // by
+        quotients *= by
+        words -= quotients
+    return words
 
 
 def _box_muller(values: np.ndarray) -> None:

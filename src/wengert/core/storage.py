@@ -88,6 +88,12 @@ class Write(NamedTuple):
     dtype: np.dtype[Any]
 
 
+# What a log keeps of a write, from which `write_after` makes a `Write`: when, from where, and by
+# what; and the part that was written, by its offset, shape and strides.
+Header = tuple[int, CodeType, int, str]
+Region = tuple[int, tuple[int, ...], tuple[int, ...]]
+
+
 class Clock:
     """The time of the newest write to any memory."""
 
@@ -110,8 +116,8 @@ class WriteLog:
 
     def __init__(self, base: np.ndarray) -> None:
         self.owner = weakref.ref(base, _forget(id(base)))
-        self.regions: dict[Any, Write] = {}
-        self.whole: tuple[int, CodeType, int, str] | None = None
+        self.regions: dict[Region, tuple[Header, np.dtype[Any]]] = {}
+        self.whole: Header | None = None
         self.count = 0
 
 
@@ -144,7 +150,8 @@ def before_writes(arrays: Iterable[np.ndarray]) -> None:
 
 def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
     """Record that the elements of `array` have just been written."""
-    stamp_all((array,), by, code, lasti)
+    now = clock.newest = tick()
+    _note(array, (now, code, lasti, by))
 
 
 def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int) -> None:
@@ -152,21 +159,27 @@ def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int)
     now = clock.newest = tick()
     header = (now, code, lasti, by)
     for array in arrays:
-        base = array if array.base is None else owner(array)
-        entry = _writes.get(id(base))
-        if entry is None:
-            entry = _writes[id(base)] = WriteLog(base)
-        entry.count += 1
-        regions = entry.regions
-        if array is not base:
-            region = (address_of(array) - address_of(base), array.shape, array.strides)
-            regions.pop(region, None)
-            if len(regions) < _MOST_REGIONS:
-                regions[region] = Write(*header, *region, array.dtype)
-                continue
-            # Too many to track separately.
+        _note(array, header)
+
+
+def _note(array: np.ndarray, header: Header) -> None:
+    """Put a write into the log of the array's memory."""
+    base = array if array.base is None else owner(array)
+    entry = _writes.get(id(base))
+    if entry is None:
+        entry = _writes[id(base)] = WriteLog(base)
+    entry.count += 1
+    regions = entry.regions
+    if array is not base:
+        region = (address_of(array) - address_of(base), array.shape, array.strides)
+        regions.pop(region, None)
+        if len(regions) < _MOST_REGIONS:
+            regions[region] = header, array.dtype
+            return
+        # Too many to track separately.
+    if regions:
         regions.clear()
-        entry.whole = header
+    entry.whole = header
 
 
 def _interface_address(array: np.ndarray) -> int:
@@ -205,9 +218,11 @@ def write_after(array: np.ndarray, time: int) -> Write | None:
     entry = _writes.get(id(base))
     if entry is None or not array.size:
         return None
-    for write in reversed(entry.regions.values()):
-        if write.clock > time and _touches(write, array, base):
-            return write
+    for region, (header, dtype) in reversed(entry.regions.items()):
+        if header[0] > time:
+            write = Write(*header, *region, dtype)
+            if _touches(write, array, base):
+                return write
     if entry.whole is not None and entry.whole[0] > time:
         return Write(*entry.whole, 0, base.shape, base.strides, base.dtype)
     return None

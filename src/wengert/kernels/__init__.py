@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from wengert.kernels import attention as attention
+    from wengert.kernels import bins as bins
     from wengert.kernels import blocks as blocks
     from wengert.kernels import classification as classification
     from wengert.kernels import conv as conv
     from wengert.kernels import ctc as ctc
     from wengert.kernels import distance as distance
     from wengert.kernels import distinct as distinct
+    from wengert.kernels import filling as filling
     from wengert.kernels import fourier as fourier
     from wengert.kernels import grid as grid
     from wengert.kernels import halves as halves
     from wengert.kernels import norm as norm
+    from wengert.kernels import normals as normals
     from wengert.kernels import pool as pool
     from wengert.kernels import products as products
     from wengert.kernels import quantiles as quantiles

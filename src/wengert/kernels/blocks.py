@@ -12,8 +12,8 @@ from math import prod
 
 import numpy as np
 
-from wengert.kernels.jit import CHUNK, available, kernel
-from wengert.kernels.jit.builtins import at, i64, i64s, u8s
+from wengert.kernels.jit import CHUNK, available, kernel, loaded
+from wengert.kernels.jit.builtins import at, i32s, i64, i64s, u8s
 from wengert.kernels.jit.native import native
 
 # Bytes of an array, and of a row, from which a kernel pays off.
@@ -94,6 +94,53 @@ def _places(
             k = k + 1
 
 
+@kernel
+def _backwards_words(
+    source: i32s, target: i32s, width: i64, pieces: i64, piece: i64, start: i64, stop: i64
+) -> None:
+    """Rows in reverse order, in pieces."""
+    for k in range(start, stop):
+        first = k % pieces * piece
+        p = at(source, k // pieces * width)
+        q = at(target, k // pieces * width)
+        for j in range(first, min(first + piece, width)):
+            q[j] = p[width - 1 - j]
+
+
+@kernel
+def _backwards_pairs(
+    source: i64s, target: i64s, width: i64, pieces: i64, piece: i64, start: i64, stop: i64
+) -> None:
+    for k in range(start, stop):
+        first = k % pieces * piece
+        p = at(source, k // pieces * width)
+        q = at(target, k // pieces * width)
+        for j in range(first, min(first + piece, width)):
+            q[j] = p[width - 1 - j]
+
+
+_BACKWARDS = {4: _backwards_words, 8: _backwards_pairs}
+
+
+def flipped(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """A copy of `np.flip`, which NumPy makes element by element if the last axis is one of them."""
+    ndim = array.ndim
+    run = _BACKWARDS.get(array.itemsize)
+    if run is None or ndim - 1 not in axes or not array.flags.c_contiguous:
+        return np.flip(array, axes).copy()
+    if (array.nbytes < _LARGE and not loaded()) or not (array.flags.aligned and available()):
+        return np.flip(array, axes).copy()
+    first = ndim - 1  # the last axes are one, as far as all of them are reversed
+    while first and first - 1 in axes:
+        first -= 1
+    out, width = np.empty_like(array), prod(array.shape[first:])
+    pieces = max(1, -(-width // CHUNK))
+    rows = array.size // max(width, 1)
+    run.f32(array, out, width, pieces, CHUNK, rows * pieces, max(1, CHUNK // max(width, 1)))
+    others = tuple([d for d in axes if d < first])
+    return np.flip(out, others).copy() if others else out
+
+
 def places_of_triangle(rows: int, width: int, offset: int, upper: bool) -> np.ndarray:
     """The rows and the columns of a triangle's elements, int64, of shape (2, n), row by row."""
     offset = max(-rows, min(offset, width))
@@ -112,7 +159,8 @@ def places_of_triangle(rows: int, width: int, offset: int, upper: bool) -> np.nd
 
 def triangles(matrices: np.ndarray, diagonal: int, upper: bool) -> np.ndarray:
     """`np.triu` if `upper`, otherwise `np.tril`."""
-    if matrices.nbytes < _LARGE or not matrices.flags.c_contiguous or not available():
+    few = not matrices.size or (matrices.nbytes < _LARGE and not loaded())
+    if few or not matrices.flags.c_contiguous or not available():
         return np.triu(matrices, diagonal) if upper else np.tril(matrices, diagonal)
     out, (rows, columns), size = np.empty_like(matrices), matrices.shape[-2:], matrices.itemsize
     diagonal = min(max(diagonal, -rows), columns)  # beyond those nothing changes

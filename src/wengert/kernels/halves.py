@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from wengert.kernels.jit import CHUNK, LARGE, Kernel, available, kernel
+from wengert.kernels.jit import CHUNK, Kernel, available, kernel
 from wengert.kernels.jit.builtins import f16, f16s, f32, f32s, i32, i32s, i64, u16, u16s
 from wengert.kernels.layout import astype
 
@@ -65,12 +65,17 @@ def has_halves() -> bool:
 def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """The array in another dtype, as `astype` gives it."""
     known = _KERNELS.get((array.dtype, dtype))
-    if known is None or array.size < LARGE or not available():
-        return astype(array, dtype, copy=True)
+    if known is None or not available():
+        return _by_numpy(array, dtype)
     run, source, target = known
     dense = array.flags.c_contiguous and array.flags.aligned
     if not dense or (_HALF in (array.dtype, dtype) and not has_halves()):
-        return astype(array, dtype, copy=True)
+        return _by_numpy(array, dtype)
     out = np.empty(array.shape, dtype)
     run.f32(array.view(source), out.view(target), array.size, CHUNK)
     return out
+
+
+def _by_numpy(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    with np.errstate(all="ignore"):  # out-of-range values convert as C does
+        return astype(array, dtype, copy=True)

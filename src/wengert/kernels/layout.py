@@ -15,8 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
+
 Sizes = tuple[int, ...]
 Outline = tuple[Sizes, Sizes]  # shape and strides
+
+# Elements from which on a kernel fills an array.
+_MANY = 1 << 14
 
 # The order of the dimensions of channels-last images and volumes, by rank.
 CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
@@ -100,7 +105,7 @@ def astype(array: np.ndarray, dtype: Any, copy: bool = False) -> np.ndarray:
 
 def repeats(array: np.ndarray) -> bool:
     """Whether several indices refer to one element, as after an expansion."""
-    if array.flags.c_contiguous:
+    if array.flags.c_contiguous or 0 not in array.strides:
         return False
     return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
 
@@ -137,6 +142,19 @@ def empty_like(array: np.ndarray, dtype: Any = None) -> np.ndarray:
     if array.flags.c_contiguous:
         return np.empty(array.shape, dtype)
     return empty(array.shape, dtype, order_of(array.shape, ((array.shape, array.strides),)))
+
+
+def fill(array: np.ndarray, number: Any) -> None:
+    """Set all elements to a number, or to that of a 0-d array, of their dtype."""
+    if array.size < _MANY or not kernels.filling.fill(array, np.asarray(number, array.dtype)):
+        array[...] = number
+
+
+def full(shape: Sequence[int], dtype: Any, number: Any) -> np.ndarray:
+    """A new array in C order with one number everywhere."""
+    out = np.empty(shape, dtype)
+    fill(out, number)
+    return out
 
 
 def zeros_like(array: np.ndarray, dtype: Any = None) -> np.ndarray:

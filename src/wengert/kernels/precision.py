@@ -14,8 +14,8 @@ from wengert.kernels.layout import astype
 BRAIN = np.dtype(ml_dtypes.bfloat16)
 HALF = frozenset({np.dtype(np.float16), BRAIN})
 _SINGLE = np.dtype(np.float32)
-# Elements from which kernels convert halves.
-_LARGE = 1 << 12
+# Elements from which kernels convert halves; they never warn.
+MANY = 1 << 8
 
 
 def widened(array: np.ndarray) -> np.ndarray:
@@ -30,7 +30,7 @@ def narrowed(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """`array.astype(dtype)`, in a kernel where there is one for halves."""
-    if array.size < _LARGE:
+    if array.size < MANY:
         return astype(array, dtype, copy=True)
     return _compiled()(array, dtype)
 

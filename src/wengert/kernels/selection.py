@@ -9,7 +9,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.kernels import reduction, scatter
 from wengert.kernels.axes import axis_of, length_of
-from wengert.kernels.ranking import kth, order
+from wengert.kernels.ranking import kth, modes, order
 from wengert.kernels.reduction import add_reduce
 
 
@@ -36,7 +36,7 @@ def add_along(
 
 def keep_axis(array: np.ndarray, axis: int, keepdim: bool) -> np.ndarray:
     """An array that was reduced along `axis`, with that axis put back."""
-    return array if keepdim or array.ndim == 0 else np.expand_dims(array, axis)
+    return array if keepdim or array.ndim == 0 else array[(slice(None),) * axis + (None,)]
 
 
 def drop_axis(array: np.ndarray, axis: int, keepdim: bool) -> np.ndarray:
@@ -97,6 +97,9 @@ def mode_index(array: np.ndarray, axis: int) -> np.ndarray:
     """The index of the last of the most frequent values (the smallest of several), axis kept."""
     if array.ndim == 0:
         return np.zeros((), np.int64)
+    found = modes(array, axis)
+    if found is not None:
+        return found
     ranked = np.moveaxis(order(array, axis), axis, -1)
     values = take_along(np.moveaxis(array, axis, -1), ranked, array.ndim - 1)
     position = np.broadcast_to(np.arange(values.shape[-1]), values.shape)

@@ -6,6 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
+
+# Ends below which differences do not overflow.
+_SAFE = 1e38
+
 _WIDER: dict[type, type] = {np.float32: np.float64, np.float64: np.longdouble}
 
 
@@ -15,6 +20,12 @@ def evenly(first: Any, last: Any, n: int, kind: Any) -> np.ndarray:
     Each is an end and so many steps, rounded once: computed in a wider kind, in which the
     product is exact, where there is one.
     """
+    if kind is np.float32 and n > 1 and max(abs(first), abs(last)) < _SAFE:
+        a, b = np.float32(first), np.float32(last)
+        step = (b - a) / np.float32(n - 1)
+        spaced = kernels.filling.spaced(float(a), float(b), float(step), n)
+        if spaced is not None:
+            return spaced
     with np.errstate(all="ignore"):
         return from_both_ends(first, last, n, kind, _WIDER.get(kind, kind))
 

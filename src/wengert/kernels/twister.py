@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.jit import CHUNK, LARGE, Kernel, available, kernel
+from wengert.kernels.jit import CHUNK, LARGE, Kernel, available, kernel, loaded
 from wengert.kernels.jit.builtins import (
     at,
     bits,
@@ -106,10 +106,10 @@ _AS: dict[Any, Kernel] = {np.uint64: _swap, np.float32: _singles, np.float64: _d
 def drawn(state: np.ndarray, n: int, dtype: Any) -> np.ndarray | None:
     """`n` words, pairs of words (uint64), or floats in [0, 1); None if it cannot be done.
 
-    Few are left to NumPy unless the kernels are there already: both draw the same. The state, 625
+    Few are left to NumPy unless kernels are in use already: both draw the same. The state, 625
     numbers, is that of the generator afterwards.
     """
-    if (n < LARGE and "f32" not in vars(_fill)) or not available():
+    if (n < LARGE and not loaded()) or not available():
         return None
     out = np.empty(n, dtype)
     words = out.view(np.uint32)

@@ -81,6 +81,10 @@ def forward_of(op: Op) -> Callable[..., Any]:
 
     def compute(inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         kinds, layout = jit.operands.kinds_of(inputs), None
+        if kinds is None and _whole(inputs):
+            if op.in_order and not op.keyword_only:
+                return op.forward(*inputs, *params)
+            return apply(op.forward, op, inputs, params)
         if kinds is None and len(inputs) == 1 and inputs[0].size < LARGE:
             inputs = (inputs[0].copy("K"),)  # without gaps, as of a part of a larger array
             kinds = jit.operands.kinds_of(inputs)
@@ -101,6 +105,14 @@ def forward_of(op: Op) -> Callable[..., Any]:
         return apply(op.forward, op, inputs, params)
 
     return compute
+
+
+def _whole(inputs: tuple[Any, ...]) -> bool:
+    """Whether integers are among them, for which there are no kernels."""
+    for x in inputs:  # noqa: SIM110 (an any() of a generator costs more than all of this)
+        if x is not None and x.dtype.kind in "iu":
+            return True
+    return False
 
 
 def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:

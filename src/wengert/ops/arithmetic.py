@@ -199,7 +199,7 @@ def _div(input: Value, other: Value) -> Value:
 
 
 def _require_nonzero(divisor: np.ndarray) -> None:
-    if divisor.dtype.kind in "iu" and not divisor.all():
+    if divisor.dtype.kind in "iu" and np.count_nonzero(divisor) < divisor.size:
         raise RuntimeError("ZeroDivisionError")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -30,26 +32,42 @@ def _expand_batch(b: Batch) -> Value:
 @multilinear(input=lambda g, input_shape: sum_to(g, input_shape), view=True, batch=_expand_batch)
 def expand(input: Value, size: Sequence[int], *, implicit: bool = False) -> Value:
     """A view with dimensions of length 1 repeated to the given lengths; -1 keeps a length."""
-    size = _completed(input.shape, tuple(size))
-    check_expandable(input.shape, size)
-    if prod(size) == input.size:
-        return input.reshape(size)
-    out = repeated(input, size)
+    lengths, strides = _expansion(input.shape, input.strides, tuple(map(index, size)))
+    if strides is None:
+        return input.reshape(lengths)
+    out = _repeated(input, lengths, strides)
     if out.flags.writeable != input.flags.writeable:
         out.flags.writeable = input.flags.writeable
     return out
 
 
+@lru_cache(4096)
+def _expansion(shape: Shape, strides: Shape, size: Shape) -> tuple[Shape, Shape | None]:
+    """The shape and the strides of an expanded array; None for them if no element is repeated."""
+    size = _completed(shape, size)
+    check_expandable(shape, size)
+    if prod(size) == prod(shape):
+        return size, None
+    return size, _repeating(shape, strides, len(size))
+
+
+def _repeating(shape: Shape, strides: Shape, rank: int) -> Shape:
+    """The strides of an array of that rank that repeats dimensions of length 1."""
+    own = [0 if n == 1 else s for n, s in zip(shape, strides, strict=True)]
+    return (*(0,) * (rank - len(shape)), *own)
+
+
 def repeated(array: np.ndarray, size: Shape) -> np.ndarray:
     """`np.broadcast_to`, which takes ten times as long where the memory has a buffer."""
+    return _repeated(array, size, _repeating(array.shape, array.strides, len(size)))
+
+
+def _repeated(array: np.ndarray, size: Shape, strides: Shape) -> np.ndarray:
     memory = array if array.base is None else array.base
     builtin = array.dtype.isbuiltin == 1 and type(memory) is np.ndarray  # others have no buffer
     if not builtin or memory.dtype.isbuiltin != 1 or not memory.flags.c_contiguous:
         return np.broadcast_to(array, size)
-    own, lead = array.shape, len(size) - array.ndim
-    strides = [0 if n == 1 else s for n, s in zip(own, array.strides, strict=True)]
-    offset = address_of(array) - address_of(memory)
-    return np.ndarray(size, array.dtype, memory, offset, (*(0,) * lead, *strides))
+    return np.ndarray(size, array.dtype, memory, address_of(array) - address_of(memory), strides)
 
 
 def _completed(shape: Shape, size: Shape) -> Shape:

@@ -8,7 +8,7 @@ from wengert.core import dtypes
 from wengert.core.float8 import is_float8, rounded
 from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
-from wengert.kernels.precision import BRAIN, HALF, converted
+from wengert.kernels.precision import BRAIN, HALF, MANY, converted
 from wengert.ops.batching import leading
 from wengert.ops.complexes import real
 from wengert.ops.declare import Value, elementwise, multilinear
@@ -32,10 +32,11 @@ def _cast(input: Value, to: np.dtype, source: np.dtype) -> Value:
         return converted(input, to)
     if is_float8(to):
         return rounded(input.real, to)
+    half = input.dtype in HALF or to in HALF
+    if half and input.size >= MANY:
+        return converted(input, to)
     with np.errstate(all="ignore"):  # out-of-range values convert as C does
-        if input.dtype in HALF or to in HALF:
-            return converted(input, to)
-        return input.astype(to)
+        return converted(input, to) if half else input.astype(to)
 
 
 @elementwise(input=None, name="to", layout=("input",))

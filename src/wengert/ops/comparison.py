@@ -293,6 +293,8 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
         return False
     a, b = input._array, other._array
     if type(a) is np.ndarray is type(b) and a.flags.c_contiguous and b.flags.c_contiguous:
+        if a.size and a.item(0) != b.item(0):  # most that differ do so at once
+            return False
         if a.size <= _SOME:
             return builtins.bool(np.logical_and.reduce(a == b, axis=None))
         # Large tensors that differ usually do so early on.

@@ -154,7 +154,7 @@ def flip(input: Value, dims: int | Sequence[int]) -> Value:
     >>> wengert.flip(wengert.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
-    return np.flip(input, _distinct(dims, input.ndim)).copy()
+    return kernels.blocks.flipped(input, _distinct(dims, input.ndim))
 
 
 def fliplr(input: Tensor) -> Tensor:

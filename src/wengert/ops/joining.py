@@ -274,11 +274,12 @@ def _block_diag(arrays: list[Array], lead: int) -> tuple[Array, Any]:
                 f" {len(shape)} dimensions"
             )
         blocks.append(a.reshape(*batch, *(1,) * (2 - len(shape)), *shape))
-    ends = np.cumsum([b.shape[lead:] for b in blocks], 0).tolist()
-    out = np.zeros((*arrays[0].shape[:lead], *ends[-1]), arrays[0].dtype)
-    corners = []
-    for a, b, (i, j) in zip(arrays, blocks, ends, strict=True):
-        rows, columns = slice(i - b.shape[-2], i), slice(j - b.shape[-1], j)
+    height, width = (sum([b.shape[d] for b in blocks]) for d in (-2, -1))
+    out = np.zeros((*arrays[0].shape[:lead], height, width), arrays[0].dtype)
+    corners, i, j = [], 0, 0
+    for a, b in zip(arrays, blocks, strict=True):
+        rows, columns = slice(i, i + b.shape[-2]), slice(j, j + b.shape[-1])
+        i, j = rows.stop, columns.stop
         out[..., rows, columns] = b
         corners.append((rows, columns, a.shape))
     return out, corners

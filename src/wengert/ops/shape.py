@@ -218,17 +218,17 @@ def unflatten(
         dim = either("unflatten", "dim", dim, axis, MISSING)
         require_arguments("unflatten", dim=dim, sizes=sizes)
     require_tensor("unflatten", "input", input)
-    shape = input.shape
+    shape = tuple(input.shape)
     if not shape:
         raise RuntimeError("unflatten(): the tensor has no dimension to split")
     d, sizes = axis_of(dim, len(shape)), tuple(sizes)
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
-    length = shape[d] if shape else 1
-    product = prod(n for n in sizes if n != -1)
+    length = shape[d]
     if -1 in sizes:
+        product = prod([n for n in sizes if n != -1])
         inferred = length // product if product else 0
-        sizes = tuple(inferred if n == -1 else n for n in sizes)
+        sizes = tuple([inferred if n == -1 else n for n in sizes])
     if prod(sizes) != length:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d}"
@@ -413,6 +413,10 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     """
     require_tensor("movedim", "input", input)
     ndim = input.ndim
+    if type(source) is int and type(destination) is int and ndim:
+        order = list(range(ndim))
+        order.insert(axis_of(destination, ndim), order.pop(axis_of(source, ndim)))
+        return permute(input, order)
     come = [source] if isinstance(source, int) else list(source)
     go = [destination] if isinstance(destination, int) else list(destination)
     if len(come) != len(go):

@@ -88,8 +88,8 @@ def _address(array: np.ndarray) -> int:
 def look(array: np.ndarray, window: Window) -> np.ndarray:
     """The view of the array's memory through a window, which must lie within that memory."""
     base = owner(array)
-    flat = base.ravel("K")
-    if not np.may_share_memory(flat, base):  # not dense: ravel had to copy
+    flat = base if base.flags.c_contiguous else base.ravel("K")
+    if flat is not base and not np.may_share_memory(flat, base):  # not dense: ravel had to copy
         return _unowned_look(array, window)
     start = _address(array) - _address(flat) + window.offset
     return np.ndarray(window.shape, window.dtype, flat, start, window.strides)

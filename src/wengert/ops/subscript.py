@@ -153,8 +153,9 @@ def _index_batch(b: Batch) -> Value:
 def index(input: Value, key: Key) -> Value:
     """The elements at the indices of a key, as a copy."""
     try:
-        if len(key) == 1 and key[0].dtype != bool:
-            out = kernels.scatter.take_rows(input, key[0], 0)
+        axis = len(key) - 1
+        if key[-1].dtype != bool and (not axis or _only_last(key)):
+            out = kernels.scatter.take_rows(input, key[-1], axis)
         else:
             out = input[key]
     except IndexError as error:
@@ -165,6 +166,11 @@ def index(input: Value, key: Key) -> Value:
     if all(a.flags.c_contiguous for a in arrays):
         return out
     return layout.arranged_by(out, _outlines(input, key, out.shape))
+
+
+def _only_last(key: Key) -> bool:
+    """Whether a key has full slices in front of its last array."""
+    return all(isinstance(item, slice) for item in key[:-1])
 
 
 def _outlines(input: np.ndarray, key: Key, shape: Shape) -> tuple[layout.Outline, ...]:

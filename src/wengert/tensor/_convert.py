@@ -25,7 +25,7 @@ from wengert.ops.formats import check_format, lies_in, suggested
 from wengert.ops.outputs import check_memory
 from wengert.ops.shape import clone
 from wengert.tensor._data import checked
-from wengert.tensor._inplace import check_writable, overwrite, touch
+from wengert.tensor._inplace import check_writable, overwrite, overwrite_plain, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
 from wengert.tensor.arguments import dtype_and_device, require_tensor
 from wengert.tensor.wrappers import WrapperOutline
@@ -328,7 +328,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         )
     number = value.item() if isinstance(value, np.generic) else value
     number = dtypes.scalar_array(number, of_numpy[self._outline.dtype], "fill_")
-    return overwrite(self, wrap(number), "fill_", one_value=True)
+    return overwrite_plain(self, number, "fill_", one_value=True)
 
 
 def zero_(self: Tensor) -> Tensor:
@@ -338,7 +338,7 @@ def zero_(self: Tensor) -> Tensor:
     >>> wengert.ones(2).zero_()
     tensor([0., 0.])
     """
-    return overwrite(self, wrap(np.zeros((), self._outline.dtype)), "zero_", one_value=True)
+    return overwrite_plain(self, np.zeros((), self._outline.dtype), "zero_", one_value=True)
 
 
 def fill(input: Tensor, value: Any) -> Tensor:

@@ -40,8 +40,11 @@ from wengert.tensor._inplace import (
 )
 
 Shape = tuple[int, ...]
+
+_NUMBERS = (float, *Number, np.generic)  # most are floats
 Items = tuple[Any, ...]
 
+_BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 _SIMPLE = frozenset((int, slice, type(None), EllipsisType))
 
 
@@ -64,6 +67,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         return basic(self, (key,))
     if kind is tuple and _SIMPLE.issuperset(map(type, key)):
         return basic(self, _parse_basic(key, shape))
+    if (whole := _plain_picks(key, shape)) is not None:
+        return index(self, whole)
     view, picks = parse(key, shape)
     if view is not None or picks is None:
         self = basic(self, view or (...,))
@@ -167,7 +172,7 @@ def _checked_value(target: Tensor, value: Any) -> Tensor:
     """The value as a tensor without leading dimensions of length 1, in the dtype if a number."""
     array = target._array
     if not isinstance(value, Tensor):
-        if not isinstance(value, (*Number, np.generic)):
+        if not isinstance(value, _NUMBERS):
             kind = of_numpy[array.dtype].short
             raise TypeError(f"can't assign a {type(value).__name__} to a torch.{kind}Tensor")
         number = value.item() if isinstance(value, np.generic) else value
@@ -194,10 +199,33 @@ def parse(key: Any, shape: Shape) -> tuple[Items | None, Items | None]:
     The index arrays are for the view that the basic part gives, one item for each of its
     dimensions up to the last array: an array or a full slice.
     """
+    if (whole := _plain_picks(key, shape)) is not None:
+        return None, whole
     items = _items(key)
     if _SIMPLE.issuperset(map(type, items)):
         return _parse_basic(items, shape), None
     return _Parser(items, shape).result()
+
+
+def _plain_picks(key: Any, shape: Shape) -> Items | None:
+    """What `parse` makes of a mask, or of tensors of int64 and full slices; None for other keys."""
+    if type(key) is Tensor and key._array.dtype is _BOOL:
+        mask = key._array
+        return (mask.copy(),) if mask.ndim and mask.shape == shape[: mask.ndim] else None
+    items = key if type(key) is tuple else (key,)
+    if len(items) > len(shape):
+        return None
+    picks: list[Any] = []
+    last = 0
+    for item in items:
+        if type(item) is Tensor and item._array.dtype is _INT64 and item._array.ndim:
+            picks.append(item._array.copy())
+            last = len(picks)
+        elif type(item) is slice and item.start is item.stop is item.step is None:
+            picks.append(item)
+        else:
+            return None
+    return tuple(picks[:last]) or None
 
 
 def _items(key: Any) -> Items:

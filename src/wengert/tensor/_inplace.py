@@ -37,7 +37,7 @@ from wengert.core.tensor import (
     tick,
     wrap,
 )
-from wengert.kernels.layout import copy
+from wengert.kernels.layout import copy, fill
 from wengert.ops.broadcasting import check_expandable, expand
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
@@ -338,6 +338,10 @@ def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> T
     As in assignments, values are converted to the dtype of `target`. With `one_value` the
     target may have overlapping elements.
     """
+    if type(src) is Tensor and src._edge is None and is_plain(target, name, one_value):
+        write_plain(target, src._array, name)
+        target._cut = src._cut
+        return target
     check_writable(target, name)
     array = target._array
     value = src if isinstance(src, Tensor) else wrap(scalar_array(src, of_numpy[array.dtype], name))
@@ -358,6 +362,37 @@ def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> T
     return write(target, _overwritten(target, value), name)
 
 
+def overwrite_plain(
+    target: Tensor, values: np.ndarray, name: str, one_value: bool = False
+) -> Tensor:
+    """`overwrite` with an array: in fewer steps where nothing is recorded."""
+    if is_plain(target, name, one_value):
+        return write_plain(target, values, name)
+    return overwrite(target, wrap(values), name, one_value)
+
+
+def is_plain(target: Tensor, name: str, one_value: bool = False) -> bool:
+    """Whether nothing is to be recorded, so that `write_plain` will do, after all checks."""
+    if type(target) is not Tensor or target._edge is not None or inferences:
+        return False
+    if mode.site is not None and hasattr(target, "_root"):
+        check_writable(target, name)
+    check_memory(target._array, name, one_value)
+    return True
+
+
+def write_plain(target: Tensor, values: np.ndarray, name: str) -> Tensor:
+    """Write an array to all elements of a plain target."""
+    array = target._array
+    if values.ndim or values.dtype is not array.dtype:
+        assign(array, values)
+    else:
+        fill(array, values)
+    storage.stamp(array, name, *caller(getframe(1)))
+    target._cut = None
+    return target
+
+
 def assign(array: np.ndarray, value: np.ndarray) -> None:
     """Copy `value`, broadcast and converted, into an array; nothing is recorded."""
     if value.shape and value.shape != array.shape:
@@ -365,10 +400,13 @@ def assign(array: np.ndarray, value: np.ndarray) -> None:
     if value.dtype.kind == "c" != array.dtype.kind:
         value = value.real  # like PyTorch when copying complex values to a real dtype
     if value.dtype is array.dtype:
-        np.copyto(array, value)
+        array[...] = value
         return
     if is_float8(array.dtype):
         value = rounded(value, array.dtype)
+    if value.dtype.kind in "biu" and array.itemsize >= 4:  # which never warns
+        np.copyto(array, value, casting="unsafe")
+        return
     with np.errstate(all="ignore"):  # out-of-range values convert as C does
         np.copyto(array, value, casting="unsafe")
 

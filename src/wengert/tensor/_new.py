@@ -64,7 +64,10 @@ def _sized(
     self: Tensor, name: str, make: Any, size: Any, values: tuple[Any, ...], options: dict[str, Any]
 ) -> Tensor:
     """What `make` makes of a size; of a batch where `self` is one."""
-    options, shape = _as(self, options), size_of(name, size)
+    shape = size_of(name, size)
+    if type(self) is Tensor and not options and not default_device.meta:
+        return make(shape, *values, dtype=of_numpy[self._array.dtype])
+    options = _as(self, options)
     if isinstance(self, MetaTensor | SparseTensor) or options.get("layout") is not None:
         return make(shape, *values, **options)
     tensor: Tensor = beside(self, lambda lead: make((*lead, *shape), *values, **options))

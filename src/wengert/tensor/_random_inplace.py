@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.transforms.levels import transform_stack
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
-from wengert.core.generators import Generator, draw_numbers
+from wengert.core.generators import Generator, draw_numbers, remainders
 from wengert.core.tensor import Tensor, Tracer
 from wengert.ops.broadcasting import expand
 from wengert.ops.outputs import check_memory
 from wengert.ops.sampling import check_probabilities, successes
 from wengert.ops.shape import inverse_of, permute
-from wengert.tensor._inplace import check_writable, overwrite
+from wengert.tensor._inplace import check_writable, is_plain, overwrite, write_plain
 from wengert.tensor.arguments import require_int
 from wengert.tensor.random import (
     bernoulli,
@@ -33,8 +34,10 @@ Sampler = Callable[[tuple[int, ...]], np.ndarray]
 
 def _fill(target: Tensor, name: str, sample: Sampler) -> Tensor:
     """Overwrite the target with ``sample(shape)``; numbers are drawn in the order of memory."""
-    check_writable(target, name)
     array = target._array
+    if array.flags.c_contiguous and not transform_stack.levels and is_plain(target, name):
+        return write_plain(target, sample(array.shape), name)
+    check_writable(target, name)
     if not isinstance(target, Tracer):
         check_memory(array, name)
     if array.flags.c_contiguous:
@@ -52,6 +55,8 @@ def _floating(target: Tensor, name: str) -> np.dtype[Any]:
 def _bounds(name: str, positional: tuple[Any, ...], named: dict[str, Any], default: tuple[Any, Any],
             ) -> tuple[Any, Any]:  # fmt: skip
     """The arguments `from` and `to`; the first is a keyword of Python, hence this."""
+    if not (positional or named):
+        return default
     values = dict(zip(("from", "to"), default, strict=True)) | named
     if len(values) > 2 or len(positional) > 2:
         raise TypeError(f"{name}() got unexpected arguments: {positional}, {sorted(named)}")
@@ -147,7 +152,7 @@ def random_(self: Tensor, *bounds: int, generator: Generator | None = None,
 
 def _any_integers(source: Generator, shape: tuple[int, ...], dtype: dtypes.dtype) -> np.ndarray:
     words = (source.random64 if dtype.itemsize == 8 else source.random32)(math.prod(shape))
-    return (words % words.dtype.type(_largest(dtype) + 1)).reshape(shape)
+    return remainders(words, _largest(dtype) + 1).reshape(shape)
 
 
 def _largest(dtype: dtypes.dtype) -> int:

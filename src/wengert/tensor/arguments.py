@@ -42,6 +42,7 @@ class Options(TypedDict, total=False):
 
 
 _KNOWN = Options.__annotations__.keys()
+_ONLY_DTYPE = {"dtype"}
 
 
 def size_of(name: str, size: Any) -> tuple[int, ...]:
@@ -111,13 +112,18 @@ def allocate(
         ) from error
 
 
+def only_dtype(options: Any) -> bool:
+    """Whether nothing is asked for but a dtype, and tensors are made on the CPU."""
+    return not default_device.meta and (not options or options.keys() == _ONLY_DTYPE)
+
+
 def finish(
     name: str, array: np.ndarray | Outline, options: Options, out: Tensor | None = None
 ) -> Tensor:
     """Wrap a new array in a tensor, applying the options that do not concern its elements."""
     if out is not None:
         return into(name, out, array, options)
-    if not options and not default_device.meta:
+    if only_dtype(options):
         return wrap(array)
     if not options.keys() <= _KNOWN:
         unknown = sorted(options.keys() - _KNOWN)

@@ -189,7 +189,11 @@ def ones(*size: Size, out: Tensor | None = None, **options: Unpack[Options]) -> 
     >>> wengert.ones(2, dtype=wengert.int64)
     tensor([1, 1])
     """
-    return _sized("ones", np.ones, size, out, options)
+    return _sized("ones", _ones, size, out, options)
+
+
+def _ones(shape: Any, dtype: Any) -> np.ndarray:
+    return layout.full(shape, dtype, 1)
 
 
 def empty(*size: Size, out: Tensor | None = None, memory_format: Any = None,
@@ -246,7 +250,7 @@ def full(size: Size, fill_value: Any, *, out: Tensor | None = None,
     number = dtypes.scalar_array(value, dtype, "full")
 
     def make(shape: Any, kind: Any) -> np.ndarray:
-        return np.full(shape, number, kind)
+        return layout.full(shape, kind, number)
 
     array = allocate(make, size_of("full", (size,)), dtype, options)
     return finish("full", array, options, out)
@@ -271,8 +275,8 @@ def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
     require_tensor(name, "input", input)
     if isinstance(input, SparseTensor):
         return input.filled_like(name, fill, options)
-    if not options and fill == 0 and type(input) is Tensor and input._array.flags.c_contiguous:
-        return wrap(np.zeros_like(input._array))
+    if not options and type(input) is Tensor and input._array.flags.c_contiguous:
+        return wrap(_filled(name, input._array, fill))
     format = formats.check_format(name, options.pop("memory_format", None))
     dtype = dtype_of(name, options, of_numpy[input._outline.dtype])
     made = without_entries(name, input.shape, dtype, options)
@@ -294,10 +298,20 @@ def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
         else:
             array = formats.empty(like, format, dtype.np)
         if value is not None:
-            array[...] = value
+            layout.fill(array, value)
         return finish(name, array, options)
 
     return beside(input, make)
+
+
+def _filled(name: str, like: np.ndarray, fill: Any) -> np.ndarray:
+    """An array in C order of the shape and dtype of another: `_like` without options."""
+    if fill is None:
+        return np.empty(like.shape, like.dtype)
+    if type(fill) is int and fill == 0:
+        return np.zeros(like.shape, like.dtype)
+    number = dtypes.scalar_array(fill, of_numpy[like.dtype], name)
+    return layout.full(like.shape, like.dtype, number)
 
 
 def zeros_like(input: Tensor, **options: Any) -> Tensor:
@@ -419,7 +433,7 @@ def eye(n: int, m: int | None = None, *, out: Tensor | None = None,
 
 def _identity(shape: tuple[int, int], dtype: np.dtype[Any]) -> np.ndarray:
     array = np.zeros(shape, dtype)
-    np.fill_diagonal(array, np.ones((), dtype))
+    array.reshape(-1)[: min(shape) * shape[1] : shape[1] + 1] = 1
     return array
 
 

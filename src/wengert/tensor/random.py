@@ -12,6 +12,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from wengert.autograd.transforms.levels import transform_stack
 from wengert.autograd.transforms.randomness import vmaps
 from wengert.core import dtypes
 from wengert.core.device import cpu, default_device, on_meta
@@ -42,6 +43,7 @@ from wengert.tensor.arguments import (
     dtype_of,
     finish,
     into,
+    only_dtype,
     require_int,
     require_tensor,
     size_of,
@@ -174,6 +176,8 @@ def _finished(
     out: Tensor | None,
 ) -> Tensor:
     """Wrap random numbers in a tensor, applying the options that do not concern its elements."""
+    if out is None and only_dtype(options) and not transform_stack.levels:
+        return wrap(draw(shape))
     _refuse_out(out)
     if on_meta(options.get("device")):
         return finish(name, without_memory(shape, dtype.np)._array, options, out)
@@ -202,6 +206,10 @@ def _like(
     Numbers are drawn in the order of memory.
     """
     require_tensor(name, "input", input)
+    if only_dtype(options) and type(input) is Tensor and input._array.flags.c_contiguous:
+        if options.get("dtype") is None:
+            options["dtype"] = of_numpy[input._array.dtype]
+        return draw(input._array.shape, **options)
     format = formats.check_format(name, options.pop("memory_format", None))
     if options.get("dtype") is None:
         options["dtype"] = of_numpy[input._outline.dtype]
@@ -304,24 +312,21 @@ def check_bounds(low: int, high: int, dtype: dtypes.dtype) -> None:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
-    if dtype.category == dtypes.FLOAT:
-        limits: Any = np.finfo(np.float64)
-    elif dtype.category == dtypes.BOOL:
-        limits = _Bits
-    else:
-        limits = np.iinfo(dtype.np)
+    least, most = _limits(dtype)
     for what, value in (("from", low), ("to - 1", high - 1)):
-        if not limits.min <= value <= limits.max:
+        if not least <= value <= most:
             raise RuntimeError(
-                f"{what} is out of bounds for {dtype.name}: {value} is not in [{limits.min},"
-                f" {limits.max}]"
+                f"{what} is out of bounds for {dtype.name}: {value} is not in [{least}, {most}]"
             )
 
 
-class _Bits:
-    """The limits of booleans."""
-
-    min, max = 0, 1
+@functools.cache
+def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
+    """The least and the largest number that `random_` takes as a bound."""
+    if dtype.category == dtypes.BOOL:
+        return 0, 1
+    info: Any = np.finfo(np.float64) if dtype.category == dtypes.FLOAT else np.iinfo(dtype.np)
+    return info.min, info.max
 
 
 def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None,
@@ -381,16 +386,20 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         )
     dtype = of_numpy[tensors[0]._outline.dtype]
     require_floating("normal_kernel_cpu", dtype)
-    shape = broadcast_shapes(*(x._outline.shape for x in tensors))
-    center, spread = (
-        expand(convert(x, dtype) if isinstance(x, Tensor) else wrap(np.asarray(x, dtype.np)), shape)
-        for x in (mean, std)
-    )
+    shapes = [x._outline.shape for x in tensors]
+    shape = shapes[0] if shapes[0] == shapes[-1] else broadcast_shapes(*shapes)
+    center, spread = (_in_shape(x, dtype, shape) for x in (mean, std))
     if not any(x._memoryless for x in tensors):
         check_deviations(spread)
     _refuse_out(out)
     draws = draw_numbers(lambda s: source.normal(s, np_dtype=dtype.np), shape, tensors)
     return _placed("normal", normals(center, spread, draws), options, out)
+
+
+def _in_shape(value: Any, dtype: dtypes.dtype, shape: tuple[int, ...]) -> Tensor:
+    """A tensor or a number in a dtype, and expanded to a shape."""
+    x = convert(value, dtype) if isinstance(value, Tensor) else wrap(np.asarray(value, dtype.np))
+    return x if x._outline.shape == shape else expand(x, shape)
 
 
 def _placed(name: str, result: Tensor, options: Options, out: Tensor | None) -> Tensor:

@@ -175,7 +175,9 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tenso
             values = np.power(base, exponents).astype(dtype.np)
         else:
             exponents = spacing.from_both_ends(first, last, n, np.float64, np.float64)
-            values = np.power(np.longdouble(base), exponents).astype(dtype.np)
+            narrow = dtype.category == dtypes.FLOAT and dtype.itemsize <= 4
+            wide = np.float64 if narrow else np.longdouble
+            values = np.power(wide(base), exponents).astype(dtype.np)
     return finish("logspace", values, options, out)
 
 

@@ -33,6 +33,7 @@ def computed(x: np.ndarray, axis: int) -> list[np.ndarray]:
             *(scan.running(f, x, axis, back) for f in (np.add, np.multiply) for back in (0, 1)),
             *(scan.running_extreme_index(x, axis, largest) for largest in (True, False)),
             *(scan.recurrence(x, factor, axis, back) for back in (False, True)),
+            scan.differences(x, axis),
         ]
 
 

@@ -76,7 +76,7 @@ _Threads.count = _default_threads()
 def set_threads(count: int) -> None:
     """Set the number of threads for kernels, including the calling one."""
     _Threads.count = count
-    compiler = sys.modules.get(f"{__name__}.compiler")
+    compiler = sys.modules.get(_COMPILER)
     if compiler is not None:
         compiler.pool()[0](count - 1)
 
@@ -176,6 +176,14 @@ def available() -> bool:
         return False
     buffers.install()
     return True
+
+
+def loaded() -> bool:
+    """Whether kernels are in use already, so that another one costs little."""
+    return _COMPILER in sys.modules
+
+
+_COMPILER = f"{__name__}.compiler"
 
 
 def usable(*arrays: np.ndarray) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.kernels.axes import length_of
 from wengert.kernels.chunks import SOME, plain, rows_of
-from wengert.kernels.jit import CHUNK, LARGE, available
+from wengert.kernels.jit import CHUNK, available
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
 
@@ -18,13 +18,15 @@ _FEW = 256
 # Best elements up to which a row is gone through once; elements of a row whose indices fit 32 bits.
 _BEST, _MOST = 512, (1 << 31) - 1
 _SINGLE = np.dtype(np.float32)
+# The key of NaN, and no key.
+_NAN, _NEVER = (1 << 31) - 1, 1 << 31
 
 
 def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
     """The indices that sort an array along an axis, ties in their order."""
     if array.ndim == 0:
         return np.zeros((), np.int64)
-    if array.size >= LARGE and array.shape[axis] > _FEW:
+    if array.shape[axis] > _FEW:
         keys = _keys(array, axis, descending)
         if keys is not None:
             places = _ordered(keys)
@@ -66,6 +68,19 @@ def _ordered(keys: np.ndarray) -> np.ndarray:
     scratch = np.empty((3, keys.size), np.int32)
     native.orders.f32(keys, out, *scratch, n, rows, rows_of(8 * n))
     return out
+
+
+def modes(array: np.ndarray, axis: int) -> np.ndarray | None:
+    """The place of the last of the most frequent elements, the axis kept; None without kernels."""
+    if array.size < SOME or (keys := _keys(array, axis, False)) is None:
+        return None
+    n, rows = keys.shape[-1], keys.size // keys.shape[-1]
+    packed, out = np.empty(keys.shape, np.int64), np.empty((*keys.shape[:-1], 1), np.int64)
+    native.pack.f32(keys, packed, n, rows, rows_of(n))
+    packed.sort()
+    single = _NEVER if array.dtype.kind in "iub" else _NAN
+    native.modes.f32(packed, out, n, single, rows, rows_of(n))
+    return out if axis == array.ndim - 1 else np.moveaxis(out, -1, axis)
 
 
 def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:

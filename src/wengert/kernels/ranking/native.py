@@ -116,3 +116,32 @@ def tops(keys: i32s, out: i64s, best: i32s, n: i64, count: i64, start: i64, stop
                 b[j] = key
                 o[j] = i
                 some = min(some + 1, count)
+
+
+@kernel
+def pack(keys: i32s, out: i64s, n: i64, start: i64, stop: i64) -> None:
+    """Each key of a row and its place, in one number of their order."""
+    for row in range(start, stop):
+        own = at(keys, row * n)
+        o = at(out, row * n)
+        for i in range(n):
+            o[i] = (i64(own[i]) << 32) | i
+
+
+@kernel
+def modes(packed: i64s, out: i64s, n: i64, single: i64, start: i64, stop: i64) -> None:
+    """In sorted rows the last place of the most frequent key; of several the smallest.
+
+    The key `single` differs from itself.
+    """
+    for row in range(start, stop):
+        own = at(packed, row * n)
+        best = -1
+        run = 0
+        for k in range(n):
+            key = own[k] >> 32
+            again = k > 0 and key == own[max(k - 1, 0)] >> 32 and key != single
+            run = run + 1 if again else 0
+            if run > best:
+                best = run
+                out[row] = own[k] & 4294967295

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.kernels.axes import axis_of
-from wengert.kernels.chunks import SOME, plain, real_for, rows_of
+from wengert.kernels.chunks import SOME, plain, real_for, real_of, rows_of
 from wengert.kernels.jit import Kernel
 from wengert.kernels.precision import widened
 from wengert.kernels.reduction import ACCUMULATOR
@@ -140,6 +140,13 @@ def recurrence(add: np.ndarray, factor: np.ndarray, dim: int, reverse: bool) -> 
 
 def differences(array: np.ndarray, dim: int) -> Any:
     """Each element less the one before it; for booleans, whether they differ."""
+    if dim == array.ndim - 1 and array.size >= SOME and array.shape[-1] > 1:
+        real = real_of(array)
+        if real is not None:
+            out = np.empty((*array.shape[:-1], array.shape[-1] - 1), array.dtype)
+            n = array.shape[-1]
+            getattr(native.row_differences, real)(array, out, n, array.size // n, rows_of(n))
+            return out
     moved = np.moveaxis(array, dim, 0)
     combine = np.not_equal if array.dtype == bool else np.subtract
     return np.moveaxis(combine(moved[1:], moved[:-1]), 0, dim)

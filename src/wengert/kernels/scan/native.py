@@ -63,6 +63,16 @@ def column_scan(
             place = place + step
 
 
+@kernel
+def row_differences(x: reals, out: reals, n: i64, start: i64, stop: i64) -> None:
+    """Each element of a row less the one before it."""
+    for row in range(start, stop):
+        values = at(x, row * n)
+        y = at(out, row * (n - 1))
+        for k in range(n - 1):
+            y[k] = values[k + 1] - values[k]
+
+
 @inline
 def _key(v: f64) -> i64:
     """An integer in the order of floats, NaN the largest: integers compare in one cycle."""
