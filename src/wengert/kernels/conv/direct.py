@@ -24,7 +24,7 @@ import numpy as np
 from wengert.core.forks import cached_property
 from wengert.kernels.conv.plan import (
     DirectPlan,
-    Ints,
+    Packing,
     PhaseEntry,
     PlaneEntry,
     PlanSizes,
@@ -32,6 +32,7 @@ from wengert.kernels.conv.plan import (
 )
 from wengert.kernels.conv.route import Direction, Problem, Route
 from wengert.kernels.conv.shifting import shifted
+from wengert.kernels.derived import derived
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
 from wengert.kernels.jit.slots import leave, take
@@ -269,13 +270,16 @@ def _pack(
                     to[(c * channel_place + t * tap_place) * rows + m] = weight[row + places[t]]
 
 
-def packed_weights(weight: np.ndarray, packs: list[Ints]) -> np.ndarray:
+def packed_weights(weight: np.ndarray, packing: Packing) -> np.ndarray:
     """The weights of all phases, packed in the order tiles read them."""
-    weight = np.ascontiguousarray(weight)
-    packed = np.empty(weight.size, np.float32)
-    for arguments in packs:
-        _pack.f32(weight, packed, *arguments)
-    return packed
+
+    def make() -> np.ndarray:
+        dense, packed = np.ascontiguousarray(weight), np.empty(weight.size, np.float32)
+        for arguments in packing.phases:
+            _pack.f32(dense, packed, *arguments)
+        return packed
+
+    return derived(weight, packing.key, make)
 
 
 def _summed(
@@ -284,7 +288,7 @@ def _summed(
     """The output, computed as its plan says."""
     if bias is not None:
         bias = np.ascontiguousarray(bias, np.float32)
-    packed = packed_weights(weight, plan.packs)
+    packed = packed_weights(weight, plan.packing)
     _sums.f32(
         np.ascontiguousarray(x), packed, bias, out, *plan.memory(), plan.sizes, plan.planes,
         plan.phases, plan.offsets, plan.tasks, plan.chunk,

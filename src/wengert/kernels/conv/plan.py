@@ -198,6 +198,18 @@ class PhaseEntry(Record):
     inner_step: i64
 
 
+class Packing(NamedTuple):
+    """How weights are packed: for each phase the arguments, and what is equal for equal ones."""
+
+    phases: list[Ints]
+    key: Ints
+
+
+def packing(phases: list[Ints]) -> Packing:
+    """How the weights of phases are packed by such arguments, each with its list of places."""
+    return Packing(phases, tuple((places.tobytes(), *numbers) for places, *numbers in phases))
+
+
 class DirectPlan(NamedTuple):
     """The plan of a convolution for arrays of given sizes."""
 
@@ -205,7 +217,7 @@ class DirectPlan(NamedTuple):
     planes: PlaneEntry
     phases: PhaseEntry
     offsets: np.ndarray
-    packs: list[Ints]  # arguments for packing the weights of a phase
+    packing: Packing
     parts: int
     tasks: int
     chunk: int
@@ -298,8 +310,9 @@ def direct_plan(problem: Problem, direction: Direction) -> DirectPlan:
     )  # fmt: skip
     chunk = min(tasks, -(-_CHUNK * tasks // max(1, work)))
     return DirectPlan(
-        sizes, _plane_entries(axes, planes), entries, offsets, packs, parts, tasks, chunk, scratch
-    )
+        sizes, _plane_entries(axes, planes), entries, offsets, packing(packs), parts, tasks, chunk,
+        scratch,
+    )  # fmt: skip
 
 
 def _plane_entries(axes: Axes, planes: list[Shape]) -> PlaneEntry:
