@@ -15,7 +15,7 @@ import numpy as np
 from wengert.kernels.jit import CHUNK, LARGE, available, kernel, usable
 from wengert.kernels.jit.builtins import apart, at, f32, f32s, fabs, i64, i64s, inline
 from wengert.kernels.jit.mathlib import exp_bounded, tanh
-from wengert.kernels.products.tiles import COLUMNS, multiply
+from wengert.kernels.products.tiles import COLUMNS, PANELS, multiply, row_times
 from wengert.kernels.recurrent.steps import Steps
 
 Array = np.ndarray
@@ -39,7 +39,12 @@ def _times(
     a: f32s, lda: i64, panels: f32s, out: f32s, ldo: i64, rows: i64, depth: i64, add: i64
 ) -> None:
     """out = a @ the matrix in panels, or out += with `add`."""
-    for p in range(0, ldo, COLUMNS):
+    done = 0
+    if rows == 1:
+        done = ldo // (PANELS * COLUMNS) * (PANELS * COLUMNS)
+        for p in range(0, done, PANELS * COLUMNS):
+            row_times(a, at(panels, p * depth), COLUMNS * depth, at(out, p), depth, add)
+    for p in range(done, ldo, COLUMNS):
         multiply(a, lda, 1, at(panels, p * depth), COLUMNS, at(out, p), ldo, rows, depth, add)
 
 
