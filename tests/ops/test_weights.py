@@ -270,6 +270,43 @@ def test_a_change_counts(change: Callable[[Any], None], form: str) -> None:
     check(module)
 
 
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_weights(kind: Any) -> None:
+    module = kind(8, 40, num_layers=2, bidirectional=True)
+    x = wengert.randn(60, 2, 8)
+
+    @wengert.no_grad()
+    def result() -> wengert.Tensor:
+        out: wengert.Tensor = module(x)[0]
+        return out
+
+    first = result()
+    assert derived.kept_bytes() == 0
+    assert all(wengert.equal(result(), first) for _ in range(3))
+    weights = [weight for name, weight in module.named_parameters() if "weight_hh" in name]
+    assert len(weights) == 4
+    assert all(derived.keeps_for(weight._array) for weight in weights)
+    assert derived.kept_bytes() >= sum(weight.nbytes for weight in weights)
+    by_init_of(module)
+    changed = result()
+    derived.drop_all()
+    assert wengert.equal(result(), changed)
+    assert not wengert.equal(changed, first)
+
+
+def by_init_of(module: nn.Module) -> None:
+    for weight in module.parameters():
+        nn.init.uniform_(weight, -0.2, 0.2)
+
+
+def test_a_frozen_recurrent_layer_lets_gradients_through() -> None:
+    module = nn.LSTM(8, 40).requires_grad_(False)
+    x = wengert.randn(30, 2, 8, requires_grad=True)
+    grads = [wengert.autograd.grad(module(x)[0].sum(), x)[0] for _ in range(4)]
+    assert derived.kept_bytes() > 0
+    assert all(wengert.equal(g, grads[0]) for g in grads)
+
+
 def test_a_held_array_keeps_values_away() -> None:
     module = layer()
     array = module.weight.detach().numpy()
