@@ -91,15 +91,53 @@ def test_the_second_use_keeps_values_and_no_digit_changes(form: str) -> None:
     assert wengert.equal(first, expected(module))
 
 
+# What is multiplied by a weight as by a matrix: modules, and the shapes of their inputs.
+PRODUCTS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
+    "few positions": (lambda: nn.Conv2d(64, 256, 3, padding=1), (1, 64, 7, 7)),
+    "few positions, with a stride": (
+        lambda: nn.Conv2d(64, 256, 3, stride=2, padding=1, bias=False), (2, 64, 8, 8),
+    ),
+    "few positions, transposed": (
+        lambda: nn.ConvTranspose2d(256, 64, 4, stride=2, padding=1), (1, 256, 4, 4),
+    ),
+    "one element": (lambda: nn.Conv2d(256, 512, 1), (1, 256, 7, 7)),
+    "linear": (lambda: nn.Linear(200, 300), (16, 200)),
+    "linear, without bias": (lambda: nn.Linear(200, 300, bias=False), (16, 200)),
+    "linear, of texts": (lambda: nn.Linear(200, 300), (4, 20, 200)),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_threads_change_no_digit(threads: int) -> None:
-    module, before = layer(), wengert.get_num_threads()
-    first = used(module)
+@pytest.mark.parametrize("name", ["in tiles", *PRODUCTS])
+def test_no_digit_changes(name: str, threads: int) -> None:
+    make, shape = PRODUCTS.get(name, (layer, INPUT))
+    module, x, before = make(), wengert.randn(*shape), wengert.get_num_threads()
+    first = module(x)
     try:
         wengert.set_num_threads(threads)
-        assert wengert.equal(used(module, 3), first)
+        with wengert.no_grad():
+            outputs = [module(x) for _ in range(4)]
     finally:
         wengert.set_num_threads(before)
+    assert kept(module)
+    assert all(wengert.equal(out, first) for out in outputs)
+    in_place(module)
+    with wengert.no_grad():
+        changed = [module(x) for _ in range(4)]
+    assert all(wengert.equal(out, changed[0]) for out in changed)
+    assert not wengert.equal(changed[0], first)
+
+
+@pytest.mark.parametrize("name", ["few positions", "linear"])
+def test_gradients_of_inputs_through_frozen_weights(name: str) -> None:
+    make, shape = PRODUCTS[name]
+    module, x = make(), wengert.randn(*shape, requires_grad=True)
+    (right,) = wengert.autograd.grad(module(x).square().sum(), x)
+    module.requires_grad_(False)
+    for _ in range(4):
+        (g,) = wengert.autograd.grad(module(x).square().sum(), x)
+        assert wengert.equal(g, right)
+    assert kept(module)
 
 
 def test_nothing_is_kept_while_gradients_flow() -> None:

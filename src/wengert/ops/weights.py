@@ -49,7 +49,8 @@ def note_use(weight: Tensor) -> None:
     array = weight._array
     if type(array) is not np.ndarray:
         return
-    key, writes = id(owner(array)), write_count(array)
+    # No second variable may refer to it: references are counted.
+    key, writes = id(array if array.base is None else owner(array)), write_count(array)
     use = _uses.get(key)
     if use is None or use.writes != writes or use.array() is not array:
         derived.drop(array)
