@@ -31,7 +31,7 @@ from wengert.kernels.conv.plan import (
     direct_plan,
 )
 from wengert.kernels.conv.route import Direction, Problem, Route
-from wengert.kernels.conv.shifting import shifted
+from wengert.kernels.conv.shifting import halved, shifted
 from wengert.kernels.derived import derived
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
@@ -45,8 +45,7 @@ def _copy_line(x: f32s, to: f32s, step: i64, start: i64, low: i64, high: i64) ->
     if step == 1:
         shifted(at(to, low), at(x, start + low), high - low, -0.0)
     elif step == 2:
-        for t in range(low, high):
-            to[t] = x[start + 2 * t]
+        halved(at(to, low), at(x, start + 2 * low), high - low)
     else:
         for t in range(low, high):
             to[t] = x[start + step * t]
