@@ -83,13 +83,13 @@ def test_cuts_leave_little_of_vectors_and_copies_unused() -> None:
     axes = plan._map_axes(case_of(1, 1, (33, 33), 1, (3, 3), padding=(12, 12), dilation=12).problem,
                           "forward")  # fmt: skip
     limits = plan._Limits(most=512, fewest=128, wanted=0, ends=0, copying=0.0)
-    _, block, copied = plan._cut(axes, 1, limits)
-    run = plan._run(block, copied)
-    for lines in range(1, 12):  # what fits
-        other = (lines - 1) * 45 + 33  # with zeros behind all lines but the last
-        assert -(-33 // block[1]) * -(-run // plan.lanes()) <= -(-33 // lines) * -(
-            -other // plan.lanes()
-        )
+
+    def vectors(lines: int) -> int:
+        """Those of all blocks; zeros are behind all lines of a block but the last."""
+        return -(-33 // lines) * -(-((lines - 1) * 45 + 33) // plan.lanes())
+
+    _, (_, lines, _), _ = plan._cut(axes, 1, limits)
+    assert vectors(lines) == min(map(vectors, range(1, 12)))  # more do not fit
     assert plan._cut(axes, 1, limits._replace(ends=10_000))[1] == (1, 11, 33)
     assert plan._cut(axes, 1, limits._replace(copying=100.0))[1] == (1, 11, 33)
 
