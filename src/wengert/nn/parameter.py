@@ -21,6 +21,7 @@ from wengert.core.sparse import CompressedTensor, CooTensor, SparseTensor, unsup
 from wengert.core.tensor import Tensor, Tracer, cut_at, inferences, leaf_of, new
 from wengert.kernels import layout
 from wengert.meta.tensors import META, MetaTensor, NoData, without_memory
+from wengert.ops.weights import shown
 
 
 class Parameter(Tensor):
@@ -76,6 +77,7 @@ class Parameter(Tensor):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         kind = None if type(self) is Parameter else type(self)
+        shown(self._array)  # a pickle may hold the memory itself
         return _rebuild, (kind, self._array, self.requires_grad)
 
 

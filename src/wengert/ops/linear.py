@@ -9,7 +9,7 @@ import numpy as np
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import narrowed
-from wengert.kernels.products.blas import dot
+from wengert.kernels.products.blas import dot_by
 from wengert.kernels.products.matmul import add_product, wide_product
 from wengert.ops._products import samples
 from wengert.ops.batching import Batch
@@ -99,7 +99,7 @@ def linear(input: Value, weight: Value, bias: Value = None) -> Value:
         if bias is not None and bias.dtype is not input.dtype and bias.dtype != input.dtype:
             raise _mixed(input, bias)
         try:
-            return dot(input, weight.T, bias)
+            return dot_by(input, weight.T, weight, bias)
         except ValueError:
             if bias is None or input.shape[1] != weight.shape[1]:
                 raise _mismatch(input, weight) from None
@@ -132,7 +132,10 @@ def _any_rank(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) ->
         _check_bias(bias, shape, input.dtype)
     row = None if bias is None or bias.ndim != weight.ndim - 1 else bias
     rows = input.reshape(-1, input.shape[-1])
-    out = narrowed(np.reshape(wide_product(rows, weight.T, row), shape), input.dtype)
+    if weight.ndim == 2 and input.dtype == np.float32:
+        out = np.reshape(dot_by(rows, weight.T, weight, row), shape)
+    else:
+        out = narrowed(np.reshape(wide_product(rows, weight.T, row), shape), input.dtype)
     if bias is not None and row is None:
         out += bias
     return out

@@ -10,7 +10,7 @@ from typing import Any
 from wengert.core.device import device as make_device
 from wengert.core.storage import line_of
 from wengert.core.tensor import caller, getframe
-from wengert.kernels import buffers, jit
+from wengert.kernels import buffers, derived, jit
 from wengert.kernels.products import blas
 
 
@@ -51,12 +51,14 @@ def empty_cache() -> None:
 
     Memory of large arrays is kept when they are gone, up to a limit, and used again. That
     begins when kernels are first compiled; without them (or with WENGERT_JIT=0) none is kept.
+    What kernels have derived from weights, to use again, is given up as well.
 
     >>> import wengert
     >>> wengert.empty_cache()
     >>> wengert.memory_stats()["cached"]
     0
     """
+    derived.drop_all()
     buffers.trim(0)
 
 

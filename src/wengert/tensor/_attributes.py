@@ -17,6 +17,7 @@ from wengert.core.tensor import made_in_inference_mode as of_inference
 from wengert.kernels.layout import element_strides
 from wengert.ops.complexes import imag, real
 from wengert.ops.formats import check_format, lies_in
+from wengert.ops.weights import pointed_to
 from wengert.tensor.arguments import require_tensor
 from wengert.tensor.wrappers import WrapperOutline
 
@@ -116,7 +117,10 @@ def data_ptr(self: Tensor) -> int:
     True
     """
     array = self._array
-    return _address(array) if array.size and not isinstance(array, WrapperOutline) else 0
+    if not array.size or isinstance(array, WrapperOutline):
+        return 0
+    pointed_to(array)
+    return _address(array)
 
 
 def _address(array: np.ndarray) -> int:

@@ -24,6 +24,7 @@ from wengert.ops.casting import convert
 from wengert.ops.formats import check_format, lies_in, suggested
 from wengert.ops.outputs import check_memory
 from wengert.ops.shape import clone
+from wengert.ops.weights import shown
 from wengert.tensor._data import checked
 from wengert.tensor._inplace import check_writable, overwrite, overwrite_plain, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
@@ -50,6 +51,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     if isinstance(memory, WrapperOutline):
         raise memory.refusal()
     note_escape("numpy()", self)
+    shown(memory)
     return memory
 
 
@@ -408,6 +410,7 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
             "Can't export tensors that require gradient, use tensor.detach()",
             self._edge, "__dlpack__()",
         ))  # fmt: skip
+    shown(self._array)
     return self._array.__dlpack__(**options)
 
 
@@ -482,6 +485,7 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     kind = None if type(self) is Tensor else type(self)
     state = (self._edge is not None, self.__dict__ or None)
     dtype = of_numpy[self._outline.dtype]
+    shown(self._array)  # a pickle may hold the memory itself
     if dtype.np.kind == "V" or is_float8(dtype.np):
         return _rebuild_bits, (kind, self._array.view(f"u{dtype.itemsize}"), dtype, *state)
     return _rebuild, (kind, self._array, *state)

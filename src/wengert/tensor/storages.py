@@ -14,6 +14,7 @@ from wengert.core.messages import warn
 from wengert.core.storage import owner
 from wengert.core.tensor import Tensor, wrap
 from wengert.meta.tensors import META, NoData
+from wengert.ops.weights import pointed_to, shown
 from wengert.tensor.arguments import leaf
 
 
@@ -117,6 +118,7 @@ class UntypedStorage(_Storage):
         """The address of the first byte."""
         if not self._owner.size or isinstance(self._owner, NoData):
             return 0
+        pointed_to(self._owner)
         address: int = self._owner.__array_interface__["data"][0]
         return address
 
@@ -302,7 +304,10 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 def _memory(tensor: Tensor) -> Any:
     array = tensor._array
-    return array.owner if isinstance(array, NoData) else owner(array)
+    if isinstance(array, NoData):
+        return array.owner
+    shown(array)
+    return owner(array)
 
 
 def storage(self: Tensor) -> TypedStorage:

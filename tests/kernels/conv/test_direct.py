@@ -69,7 +69,7 @@ def test_any_sizes(case: Case) -> None:
 
 @pytest.mark.parametrize("channels", [1, 2, 5, 100])
 def test_large_inputs_are_cut_along_each_axis(channels: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(plan, "_INPUT", 1 << 10)
+    monkeypatch.setattr(plan, "caches", lambda: (1 << 12, 1 << 13))
     monkeypatch.setattr(plan, "_DOTS_INPUT", 1 << 10)
     monkeypatch.setattr(plan, "_SHORTEST", 16)
     monkeypatch.setattr(plan, "_CHUNK", 1 << 8)

@@ -78,6 +78,31 @@ def test_a_run_fits_into_the_memory_of_a_thread(case: Case, direction: Direction
     assert 1 <= made.chunk <= made.tasks
 
 
+def test_cuts_leave_little_of_vectors_and_copies_unused() -> None:
+    """Of equal cuts the one whose runs are the shortest in all, with their ends and copies."""
+    axes = plan._map_axes(case_of(1, 1, (33, 33), 1, (3, 3), padding=(12, 12), dilation=12).problem,
+                          "forward")  # fmt: skip
+    limits = plan._Limits(most=512, fewest=128, wanted=0, ends=0, copying=0.0)
+
+    def vectors(lines: int) -> int:
+        """Those of all blocks; zeros are behind all lines of a block but the last."""
+        return -(-33 // lines) * -(-((lines - 1) * 45 + 33) // plan.lanes())
+
+    _, (_, lines, _), _ = plan._cut(axes, 1, limits)
+    assert vectors(lines) == min(map(vectors, range(1, 12)))  # more do not fit
+    assert plan._cut(axes, 1, limits._replace(ends=10_000))[1] == (1, 11, 33)
+    assert plan._cut(axes, 1, limits._replace(copying=100.0))[1] == (1, 11, 33)
+
+
+def test_runs_of_weight_sums_are_long() -> None:
+    """Sums at the end of a run take as long as some vectors, however many channels there are."""
+    for channels in (1, 64, 512):
+        sizes = direct_plan(case_of(4, channels, (28, 28), 64, (3, 3)).problem, "grad_weight").sizes
+        assert sizes.run_size >= plan._DOTS_SHORTEST
+    small = direct_plan(case_of(64, 64, (9, 9), 64, (3, 3)).problem, "grad_weight").sizes
+    assert small.run_size >= plan._DOTS_SHORTEST
+
+
 def test_little_work_is_one_task_and_much_work_is_several() -> None:
     assert direct_plan(case_of(1, 3, (8, 8), 8, (3, 3)).problem, "forward").tasks == 1
     large = case_of(1, 64, (64, 64), 64, (3, 3), padding=(1, 1)).problem

@@ -62,7 +62,11 @@ def names(case: Case, float32: bool = True, winograd: str = "auto") -> list[str]
         (case_of(64, 32, (4, 4), 64, (3, 3), padding=(1, 1)), ["Batched"] * 3),
         # Weights that are large beside the positions that they meet.
         (case_of(1, 512, (7, 7), 512, (3, 3), padding=(1, 1)), ["Few", "Few", "Direct"]),
-        (case_of(1, 256, (14, 14), 512, (1, 1), stride=2), ["Few", "Few", "Direct"]),
+        (case_of(1, 256, (14, 14), 512, (1, 1), stride=2), ["Few", "Few", "Apart"]),
+        # Windows that do not overlap.
+        (case_of(4, 64, (56, 56), 128, (1, 1), stride=2), ["Apart", "Direct", "Apart"]),
+        (case_of(2, 3, (64, 64), 96, (4, 4), stride=4), ["Apart", "Direct", "Apart"]),
+        (case_of(8, 64, (28, 28), 256, (1, 1)), ["Pointwise", "Mirrored", "Apart"]),
         (case_of(2, 1, (32, 32), 1, (3, 3), groups=16), ["Depthwise"] * 3),
         (case_of(2, 1, (32, 32), 1, (5, 5), stride=2, groups=16), ["Depthwise"] * 3),
         (case_of(2, 1, (32, 32), 2, (3, 3), groups=16), ["Direct"] * 3),

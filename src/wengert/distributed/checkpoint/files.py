@@ -13,7 +13,8 @@ import numpy as np
 
 from wengert import serialization
 from wengert.core.dtypes import by_name, of_numpy
-from wengert.core.tensor import Tensor, wrap
+from wengert.core.storage import stamp_all
+from wengert.core.tensor import Tensor, caller, getframe, wrap
 from wengert.distributed.checkpoint.stateful import Stateful
 from wengert.distributed.collectives import barrier
 from wengert.distributed.process_group import ProcessGroup
@@ -269,6 +270,7 @@ def _read_tensors(folder: Path, metadata: Any, targets: dict[str, Tensor]) -> No
         mesh, placements = cut[name].device_mesh, cut[name].placements
         part = distribute_tensor(whole, mesh, placements, src_data_rank=None)
         cut[name]._array[...] = part._array
+    stamp_all([t._array for t in targets.values()], "load()", *caller(getframe(1)))
 
 
 def _check_shape(place: str, value: Tensor, shape: list[int]) -> None:

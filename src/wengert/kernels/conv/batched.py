@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.core.forks import cached_property
 from wengert.kernels.conv.direct import packed_weights
-from wengert.kernels.conv.plan import Ints, pack, weight_steps, window_axes
+from wengert.kernels.conv.plan import Ints, Packing, pack, packing, weight_steps, window_axes
 from wengert.kernels.conv.route import Direction, Problem, Route
 from wengert.kernels.jit import get_threads, kernel
 from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
@@ -50,7 +50,7 @@ class BatchedPlan(NamedTuple):
     """The kernel arguments for a problem."""
 
     sizes: Ints  # kernel arguments after the arrays and the memory
-    packs: list[Ints]  # arguments for packing the weights
+    packing: Packing
     parts: int
     tasks: int
     scratch: int  # scratch floats per thread
@@ -241,8 +241,8 @@ def batched_plan(problem: Problem, direction: Direction) -> BatchedPlan:
         width, panel, widest, scratch, starts, first[order], second[order], tasks, chunk,
     )  # fmt: skip
     steps = weight_steps(channels, outs, taps, direction)
-    packs = [pack(np.arange(taps), 0, channels, outs, groups, (channels, 1), steps)]
-    return BatchedPlan(sizes, packs, parts, tasks, scratch)
+    phase = pack(np.arange(taps), 0, channels, outs, groups, (channels, 1), steps)
+    return BatchedPlan(sizes, packing([phase]), parts, tasks, scratch)
 
 
 def _summed(
@@ -251,7 +251,7 @@ def _summed(
     """The output, computed as its plan says."""
     if bias is not None:
         bias = np.ascontiguousarray(bias, np.float32)
-    packed = packed_weights(weight, plan.packs)
+    packed = packed_weights(weight, plan.packing)
     _sums.f32(np.ascontiguousarray(x), packed, bias, out, *plan.memory(), *plan.sizes)
     return out
 

@@ -24,14 +24,15 @@ import numpy as np
 from wengert.core.forks import cached_property
 from wengert.kernels.conv.plan import (
     DirectPlan,
-    Ints,
+    Packing,
     PhaseEntry,
     PlaneEntry,
     PlanSizes,
     direct_plan,
 )
 from wengert.kernels.conv.route import Direction, Problem, Route
-from wengert.kernels.conv.shifting import shifted
+from wengert.kernels.conv.shifting import halved, shifted
+from wengert.kernels.derived import derived
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
 from wengert.kernels.jit.slots import leave, take
@@ -44,8 +45,7 @@ def _copy_line(x: f32s, to: f32s, step: i64, start: i64, low: i64, high: i64) ->
     if step == 1:
         shifted(at(to, low), at(x, start + low), high - low, -0.0)
     elif step == 2:
-        for t in range(low, high):
-            to[t] = x[start + 2 * t]
+        halved(at(to, low), at(x, start + 2 * low), high - low)
     else:
         for t in range(low, high):
             to[t] = x[start + step * t]
@@ -269,13 +269,16 @@ def _pack(
                     to[(c * channel_place + t * tap_place) * rows + m] = weight[row + places[t]]
 
 
-def packed_weights(weight: np.ndarray, packs: list[Ints]) -> np.ndarray:
+def packed_weights(weight: np.ndarray, packing: Packing) -> np.ndarray:
     """The weights of all phases, packed in the order tiles read them."""
-    weight = np.ascontiguousarray(weight)
-    packed = np.empty(weight.size, np.float32)
-    for arguments in packs:
-        _pack.f32(weight, packed, *arguments)
-    return packed
+
+    def make() -> np.ndarray:
+        dense, packed = np.ascontiguousarray(weight), np.empty(weight.size, np.float32)
+        for arguments in packing.phases:
+            _pack.f32(dense, packed, *arguments)
+        return packed
+
+    return derived(weight, packing.key, make)
 
 
 def _summed(
@@ -284,7 +287,7 @@ def _summed(
     """The output, computed as its plan says."""
     if bias is not None:
         bias = np.ascontiguousarray(bias, np.float32)
-    packed = packed_weights(weight, plan.packs)
+    packed = packed_weights(weight, plan.packing)
     _sums.f32(
         np.ascontiguousarray(x), packed, bias, out, *plan.memory(), plan.sizes, plan.planes,
         plan.phases, plan.offsets, plan.tasks, plan.chunk,

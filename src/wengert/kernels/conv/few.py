@@ -13,10 +13,9 @@ from math import prod
 import numpy as np
 
 from wengert.core.forks import cached_property
-from wengert.kernels.conv.im2col import Im2col, biased
+from wengert.kernels.conv.im2col import Im2col, biased, weight_times
 from wengert.kernels.conv.route import Direction, Problem
 from wengert.kernels.geometry import offsets, padded, space
-from wengert.kernels.products.blas import matmul
 from wengert.kernels.products.microkernel import lanes
 
 # Vectors of positions: with more, reordering the weights is a small part.
@@ -60,7 +59,7 @@ class Few(Im2col):
         for n in range(samples):
             columns[:, :, n] = whole[n].take(self._met, axis=1, mode="clip")  # none is out of range
         rows = weight.reshape(len(weight), -1)
-        result = matmul(rows, columns.reshape(rows.shape[1], -1))
+        result = weight_times(rows, columns.reshape(rows.shape[1], -1), weight)
         result = result.reshape(len(weight), samples, *out).swapaxes(0, 1)
         return biased(np.ascontiguousarray(result), bias)
 
@@ -71,7 +70,7 @@ class Few(Im2col):
         (samples, channels, *_), kernel, out = self.problem.x, self.problem.kernel, self.problem.out
         size, geometry = self.problem.space, self.problem.geometry
         rows = weight.reshape(len(weight), -1)
-        blocks = matmul(rows.T, g.swapaxes(0, 1).reshape(len(weight), -1))
+        blocks = weight_times(rows.T, g.swapaxes(0, 1).reshape(len(weight), -1), weight)
         blocks = blocks.reshape(channels, prod(kernel), samples, *out)
         pads = geometry.padding
         whole = [n + low + high for n, (low, high) in zip(size, pads, strict=True)]

@@ -13,8 +13,11 @@ import numpy as np
 
 from wengert.core.forks import cached_property
 from wengert.kernels.conv.route import Direction, Problem, Route
+from wengert.kernels.derived import keeps_for
 from wengert.kernels.geometry import Geometry, Shape, offsets
-from wengert.kernels.products.blas import matmul, threads_for
+from wengert.kernels.products.blas import large, matmul, threads_for
+from wengert.kernels.products.gemm import gemm_by
+from wengert.kernels.transposition import in_c_order
 
 # Elements of a column matrix: small images are batched, and large ones split by lines.
 _BLOCK = 1 << 19
@@ -146,6 +149,16 @@ def biased(out: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
     return out
 
 
+def weight_times(rows: np.ndarray, columns: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The product of two matrices, of which the first shows all elements of a weight."""
+    if keeps_for(weight) and large(rows, columns):
+        turned = gemm_by(columns.T, rows.T, weight)
+        if turned is not None:
+            return in_c_order(turned.T)
+    product: np.ndarray = matmul(rows, columns)
+    return product
+
+
 class Im2col(Route):
     """Products with matrices whose columns are the windows."""
 
@@ -233,6 +246,10 @@ class Pointwise(Im2col):
         self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
     ) -> np.ndarray:
         """`Route.forward`."""
-        groups = self.problem.geometry.groups
-        out = matmul(_matrix(weight, groups), _flat(x, groups))
-        return biased(out.reshape(len(x), len(weight), *self.problem.out), bias)
+        groups, shape = self.problem.geometry.groups, (len(x), len(weight), *self.problem.out)
+        if groups == len(x) == 1:
+            rows, columns = weight.reshape(len(weight), -1), x.reshape(x.shape[1], -1)
+            out = weight_times(rows, columns, weight)
+        else:
+            out = matmul(_matrix(weight, groups), _flat(x, groups))
+        return biased(out.reshape(shape), bias)

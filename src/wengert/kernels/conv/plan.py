@@ -17,6 +17,7 @@ from wengert.kernels.jit import get_threads
 from wengert.kernels.jit.builtins import i64, i64s
 from wengert.kernels.jit.records import Record, by_axis
 from wengert.kernels.products.microkernel import lanes, tiles
+from wengert.kernels.products.packed import caches
 
 if TYPE_CHECKING:
     from wengert.kernels.conv.route import Direction, Problem
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Ints = tuple[Any, ...]  # integers, and arrays of them
 
-# Input floats copied per task, to fit the L2 cache along with weights; positions of a run, so
-# that the sums of some rows fit the L1 cache; both for weight sums, which need only the
-# factors; and the fewest positions that leave little of the last tile unused.
-_INPUT, _RUN, _DOTS_INPUT, _DOTS_RUN, _SHORTEST = 32 << 10, 1536, 96 << 10, 1024, 128
+# Positions of a run, so that the sums of some rows fit the L1 cache, and for weight sums the
+# factors of some rows; the fewest that leave little of the last tile unused, and that leave the
+# ends of weight sums a small part.
+_RUN, _DOTS_RUN, _SHORTEST, _DOTS_SHORTEST = 1536, 1024, 128, 512
+# Input floats copied per task for weight sums. They may exceed the L2 cache: long runs matter more.
+_DOTS_INPUT = 1 << 20
+# Vectors of positions in the time in which a run begins and ends, and the sums of a vector that
+# are weight sums; multiplications in the time of copying an element; cuts that are compared.
+_ENDS, _DOTS_ENDS, _COPYING, _CUTS = 1, 5, 16, 16
 # Multiplications per chunk of tasks for one thread, and the minimum number of tasks if there
 # is enough work.
 _CHUNK, _TASKS = 1 << 21, 8
@@ -198,6 +204,18 @@ class PhaseEntry(Record):
     inner_step: i64
 
 
+class Packing(NamedTuple):
+    """How weights are packed: for each phase the arguments, and what is equal for equal ones."""
+
+    phases: list[Ints]
+    key: Ints
+
+
+def packing(phases: list[Ints]) -> Packing:
+    """How the weights of phases are packed by such arguments, each with its list of places."""
+    return Packing(phases, tuple((places.tobytes(), *numbers) for places, *numbers in phases))
+
+
 class DirectPlan(NamedTuple):
     """The plan of a convolution for arrays of given sizes."""
 
@@ -205,7 +223,7 @@ class DirectPlan(NamedTuple):
     planes: PlaneEntry
     phases: PhaseEntry
     offsets: np.ndarray
-    packs: list[Ints]  # arguments for packing the weights of a phase
+    packing: Packing
     parts: int
     tasks: int
     chunk: int
@@ -228,24 +246,60 @@ def _up(n: int, to: int) -> int:
     return -(-n // to) * to
 
 
-def _cut(axes: Axes, batch: int, most: int, wanted: int) -> tuple[int, Shape, Shape]:
-    """Blocks of at most so many positions: samples, outputs along each axis, and what is copied
-    of the input for them. Several small images are one block, if enough blocks are left."""
+class _Limits(NamedTuple):
+    """The most positions of a block and the fewest if there are as many, how many blocks are
+    wanted, and in positions the cost of a run and of copying an element of the input."""
+
+    most: int
+    fewest: int
+    wanted: int
+    ends: int
+    copying: float
+
+
+def _cut(axes: Axes, batch: int, limits: _Limits) -> tuple[int, Shape, Shape]:
+    """Blocks of positions: samples, outputs along each axis, and what is copied of the input for
+    them. Several small images are one block, if enough blocks are left."""
     whole, runs = tuple(a.pitch for a in axes), tuple(a.run for a in axes)
-    size = prod(whole)
+    size, most = prod(whole), limits.most
     if size <= most:
-        fair = max(batch // max(1, wanted), -(-_SHORTEST // size))
+        fair = max(batch // max(1, limits.wanted), -(-limits.fewest // size))
         samples = max(1, min(batch, most // size, fair))
         return -(-batch // -(-batch // samples)), runs, whole
     axis = 0
     while axis < 2 and size // whole[axis] > most:
         size //= whole[axis]
         axis += 1
-    fitting = max(1, most // (size // whole[axis]))
-    cut = -(-runs[axis] // -(-runs[axis] // fitting))
-    block = (*(1,) * axis, cut, *runs[axis + 1 :])
-    copied = tuple(a.pitch if n == a.run else n + a.reach for a, n in zip(axes, block, strict=True))
-    return 1, block, copied
+    fewest = -(-runs[axis] // max(1, most // (size // whole[axis])))
+
+    def cost(blocks: int) -> float:
+        block, copied = cuts[blocks]
+        run = _up(_run(block, copied), lanes()) + limits.ends
+        return -(-runs[axis] // block[axis]) * (run + limits.copying * prod(copied))
+
+    cuts = {}
+    for blocks in range(fewest, min(fewest + _CUTS, runs[axis] + 1)):
+        block = (*(1,) * axis, -(-runs[axis] // blocks), *runs[axis + 1 :])
+        both = zip(axes, block, strict=True)
+        cuts[blocks] = block, tuple(a.pitch if n == a.run else n + a.reach for a, n in both)
+    return 1, *cuts[min(cuts, key=cost)]
+
+
+def _run(block: Shape, copied: Shape, samples: int = 1) -> int:
+    """The positions from the first output of a block to its last one."""
+    (bz, by, bx), (layers, lines, pitch) = block, copied
+    return (((samples - 1) * layers + bz - 1) * lines + by - 1) * pitch + bx
+
+
+def _limits(summed: bool, inputs: int, wanted: int, copies: float) -> _Limits:
+    """The limits of blocks: `inputs` floats are copied for a position, and `copies` is how many
+    are for each multiplication."""
+    if summed:
+        most = max(_SHORTEST, min(_DOTS_RUN, _DOTS_INPUT // max(1, inputs)))
+        return _Limits(most, _DOTS_SHORTEST, wanted, _DOTS_ENDS * lanes(), _COPYING * copies)
+    room = caches()[1] // 8  # half of the L2 cache: weights pass through the other half
+    most = max(_SHORTEST, min(_RUN, room // max(1, inputs)))
+    return _Limits(most, _SHORTEST, wanted, _ENDS * lanes(), _COPYING * copies)
 
 
 def direct_plan(problem: Problem, direction: Direction) -> DirectPlan:
@@ -262,13 +316,13 @@ def direct_plan(problem: Problem, direction: Direction) -> DirectPlan:
     work = batch * groups * channels * outs * terms
     wanted = min(_TASKS, work // _CHUNK)
 
-    most, longest = (_DOTS_INPUT, _DOTS_RUN) if summed else (_INPUT, _RUN)
-    most = min(longest, most // max(1, channels * len(planes)))
-    samples, block, copied = _cut(axes, batch, max(_SHORTEST, most), wanted)
-    (bz, by, bx), (layers, lines, pitch) = block, copied
+    taps = sum(prod(len(p.taps) for p in phase) for phase in phases)
+    limits = _limits(summed, channels * len(planes), wanted, len(planes) / max(1, taps * outs))
+    samples, block, copied = _cut(axes, batch, limits)
+    layers, lines, pitch = copied
     over = [n + a.reach - m for a, n, m in zip(axes, block, copied, strict=True)]
     plane = samples * prod(copied) + (over[0] * lines + over[1]) * pitch + over[2] + width
-    run = _up((((samples - 1) * layers + bz - 1) * lines + by - 1) * pitch + bx, width)
+    run = _up(_run(block, copied, samples), width)
     space = _up(channels * len(planes) * plane, 16)
 
     cuts = [-(-a.run // n) for a, n in zip(axes, block, strict=True)]
@@ -298,8 +352,9 @@ def direct_plan(problem: Problem, direction: Direction) -> DirectPlan:
     )  # fmt: skip
     chunk = min(tasks, -(-_CHUNK * tasks // max(1, work)))
     return DirectPlan(
-        sizes, _plane_entries(axes, planes), entries, offsets, packs, parts, tasks, chunk, scratch
-    )
+        sizes, _plane_entries(axes, planes), entries, offsets, packing(packs), parts, tasks, chunk,
+        scratch,
+    )  # fmt: skip
 
 
 def _plane_entries(axes: Axes, planes: list[Shape]) -> PlaneEntry:

@@ -70,13 +70,14 @@ def compiled(problem: Problem) -> bool:
 @cache
 def _compiled_routes() -> tuple[type[Route], ...]:
     """The routes with kernels, in the order they are tried; the last fits everything."""
+    from wengert.kernels.conv.apart import Apart
     from wengert.kernels.conv.batched import Batched
     from wengert.kernels.conv.depthwise import Depthwise
     from wengert.kernels.conv.direct import Direct
     from wengert.kernels.conv.few import Few
     from wengert.kernels.conv.winograd import Winograd
 
-    return Winograd, Few, Depthwise, Batched, Direct
+    return Winograd, Few, Apart, Depthwise, Batched, Direct
 
 
 def route_for(problem: Problem, direction: Direction) -> Route:

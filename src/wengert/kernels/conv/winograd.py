@@ -47,6 +47,7 @@ from wengert.kernels.conv.winograd_transforms import (
     values_2,
     values_4,
 )
+from wengert.kernels.derived import derived
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32, f32s, given, i64, i64s, inline, local
 from wengert.kernels.jit.slots import leave, take
@@ -426,15 +427,20 @@ def output_plan(problem: Problem, m: int, mirrored: bool = False) -> OutputPlan:
     return OutputPlan(out, transformed, weights, slots, room, phases, sizes)
 
 
+def _transformed_weights(weight: np.ndarray, plan: OutputPlan) -> np.ndarray:
+    u = np.empty(plan.transformed, np.float32)
+    _weights.f32(np.ascontiguousarray(weight), u, *plan.weights)
+    return u
+
+
 def tiled_outputs(
     x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, plan: OutputPlan
 ) -> np.ndarray:
     """The outputs of a convolution, as a plan says."""
-    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
+    x = np.ascontiguousarray(x)
     if bias is not None:
         bias = np.ascontiguousarray(bias, np.float32)
-    u = np.empty(plan.transformed, np.float32)
-    _weights.f32(weight, u, *plan.weights)
+    u = derived(weight, (Winograd, plan.weights), lambda: _transformed_weights(weight, plan))
     out = np.empty(plan.out, np.float32)
     _convolve.f32(x, u, bias, out, *plan.memory(), *plan.sizes)
     return out

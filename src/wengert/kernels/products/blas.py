@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert import kernels
 from wengert.core.forks import hold_forks
-from wengert.kernels import jit
+from wengert.kernels import derived, jit
 
 
 def set_threads(count: int) -> None:
@@ -67,6 +67,15 @@ def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
     if bias is not None:
         out += bias
     return out
+
+
+def dot_by(a: np.ndarray, b: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> Any:
+    """As `dot`, where `b` shows all elements of a weight, of which values may be kept."""
+    if derived.keeps_for(weight) and a.size * b.shape[-1] > _ALONE:
+        out = kernels.products.gemm.gemm_by(a, b, weight, bias)
+        if out is not None:
+            return out
+    return dot(a, b, bias)
 
 
 def _with_vector(a: np.ndarray, b: np.ndarray) -> Any:

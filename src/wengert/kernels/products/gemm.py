@@ -16,11 +16,13 @@ import numpy as np
 
 from wengert.core.forks import hold_forks
 from wengert.kernels import jit
-from wengert.kernels.products import amx, openblas, packed, pairs
+from wengert.kernels.products import amx, openblas, packed, pairs, ready
 
 # Rows or columns of a piece: a multiple of the BLAS's block. Each piece repacks all of one factor,
 # so there are few.
 _STEP, _MOST = 16, 64
+# Rows of a product that do not take much longer than packing the right factor.
+_FEW = 128
 # Multiplications that make a thread worthwhile: some 45 microseconds.
 _PIECE = 1 << 21
 
@@ -104,6 +106,25 @@ def product_on_tiles(
 def multiplied(a: np.ndarray, b: np.ndarray, run: jit.Kernel) -> np.ndarray | None:
     """a @ b by a kernel that takes a float32 for several terms; None if it does not apply."""
     return _packed(a, b, None, None, run)
+
+
+def gemm_by(
+    a: np.ndarray, b: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+) -> np.ndarray | None:
+    """As `gemm` for few rows, where `b` shows all elements of a weight of which values are kept.
+
+    None if it does not apply: also for more rows, beside which packing `b` is a small part.
+    """
+    if not (1 < len(a) <= _FEW and a.dtype == b.dtype == _F32 and a.shape[1] == len(b) > 0):
+        return None
+    steps = (*a.strides, *b.strides)
+    if b.shape[1] < 2 or any(step % _F32.itemsize for step in steps) or not jit.available():
+        return None
+    if not (a.flags.aligned and b.flags.aligned):
+        return None
+    if bias is not None and not _has(bias, b.shape[1:], _F32):
+        return None
+    return ready.times_kept(a, b, weight, bias)
 
 
 def _packed(

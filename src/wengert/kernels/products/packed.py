@@ -104,13 +104,13 @@ def released() -> None:
 
 
 @apart
-def _pack_left(sizes: Blocks, to: f32s, a: f32s, rows: i64, depth: i64) -> None:
+def pack_left(sizes: Blocks, to: f32s, a: f32s, rows: i64, depth: i64) -> None:
     """Panels of rows of a block."""
     pack_rows(to, a, sizes.a_row, sizes.a_column, rows, depth, sizes.side)
 
 
 @apart
-def _pack_right(sizes: Blocks, to: f32s, b: f32s, columns: i64, depth: i64) -> None:
+def pack_right(sizes: Blocks, to: f32s, b: f32s, columns: i64, depth: i64) -> None:
     """Panels of columns of a block; what is read in place is left out."""
     lane = sizes.lanes
     for y in range(0, columns, sizes.wide):
@@ -166,7 +166,7 @@ def _panel(
 
 
 @apart
-def _block(
+def block_product(
     sizes: Blocks, left: f32s, b: f32s, right: f32s, c: f32s, bias: f32s, rows: i64, columns: i64,
     depth: i64, add: i64, first: i64, temporary: f32s,
 ) -> None:  # fmt: skip
@@ -215,7 +215,7 @@ def product_kernel(
         padded = (bottom - top + sizes.high - 1) // sizes.high * sizes.high
         if sizes.held != 0:
             for p in range(0, sizes.depth, sizes.block_depth):
-                _pack_left(
+                pack_left(
                     sizes, at(packed, p * padded), at(rows_of_a, p * sizes.a_column),
                     bottom - top, min(sizes.block_depth, sizes.depth - p),
                 )  # fmt: skip
@@ -224,18 +224,18 @@ def product_kernel(
             for p in range(0, sizes.depth, sizes.block_depth):
                 depth = min(sizes.block_depth, sizes.depth - p)
                 source = at(factor, p * sizes.b_row + y * sizes.b_column)
-                _pack_right(sizes, right, source, width, depth)
+                pack_right(sizes, right, source, width, depth)
                 first = i64(p == 0 and given(bias))
                 for x in range(top, bottom, sizes.block_rows):
                     high = min(sizes.block_rows, bottom - x)
                     place = p * padded if sizes.held != 0 else 0
                     if sizes.held == 0:
-                        _pack_left(
+                        pack_left(
                             sizes, packed,
                             at(rows_of_a, (x - top) * sizes.a_row + p * sizes.a_column), high,
                             depth,
                         )  # fmt: skip
-                    _block(
+                    block_product(
                         sizes, at(packed, place), source, right, at(out, x * sizes.columns + y),
                         at(bias, y), high, width, depth, min(1, add + p + first), first, temporary,
                     )  # fmt: skip

@@ -166,6 +166,68 @@ def multiply(
         _tile1(at(a, i * row), row, step, b, ldb, at(c, i * ldc), ldc, count, add)
 
 
+# Panels that a row is multiplied by at a time: a sum waits for its last term, other sums do not.
+PANELS = 4
+
+
+def _row_text(name: str) -> str:
+    """The products of a row and panels, in LLVM's language."""
+    vector, each = f"<{_LANES} x float>", COLUMNS // _LANES
+    parts = range(PANELS * each)
+    skips = [f"  %skip{q} = mul i64 %apart, {q}" for q in range(PANELS)]
+    panels = [f"  %b{q} = getelementptr float, ptr %b, i64 %skip{q}" for q in range(PANELS)]
+    places = [f"  %c{i} = getelementptr float, ptr %c, i64 {i * _LANES}" for i in parts]
+    loads = [f"  %old{i} = load {vector}, ptr %c{i}, align 4" for i in parts]
+    starts = [f"  %s{i} = phi {vector} [zeroinitializer, %entry], [%old{i}, %load]" for i in parts]
+    body = []
+    for i in parts:
+        body += [
+            f"  %at{i} = add i64 %place, {i % each * _LANES}",
+            f"  %p{i} = getelementptr float, ptr %b{i // each}, i64 %at{i}",
+            f"  %x{i} = load {vector}, ptr %p{i}, align 4",
+            f"  %m{i} = fmul contract {vector} %row, %x{i}",
+            f"  %n{i} = fadd contract {vector} %t{i}, %m{i}",
+        ]
+    sums = [f"  %t{i} = phi {vector} [%s{i}, %begin], [%n{i}, %loop]" for i in parts]
+    ends = [f"  %e{i} = phi {vector} [%s{i}, %begin], [%n{i}, %loop]" for i in parts]
+    lines = [
+        f"define internal void @{name}(ptr noalias %a, ptr noalias %b, i64 %apart,"
+        " ptr noalias %c, i64 %count, i64 %add) noinline nounwind {",
+        "entry:", *skips, *panels, *places,
+        "  %adds = icmp ne i64 %add, 0",
+        "  br i1 %adds, label %load, label %begin",
+        "load:", *loads,
+        "  br label %begin",
+        "begin:", *starts,
+        "  %any = icmp sgt i64 %count, 0",
+        "  br i1 %any, label %loop, label %end",
+        "loop:",
+        "  %k = phi i64 [0, %begin], [%following, %loop]", *sums,
+        "  %pa = getelementptr float, ptr %a, i64 %k",
+        "  %x = load float, ptr %pa, align 4",
+        f"  %one = insertelement {vector} poison, float %x, i64 0",
+        f"  %row = shufflevector {vector} %one, {vector} poison, <{_LANES} x i32> zeroinitializer",
+        f"  %place = mul nuw nsw i64 %k, {COLUMNS}", *body,
+        "  %following = add nuw nsw i64 %k, 1",
+        "  %more = icmp slt i64 %following, %count",
+        "  br i1 %more, label %loop, label %end",
+        "end:", *ends, *[f"  store {vector} %e{i}, ptr %c{i}, align 4" for i in parts],
+        "  ret void",
+        "}",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+@_written(_row_text)
+def row_times(a: f32s, b: f32s, apart: i64, c: f32s, count: i64, add: i64) -> None:
+    """c = a @ b, or c += a @ b with `add`: a row, and PANELS panels of COLUMNS columns.
+
+    Panels lie `apart` elements apart. Terms are added in the same order as by `multiply`.
+    """
+    for q in range(PANELS):
+        _multiplied(1, a, 0, 1, at(b, q * apart), COLUMNS, at(c, q * COLUMNS), 0, count, add)
+
+
 def _turn_text(name: str) -> str:
     """The transpose of a square of vectors: swap halves, then quarters, then eighths."""
     vector, lines = f"<{_LANES} x float>", []

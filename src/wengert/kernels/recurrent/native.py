@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from wengert.kernels.derived import derived
 from wengert.kernels.jit import CHUNK, LARGE, available, kernel, usable
 from wengert.kernels.jit.builtins import apart, at, f32, f32s, fabs, i64, i64s, inline
 from wengert.kernels.jit.mathlib import exp_bounded, tanh
-from wengert.kernels.products.tiles import COLUMNS, multiply
+from wengert.kernels.products.tiles import COLUMNS, PANELS, multiply, row_times
 from wengert.kernels.recurrent.steps import Steps
 
 Array = np.ndarray
@@ -39,7 +40,12 @@ def _times(
     a: f32s, lda: i64, panels: f32s, out: f32s, ldo: i64, rows: i64, depth: i64, add: i64
 ) -> None:
     """out = a @ the matrix in panels, or out += with `add`."""
-    for p in range(0, ldo, COLUMNS):
+    done = 0
+    if rows == 1:
+        done = ldo // (PANELS * COLUMNS) * (PANELS * COLUMNS)
+        for p in range(0, done, PANELS * COLUMNS):
+            row_times(a, at(panels, p * depth), COLUMNS * depth, at(out, p), depth, add)
+    for p in range(done, ldo, COLUMNS):
         multiply(a, lda, 1, at(panels, p * depth), COLUMNS, at(out, p), ldo, rows, depth, add)
 
 
@@ -336,6 +342,11 @@ def _rnn_back(
             _times(at(flow, first), w, panels, at(dh, start * wide), wide, active, w, 0)
 
 
+def _packed(weight: Array, turned: bool) -> Array:
+    """The panels of a weight, or of its transpose."""
+    return derived(weight, ("panels", turned), lambda: _panels(weight.T if turned else weight))
+
+
 def _panels(matrix: Array) -> Array:
     """A matrix packed as (columns / COLUMNS, rows, COLUMNS), zero-padded after the last column."""
     rows, columns = matrix.shape
@@ -377,7 +388,7 @@ def lstm(
     flat = np.empty((steps.rows + n) * width, np.float32)
     last = flat[steps.rows * width :].reshape(n, width)
     last[...] = 0 if c0 is None else c0
-    cells, panels = np.empty((steps.rows, width), np.float32), _panels(w_hh.T)
+    cells, panels = np.empty((steps.rows, width), np.float32), _packed(w_hh, turned=True)
     product = _product(steps, panels)
     _lstm.f32(
         gates, panels, _summed(4 * width, b_ih, b_hh), _state(h0, n, width).copy(), last,
@@ -395,7 +406,7 @@ def lstm_back(
     dc = np.array(g[rows * width :].reshape(-1, width))
     flow, dh = np.empty_like(gates), np.zeros((steps.batch, _room(width)), np.float32)
     _lstm_back.f32(
-        gates, cells, _state(c0, steps.batch, width), _panels(w_hh), g, dh, dc, flow,
+        gates, cells, _state(c0, steps.batch, width), _packed(w_hh, turned=False), g, dh, dc, flow,
         *steps.table, len(steps.sizes), width, dh.shape[1], steps.batch, _SEQUENCES,
     )  # fmt: skip
     return flow, dh[:, :width], dc
@@ -410,7 +421,7 @@ def gru(
     out, inner = (np.empty((rows, width), np.float32) for _ in range(2))
     bias, inner_bias = _summed(3 * width, b_ih), _summed(3 * width, b_hh)
     bias[: 2 * width] += inner_bias[: 2 * width]
-    panels = _panels(w_hh.T)
+    panels = _packed(w_hh, turned=True)
     product = _product(steps, panels)
     _gru.f32(
         gates, panels, bias, inner_bias[2 * width :], _state(h0, steps.batch, width).copy(),
@@ -428,7 +439,7 @@ def gru_back(
     width, flow, from_state = w_hh.shape[1], np.empty_like(gates), np.empty_like(gates)
     dh = np.zeros((steps.batch, _room(width)), np.float32)
     _gru_back.f32(
-        gates, inner, out, _state(h0, steps.batch, width), _panels(w_hh), g, dh, flow,
+        gates, inner, out, _state(h0, steps.batch, width), _packed(w_hh, turned=False), g, dh, flow,
         from_state, *steps.table, len(steps.sizes), width, dh.shape[1], steps.batch, _SEQUENCES,
     )  # fmt: skip
     return flow, from_state, dh[:, :width]
@@ -439,7 +450,7 @@ def rnn(
     steps: Steps, relu: bool,
 ) -> Array:  # fmt: skip
     """As `recurrent.rnn`, from the input's contribution to the states."""
-    width, panels = w_hh.shape[1], _panels(w_hh.T)
+    width, panels = w_hh.shape[1], _packed(w_hh, turned=True)
     product = _product(steps, panels)
     _rnn.f32(
         out, panels, _summed(width, b_ih, b_hh), _state(h0, steps.batch, width).copy(),
@@ -455,8 +466,8 @@ def rnn_back(g: Array, out: Array, w_hh: Array, steps: Steps, relu: bool) -> tup
     width, flow = w_hh.shape[1], np.empty_like(out)
     dh = np.zeros((steps.batch, _room(width)), np.float32)
     _rnn_back.f32(
-        out, _panels(w_hh), g, dh, flow, *steps.table, len(steps.sizes), width, dh.shape[1], relu,
-        steps.batch, _SEQUENCES,
+        out, _packed(w_hh, turned=False), g, dh, flow, *steps.table, len(steps.sizes), width,
+        dh.shape[1], relu, steps.batch, _SEQUENCES,
     )  # fmt: skip
     return flow, dh[:, :width]
 

@@ -11,6 +11,7 @@ from wengert.nn import init
 from wengert.nn.module import Module
 from wengert.nn.modules._common import parameter
 from wengert.nn.parameter import Parameter
+from wengert.ops.weights import note_use
 
 
 class Identity(Module):
@@ -76,7 +77,10 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.linear(input, self.weight, self.bias)
+        weight = self.weight
+        if type(weight) is Parameter:
+            note_use(weight)
+        return F.linear(input, weight, self.bias)
 
     def extra_repr(self) -> str:
         return (

@@ -18,6 +18,7 @@ from wengert.nn.utils.rnn import PackedSequence
 from wengert.ops import gru_cell, index_select, lstm_cell, rnn_relu_cell, rnn_tanh_cell
 from wengert.ops.gathering import elements
 from wengert.ops.recurrent import GATES, over_time, stacked
+from wengert.ops.weights import note_use
 
 
 class RNNBase(Module):
@@ -119,6 +120,14 @@ class RNNBase(Module):
     def _flat_weights(self) -> list[Tensor]:
         return [weight for weights in self.all_weights for weight in weights]
 
+    def _used_weights(self) -> list[Tensor]:
+        """All weights, to be used now: kernels keep the recurrent ones as they read them."""
+        layers = self.all_weights
+        for _, recurrent, *_ in layers:
+            if type(recurrent) is Parameter:
+                note_use(recurrent)
+        return [weight for weights in layers for weight in weights]
+
     def extra_repr(self) -> str:
         options = [f"{self.input_size}, {self.hidden_size}"]
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False,
@@ -147,7 +156,7 @@ class RNNBase(Module):
         if rank == 2:
             input = input.unsqueeze(alone)
             hx = None if hx is None else [state.unsqueeze(1) for state in hx]
-        weights = self._flat_weights
+        weights = self._used_weights()
         self._check_input(input, weights[0])
         self._check_states(hx, input.shape[alone])
         out, finals = over_time(self.mode, input, hx, weights, *self._options(), self.batch_first)
@@ -159,7 +168,7 @@ class RNNBase(Module):
         self, input: PackedSequence, hx: Sequence[Tensor] | None
     ) -> tuple[PackedSequence, list[Tensor]]:
         sizes = elements("pack_padded_sequence", input.batch_sizes).tolist()
-        weights = self._flat_weights
+        weights = self._used_weights()
         self._check_input(input.data, weights[0], packed=True)
         self._check_states(hx, sizes[0])
         if hx is not None and input.sorted_indices is not None:
