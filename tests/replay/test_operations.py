@@ -111,6 +111,22 @@ def recurrent_cell_in_operations(wrap, log):
 
 
 @program
+def recurrent_layers_without_a_first_state(wrap, log):
+    for kind in (nn.RNN, nn.GRU, nn.LSTM):
+        model = kind(8, 16, 2, bidirectional=True)
+
+        @wrap
+        def step(x, model=model):
+            model.zero_grad()
+            y, _ = model(x)
+            y.square().mean().backward()
+            return y
+
+        for _ in range(4):
+            log += [step(wengert.randn(5, 4, 8)), *state(model)]
+
+
+@program
 def parts_and_joined(wrap, log):
     weight = wengert.randn(6, 10, requires_grad=True)
 

@@ -445,7 +445,8 @@ def _scalar(op: Op, params: tuple[Any, ...], *inputs: Any) -> Any:
 def forward_of(op: Op, present: list[str], params: dict[str, Any]) -> Callable[..., Any]:
     """The forward of an operation on arrays, given the inputs that are present."""
     options = {n: v for n, v in params.items() if v is not op.params[n]}
-    if op.aux:
+    absent = [op.signature.parameters[n] for n in op.inputs if n not in present]
+    if op.aux or any(p.default is p.empty for p in absent):
         every = tuple(params.values())
 
         def further(*arrays: Any) -> Any:
