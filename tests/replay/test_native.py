@@ -73,6 +73,48 @@ ROWS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
 }
 
 
+CONVOLUTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
+    "of lines": (F.conv1d, [(4, 8, 40), (5, 8, 3), (5,)]),
+    "of images, by tiles": (
+        lambda x, w: F.conv2d(x, w, padding=1), [(1, 64, 32, 32), (64, 64, 3, 3)],
+    ),
+    "of images, in windows": (
+        lambda x, w, b: F.conv2d(x, w, b, 2, 1), [(3, 5, 20, 20), (7, 5, 4, 4), (7,)],
+    ),
+    "of many small images": (
+        lambda x, w, b: F.conv2d(x, w, b, padding=1), [(40, 4, 5, 5), (6, 4, 3, 3), (6,)],
+    ),
+    "of groups, with gaps": (
+        lambda x, w: F.conv2d(x, w, None, 1, 2, 2, 2), [(3, 4, 18, 18), (6, 2, 3, 3)],
+    ),
+    "of channels one by one": (
+        lambda x, w, b: F.conv2d(x, w, b, 1, 1, 1, 6), [(3, 6, 18, 18), (6, 1, 3, 3), (6,)],
+    ),
+    "of every other place": (
+        lambda x, w: F.conv2d(x, w, None, 2, 1, 1, 6), [(3, 6, 18, 18), (6, 1, 3, 3)],
+    ),
+    "of volumes": (F.conv3d, [(2, 3, 8, 8, 8), (4, 3, 3, 3, 3), (4,)]),
+    "transposed": (
+        lambda x, w, b: F.conv_transpose2d(x, w, b, 2, 1, 1), [(3, 5, 9, 9), (5, 4, 3, 3), (4,)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_are_in_segments(name: str) -> None:
+    function, shapes = CONVOLUTIONS[name]
+    eager = results(function, *shapes)
+    step = compiler.compile(lambda *inputs: function(*inputs))
+    for _ in range(3):
+        for a, b in zip(results(step, *shapes), eager, strict=True):
+            check_same(a, b)
+    plan = plans(step)[-1]
+    assert plan.native is not None
+    assert not [i.name for i in plan.native.instructions if i.name.startswith("conv")]
+    members = {m.name.replace("_transpose", "") for s in segments(step) for m in s.members}
+    assert {"conv", "conv_backward_input", "conv_backward_weight"} <= members
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_values_and_gradients_are_those_of_eager_mode(name: str) -> None:
     function, shapes = ROWS[name]

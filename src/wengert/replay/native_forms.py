@@ -40,6 +40,15 @@ from wengert.replay.row_forms import (
     taken_form,
 )
 from wengert.replay.trace import OpEntry
+from wengert.replay.window_forms import (
+    channel_sums,
+    convolution,
+    convolution_input,
+    convolution_weight,
+    transposed,
+    transposed_input,
+    transposed_weight,
+)
 
 Form = Callable[[Emitter, Instruction], bool]
 
@@ -435,6 +444,14 @@ _BY_KEY: dict[Any, Form] = {
     ("_batch_norm", "shared"): batch_norm_back,
     ("_batch_norm", "running_mean"): running_mean,
     ("_batch_norm", "running_var"): running_var,
+    "_convolution": convolution,
+    ("_convolution", "input"): convolution_input,
+    ("_convolution", "weight"): convolution_weight,
+    ("_convolution", "bias"): channel_sums,
+    "_transposed_convolution": transposed,
+    ("_transposed_convolution", "input"): transposed_input,
+    ("_transposed_convolution", "weight"): transposed_weight,
+    ("_transposed_convolution", "bias"): channel_sums,
     **dict.fromkeys(product(("_layer_norm", "_batch_norm"), _NORMALISED), taken_form),
     **dict.fromkeys(_RESHAPES, _reshaped),
 }
