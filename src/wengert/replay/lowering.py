@@ -112,6 +112,10 @@ class Lowering:
         convert = partial(_converted, to)
         return self._emit("to", convert, (value,), [Type(type_.shape, to)], entry, (to.str,))[0]
 
+    def _is_of_integers(self, value: int) -> bool:
+        dtype = self.program.types[value].dtype
+        return dtype is not None and dtype.kind in "iu"
+
     def _dtype(self, entry: OpEntry) -> np.dtype[Any]:
         """The dtype of the first operand that is no number; of the first of floats, if some are."""
         found = [
@@ -133,7 +137,8 @@ class Lowering:
         compute = forward_of(op, present, entry.params)
         types = [Type(outline.shape, outline.dtype)]
         pointwise = None
-        if op.kind == "elementwise" and len(present) == len(op.inputs) and outline.c_contiguous:
+        every = len(present) == len(op.inputs) and not any(map(self._is_of_integers, values))
+        if op.scalar is not None and every and outline.c_contiguous:
             pointwise = partial(_scalar, op, tuple(entry.params.values()))
         if not op.view and not op.aux and (pointwise is None or not self._is_plain(entry)):
             compute = in_layout(compute, outline.shape, outline.strides)
@@ -363,11 +368,11 @@ class Lowering:
         compute, values = self._call(entry, place, rule, takes, g, shared)
         if not takes and name != "shared" and _is_identity(rule):
             return g
-        elementwise = op.kind == "elementwise" and name != "shared"
         ref = entry.refs.get(name)
-        if elementwise or ref is None:
-            type_ = Type(entry.outlines[0].shape, entry.outlines[0].dtype)
-        else:
+        type_ = Type(entry.outlines[0].shape, entry.outlines[0].dtype)
+        elementwise = op.scalar is not None and name != "shared"
+        if ref is not None and op.kind != "elementwise":
+            elementwise = elementwise and self.operand_type(ref).shape == type_.shape
             type_ = self.operand_type(ref)
         if name == "shared":
             type_ = Type()
