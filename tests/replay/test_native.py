@@ -11,6 +11,7 @@ import pytest
 
 import wengert
 from wengert import compiler, nn
+from wengert.replay.layout_forms import is_view
 from wengert.replay.segments import Segment
 from wengert.replay.settling import Plan
 
@@ -71,6 +72,57 @@ ROWS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
         [(8, 5)],
     ),
 }
+
+
+def moved(x: Any) -> Any:
+    return (x * 2).view(2, 3, 4, 5).permute(2, 0, 3, 1)
+
+
+WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
+    "moved dimensions": (lambda x: moved(x) @ moved(x).mT, [(2, 3, 20)]),
+    "moved dimensions, copied": (lambda x: moved(x).reshape(8, 15).tanh(), [(2, 3, 20)]),
+    "moved dimensions, cloned": (lambda x: moved(x).contiguous().view(-1), [(2, 3, 20)]),
+    "transposed": (lambda x: (x * 2).transpose(0, 2).reshape(-1) + x.reshape(-1), [(3, 4, 5)]),
+    "products of a batch": (lambda a, b: a @ b, [(3, 4, 5), (3, 5, 6)]),
+    "products of heads": (
+        lambda q, k: (q.transpose(1, 2) @ k.transpose(1, 2).transpose(2, 3)).softmax(-1),
+        [(2, 6, 3, 4), (2, 5, 3, 4)],
+    ),
+    "products of rows of a batch": (lambda a, b: a @ b, [(3, 4, 5), (5, 6)]),
+    "a product of two, and of many": (
+        lambda a, b: wengert.mm(a, b) + wengert.bmm(a[None].expand(2, 4, 5), b.expand(2, 5, 6))[0],
+        [(4, 5), (5, 6)],
+    ),
+    "joined": (lambda a, b: wengert.cat([a, b.tanh(), a], 1).exp(), [(3, 4), (3, 2)]),
+    "stacked": (lambda a, b: wengert.stack([a, b * 2], -1).exp(), [(3, 4), (3, 4)]),
+    "one row and some columns": (lambda x: x[1].exp() * x[:, 1:3].sum() + x[0], [(3, 4)]),
+    "steps": (lambda x: x[::2, 1::2] * 2, [(5, 6)]),
+    "taken apart": (lambda x: x.unbind(1)[0] * x.unbind(1)[2], [(3, 4, 5)]),
+    "parts, of which one is not used": (lambda x: x.split([1, 2, 3], 1)[1] * 3, [(4, 6)]),
+    "squeezed": (lambda x: (x * 2).unsqueeze(1).squeeze(1).tanh(), [(3, 4)]),
+    "sums of dimensions apart": (lambda x: (x * 2).sum((0, 2)).exp(), [(3, 4, 5)]),
+    "means that keep dimensions": (
+        lambda x: x.mean((1, 2), keepdim=True) * x - x.mean(0),
+        [(3, 4, 5)],
+    ),
+    "norms": (lambda x: x / (x.norm(dim=-1, keepdim=True) + 1) + x.norm(), [(3, 4)]),
+    "expanded": (lambda x: x[:, None].expand(3, 5, 4).tanh() * x[0], [(3, 4)]),
+    "masked": (lambda x: x.masked_fill(x > 0.5, 2.0) * wengert.where(x < 0, x, x.tanh()), [(3, 4)]),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_whole_program_is_one_segment(name: str) -> None:
+    function, shapes = WHOLE[name]
+    eager = results(function, *shapes)
+    step = compiler.compile(lambda *inputs: results(function, *shapes))
+    for _ in range(3):
+        for a, b in zip(step(), eager, strict=True):
+            check_same(a, b)
+    native = [p.native for p in plans(step)]
+    assert [p.problem for p in plans(step)] == [None] * len(native)
+    left = [i.name for p in native if p for i in p.instructions if not is_view(i)]
+    assert {*left} <= {"native", "number"}
 
 
 CONVOLUTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {

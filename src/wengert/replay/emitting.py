@@ -37,6 +37,17 @@ class View(NamedTuple):
         """Whether the elements are together, in the order of the dimensions."""
         return self.strides == dense_strides(self.shape) or self.as_shape(self.shape) is not None
 
+    @property
+    def turned(self) -> View:
+        """The transposed matrices."""
+        rank = len(self.shape)
+        return self.permuted((*range(rank - 2), rank - 1, rank - 2))
+
+    def permuted(self, order: Sequence[int]) -> View:
+        """The dimensions in another order."""
+        shape, strides = ([of[d] for d in order] for of in (self.shape, self.strides))
+        return self._replace(shape=tuple(shape), strides=tuple(strides))
+
     def as_shape(self, shape: Sequence[int]) -> View | None:
         """The same elements, in order, in another shape; None if they would have to be copied."""
         step = 1

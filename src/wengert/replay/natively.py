@@ -11,19 +11,25 @@ from wengert.kernels import jit
 from wengert.replay.background import background
 from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View
 from wengert.replay.ir import Instruction, Program, Type
+from wengert.replay.layout_forms import is_view
 from wengert.replay.lowering import Lowering
-from wengert.replay.native_forms import is_view, lower
+from wengert.replay.native_forms import lower
 from wengert.replay.segments import Segment, views_of
 
 
 class Lowered:
-    """An instruction that kernels compute: its calls, and what they read and write."""
+    """An instruction that kernels compute: its calls, and what they read and write.
+
+    Attributes:
+        shows: whether its results are views of its operand, and nothing is computed.
+    """
 
     def __init__(self, instruction: Instruction, calls: list[Call], emitter: Emitter) -> None:
         self.instruction, self.calls = instruction, calls
         views = [v for call in calls for v in views_of(call)]
-        own = () if is_view(instruction) else instruction.outputs
+        own = instruction.outputs
         self.defined = {v for v in own if v in emitter.views and emitter.views[v].root == v}
+        self.shows = is_view(instruction) and not self.defined
         self.read = {v.root for v in views if v.root >= 0} - self.defined
 
 
@@ -64,7 +70,7 @@ def natively(program: Program, views: dict[int, View]) -> Program | None:
                 )
             )  # fmt: skip
         # Views of what the segment has computed: nothing but a look at its memory.
-        instructions += [i for i in members if is_view(i) and _is_seen(i, needed)]
+        instructions += [i for i in members if lowered[i].shows and _is_seen(i, needed)]
     native_program = replace(program, instructions=instructions)
     native_program.check()
     return native_program
@@ -139,7 +145,8 @@ def _needed(
         defined = {v for i in members for v in lowered[i].defined}
         needed.update({v for i in members for v in lowered[i].read} - defined)
     for instruction in reversed(program.instructions):
-        if instruction in lowered and is_view(instruction) and _is_seen(instruction, needed):
+        one = lowered.get(instruction)
+        if one is not None and one.shows and _is_seen(instruction, needed):
             needed.update(instruction.inputs)
     return needed
 
