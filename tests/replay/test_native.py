@@ -74,6 +74,10 @@ ROWS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
 }
 
 
+# Keys that queries do not see.
+LATER = wengert.ones(9, 10).tril()
+
+
 def moved(x: Any) -> Any:
     return (x * 2).view(2, 3, 4, 5).permute(2, 0, 3, 1)
 
@@ -107,6 +111,22 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     ),
     "norms": (lambda x: x / (x.norm(dim=-1, keepdim=True) + 1) + x.norm(), [(3, 4)]),
     "expanded": (lambda x: x[:, None].expand(3, 5, 4).tanh() * x[0], [(3, 4)]),
+    "attention": (F.scaled_dot_product_attention, [(2, 3, 9, 4), (2, 3, 11, 4), (2, 3, 11, 5)]),
+    "attention to what came before": (
+        lambda x: (
+            F.scaled_dot_product_attention(
+                *x.view(2, 9, 3, 3, 20).permute(2, 0, 3, 1, 4), is_causal=True
+            )
+            .transpose(1, 2)
+            .reshape(2, 9, 60)
+            .tanh()
+        ),
+        [(2, 9, 180)],
+    ),
+    "attention with a mask": (
+        lambda q, k: F.scaled_dot_product_attention(q, k, k * 2, attn_mask=LATER),
+        [(3, 9, 8), (3, 10, 8)],
+    ),
     "masked": (lambda x: x.masked_fill(x > 0.5, 2.0) * wengert.where(x < 0, x, x.tanh()), [(3, 4)]),
 }
 
@@ -177,6 +197,20 @@ def test_values_and_gradients_are_those_of_eager_mode(name: str) -> None:
             check_same(a, b)
     assert [p.problem for p in plans(step)] == [None] * len(plans(step))
     assert segments(step)
+
+
+def test_results_lie_in_memory_as_those_of_eager_mode() -> None:
+    def step(x: Any, w: Any) -> Any:
+        y = F.conv2d(x, w, padding=1)
+        z = F.conv2d(y.relu() * 2, w, padding=1)
+        return y.detach(), z.permute(0, 2, 3, 1).reshape(-1, 8).tanh(), z[1].exp(), z[:, 1:3]
+
+    x = wengert.randn(2, 8, 9, 10).to(memory_format=wengert.channels_last)
+    w = wengert.randn(8, 8, 3, 3)
+    stepping = compiler.compile(step)
+    for _ in range(4):
+        for a, b in zip(stepping(x, w), step(x, w), strict=True):
+            check_same(a, b)
 
 
 def network() -> tuple[Any, Any, Any]:

@@ -48,6 +48,12 @@ class View(NamedTuple):
         shape, strides = ([of[d] for d in order] for of in (self.shape, self.strides))
         return self._replace(shape=tuple(shape), strides=tuple(strides))
 
+    def expanded(self, shape: tuple[int, ...]) -> View:
+        """The elements repeated, as they broadcast to a shape."""
+        more = len(shape) - len(self.shape)
+        steps = [0 if n == 1 else s for n, s in zip(self.shape, self.strides, strict=True)]
+        return self._replace(shape=shape, strides=(0,) * more + tuple(steps))
+
     def as_shape(self, shape: Sequence[int]) -> View | None:
         """The same elements, in order, in another shape; None if they would have to be copied."""
         step = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -11,13 +12,16 @@ from wengert.replay.emitting import BOOL, F32, Emitter, Scalar, View
 from wengert.replay.fusion import FusedLoop
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import dense_of
+from wengert.replay.lowering import pointwise_of
 
 
 def elementwise(emitter: Emitter, instruction: Instruction) -> bool:
     """A loop over all elements of the results, in their order."""
     loop = instruction.compute
     if not isinstance(loop, FusedLoop):
-        loop = FusedLoop([instruction], instruction.inputs, instruction.outputs)
+        pointwise = instruction.pointwise or pointwise_of(instruction)
+        alone = replace(instruction, pointwise=pointwise)
+        loop = FusedLoop([alone], instruction.inputs, instruction.outputs)
     shape = emitter.type_of(instruction.outputs[0]).shape
     outputs = [emitter.view(v) for v in instruction.outputs]
     inputs = [emitter.view(v) for v in instruction.inputs]

@@ -137,9 +137,8 @@ class Lowering:
         compute = forward_of(op, present, entry.params)
         types = [Type(outline.shape, outline.dtype)]
         pointwise = None
-        every = len(present) == len(op.inputs) and not any(map(self._is_of_integers, values))
-        if op.scalar is not None and every and outline.c_contiguous:
-            pointwise = partial(_scalar, op, tuple(entry.params.values()))
+        if outline.c_contiguous and not any(map(self._is_of_integers, values)):
+            pointwise = pointwise_of_entry(entry)
         if not op.view and not op.aux and (pointwise is None or not self._is_plain(entry)):
             compute = in_layout(compute, outline.shape, outline.strides)
         if op.aux:
@@ -441,6 +440,22 @@ def _is_identity(rule: Any) -> bool:
         return rule(cotangent) is cotangent
     except Exception:  # it computes something
         return False
+
+
+def pointwise_of(instruction: Instruction) -> Callable[..., Any] | None:
+    """What an operation computes of single elements; None for what is no such operation."""
+    entry, key = instruction.entry, instruction.key
+    if not isinstance(entry, OpEntry) or not key or type(key[0]) is not str:
+        return None
+    return pointwise_of_entry(entry) if isinstance(entry.op, Op) else None
+
+
+def pointwise_of_entry(entry: OpEntry) -> Callable[..., Any] | None:
+    """The same, of an operation as it is recorded."""
+    op = entry.op
+    if op.scalar is None or any(entry.refs[n] is None for n in op.inputs):
+        return None
+    return partial(_scalar, op, tuple(entry.params.values()))
 
 
 def _scalar(op: Op, params: tuple[Any, ...], *inputs: Any) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from wengert.kernels import copies
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.classification import native as classification
+from wengert.replay.attention_forms import attend, attend_back
 from wengert.replay.channel_forms import (
     batch_norm,
     batch_norm_back,
@@ -36,6 +37,7 @@ from wengert.replay.layout_forms import (
     view,
 )
 from wengert.replay.loop_forms import elementwise, loop_over
+from wengert.replay.lowering import pointwise_of
 from wengert.replay.product_forms import (
     linear,
     linear_input,
@@ -49,6 +51,7 @@ from wengert.replay.row_forms import (
     layer_norm_back,
     log_softmax_back,
     log_softmax_form,
+    masked_softmax_form,
     params_of,
     softmax_back,
     softmax_form,
@@ -98,7 +101,9 @@ def _form_of(instruction: Instruction) -> Form | None:
     key = instruction.key
     if key and (type(key[0]) is str or type(key[0]) is tuple) and key[0] in _BY_KEY:
         return _BY_KEY[key[0]]
-    return view if is_view(instruction) else None
+    if is_view(instruction):
+        return view
+    return elementwise if pointwise_of(instruction) is not None else None
 
 
 # Rows side by side
@@ -212,6 +217,9 @@ _BY_KEY: dict[Any, Form] = {
     **dict.fromkeys(((op, "input") for op in ("matmul", "mm", "bmm")), matmul_left),
     **dict.fromkeys((("matmul", "other"), ("mm", "mat2"), ("bmm", "mat2")), matmul_right),
     "clone": copied,
+    "_attention": attend,
+    ("_attention", "shared"): attend_back,
+    **dict.fromkeys((("_attention", name) for name in ("query", "key", "value")), taken_form),
     **dict.fromkeys(((op, "input") for op in _PARTS), part_back),
     "sum_over": total,
     ("expand", "input"): unbroadcast,
@@ -223,6 +231,8 @@ _BY_KEY: dict[Any, Form] = {
     "_cross_entropy": _cross_entropy,
     ("_cross_entropy", "input"): _cross_entropy_back,
     "_softmax": softmax_form,
+    "_masked_softmax": masked_softmax_form,
+    ("_masked_softmax", "input"): softmax_back,
     ("_softmax", "input"): softmax_back,
     "_log_softmax": log_softmax_form,
     ("_log_softmax", "input"): log_softmax_back,

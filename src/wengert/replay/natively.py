@@ -15,6 +15,7 @@ from wengert.replay.layout_forms import is_view
 from wengert.replay.lowering import Lowering
 from wengert.replay.native_forms import lower
 from wengert.replay.segments import Segment, views_of
+from wengert.replay.trace import OpEntry
 
 
 class Lowered:
@@ -39,18 +40,20 @@ def natively(program: Program, views: dict[int, View]) -> Program | None:
     `views` says how the inputs lie in memory.
     """
     program = _with_numbers_together(program)
-    emitter = Emitter(program, views, jit.get_threads())
-    lowered: dict[Instruction, Lowered] = {}
-    for instruction in program.instructions:
-        if background.stopped:
+    refused = set[Instruction]()
+    while True:
+        emitter = Emitter(program, {**views}, jit.get_threads())
+        lowered = _lowered(emitter, refused)
+        if lowered is None:
             return None
-        before = len(emitter.calls)
-        if lower(emitter, instruction):
-            lowered[instruction] = Lowered(instruction, emitter.calls[before:], emitter)
-    phases = _phases(program, lowered)
+        phases = _phases(program, lowered)
+        needed = _needed(program, phases, lowered, emitter)
+        odd = {i for i in lowered if not needed.isdisjoint(i.outputs) and not _is_in_order(i)}
+        if not odd:
+            break
+        refused |= odd
     if sum(len(i.members) or len(one.calls) for i, one in lowered.items()) < 2:
         return None
-    needed = _needed(program, phases, lowered, emitter)
     instructions: list[Instruction] = []
     for native, members in phases:
         if not native:
@@ -74,6 +77,26 @@ def natively(program: Program, views: dict[int, View]) -> Program | None:
     native_program = replace(program, instructions=instructions)
     native_program.check()
     return native_program
+
+
+def _lowered(emitter: Emitter, refused: set[Instruction]) -> dict[Instruction, Lowered] | None:
+    """The instructions that kernels compute; None if the process comes to its end."""
+    lowered: dict[Instruction, Lowered] = {}
+    for instruction in emitter.program.instructions:
+        if background.stopped:
+            return None
+        before = len(emitter.calls)
+        if instruction not in refused and lower(emitter, instruction):
+            lowered[instruction] = Lowered(instruction, emitter.calls[before:], emitter)
+    return lowered
+
+
+def _is_in_order(instruction: Instruction) -> bool:
+    """Whether eager mode has results in the order of their dimensions, as segments do."""
+    entry, key = instruction.entry, instruction.key
+    if not isinstance(entry, OpEntry) or entry.op.view or not key or type(key[0]) is not str:
+        return True
+    return all(outline.c_contiguous for outline in entry.outlines)
 
 
 def _with_numbers_together(program: Program) -> Program:

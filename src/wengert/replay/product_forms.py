@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 
 from wengert.kernels.products import gemm, packed
 from wengert.replay.emitting import F32, Emitter, View
 from wengert.replay.ir import Instruction
+from wengert.replay.layout_forms import dense_of
 
 
 def _call(
@@ -74,15 +73,18 @@ def _pair(emitter: Emitter, instruction: Instruction) -> list[View] | None:
     return views
 
 
+def _rows(emitter: Emitter, view: View) -> View:
+    """The last dimension, and all before it as one."""
+    return view.as_matrix() or dense_of(emitter, view).as_matrix() or view
+
+
 def linear(emitter: Emitter, instruction: Instruction) -> bool:
     """Rows times a transposed weight, and a bias."""
     views, bias = _pair(emitter, instruction), emitter.seen(instruction.inputs[2:])
     if views is None or bias is None or len(views[1].shape) != 2:
         return False
-    rows, weight = views[0].as_matrix(), views[1]
     (out,) = instruction.outputs
-    if rows is None:
-        return False
+    rows, weight = _rows(emitter, views[0]), views[1]
     return _product(emitter, rows, weight.turned, out, bias[0] if bias else None)
 
 
@@ -91,8 +93,7 @@ def linear_input(emitter: Emitter, instruction: Instruction) -> bool:
     views = _pair(emitter, instruction)
     if views is None or len(views[1].shape) != 2:
         return False
-    g = views[0].as_matrix()
-    return g is not None and _product(emitter, g, views[1], instruction.outputs[0])
+    return _product(emitter, _rows(emitter, views[0]), views[1], instruction.outputs[0])
 
 
 def linear_weight(emitter: Emitter, instruction: Instruction) -> bool:
@@ -104,8 +105,8 @@ def _over_rows(emitter: Emitter, views: list[View] | None, out: int) -> bool:
     """The transposed first matrix times the second, over all rows of both."""
     if views is None or len(emitter.type_of(out).shape) != 2:
         return False
-    a, b = (v.as_matrix() for v in views)
-    return a is not None and b is not None and _product(emitter, a.turned, b, out)
+    a, b = (_rows(emitter, v) for v in views)
+    return _product(emitter, a.turned, b, out)
 
 
 def matmul(emitter: Emitter, instruction: Instruction) -> bool:
@@ -114,10 +115,9 @@ def matmul(emitter: Emitter, instruction: Instruction) -> bool:
     if views is None:
         return False
     a, b = views
-    rows = a.as_matrix() if len(b.shape) == 2 else None
     (out,) = instruction.outputs
-    if rows is not None and prod(emitter.type_of(out).shape[:-1]) == rows.shape[0]:
-        return _product(emitter, rows, b, out)
+    if len(b.shape) == 2:
+        return _product(emitter, _rows(emitter, a), b, out)
     return _batched(emitter, a, b, out)
 
 
@@ -128,9 +128,8 @@ def matmul_left(emitter: Emitter, instruction: Instruction) -> bool:
     if views is None:
         return False
     g, b = views
-    rows = g.as_matrix() if len(b.shape) == 2 else None
-    if rows is not None:
-        return _product(emitter, rows, b.turned, out)
+    if len(b.shape) == 2:
+        return _product(emitter, _rows(emitter, g), b.turned, out)
     return _batched(emitter, g, b.turned, out)
 
 
