@@ -153,12 +153,14 @@ def test_kernels_in_python(causal: bool) -> None:
     mask = None if causal else full(1, 2, 18, 21).astype(np.float32)
     right = expected(q, k, v, g, mask, 0.5, causal)
     out, sums = np.full(g.shape, np.nan, np.float32), np.zeros(q.shape[:3], np.float32)
-    sizes = attention._layout(q, k, v, mask, out)
+    steps = attention._steps(q, k, v, mask, out)
+    sizes = attention._Layout(*attention._sizes(q, k, v), *attention._strides(steps))
     flat = [None if x is None else x.reshape(-1) for x in (q, k, v, mask, out, sums, g)]
     attention._attend.python(*flat[:6], sizes, 0.5, causal, 0, 2)
     np.testing.assert_allclose(out, right[0], atol=2e-6)
     flow = np.full(q.shape, np.nan, np.float32), np.zeros((1, 2, 21, 16)), np.zeros((1, 2, 21, 32))
-    sizes = attention._layout(q, k, v, mask, out, g, flow[0], *(x.astype("f") for x in flow[1:]))
+    steps += attention._steps(g, *flow)
+    sizes = attention._BackLayout(*attention._sizes(q, k, v), *attention._strides(steps))
     places = [x.reshape(-1) for x in flow]
     attention._attend_back.python(*flat, *places, sizes, 0.5, causal, 0, 2)
     for found, wanted in zip(flow, right[1:], strict=True):

@@ -11,6 +11,7 @@ import pytest
 
 import wengert
 from wengert import compiler, nn
+from wengert.replay.layout_forms import is_view
 from wengert.replay.segments import Segment
 from wengert.replay.settling import Plan
 
@@ -73,6 +74,119 @@ ROWS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
 }
 
 
+# Keys that queries do not see.
+LATER = wengert.ones(9, 10).tril()
+
+
+def moved(x: Any) -> Any:
+    return (x * 2).view(2, 3, 4, 5).permute(2, 0, 3, 1)
+
+
+WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
+    "moved dimensions": (lambda x: moved(x) @ moved(x).mT, [(2, 3, 20)]),
+    "moved dimensions, copied": (lambda x: moved(x).reshape(8, 15).tanh(), [(2, 3, 20)]),
+    "moved dimensions, cloned": (lambda x: moved(x).contiguous().view(-1), [(2, 3, 20)]),
+    "transposed": (lambda x: (x * 2).transpose(0, 2).reshape(-1) + x.reshape(-1), [(3, 4, 5)]),
+    "products of a batch": (lambda a, b: a @ b, [(3, 4, 5), (3, 5, 6)]),
+    "products of heads": (
+        lambda q, k: (q.transpose(1, 2) @ k.transpose(1, 2).transpose(2, 3)).softmax(-1),
+        [(2, 6, 3, 4), (2, 5, 3, 4)],
+    ),
+    "products of rows of a batch": (lambda a, b: a @ b, [(3, 4, 5), (5, 6)]),
+    "a product of two, and of many": (
+        lambda a, b: wengert.mm(a, b) + wengert.bmm(a[None].expand(2, 4, 5), b.expand(2, 5, 6))[0],
+        [(4, 5), (5, 6)],
+    ),
+    "joined": (lambda a, b: wengert.cat([a, b.tanh(), a], 1).exp(), [(3, 4), (3, 2)]),
+    "stacked": (lambda a, b: wengert.stack([a, b * 2], -1).exp(), [(3, 4), (3, 4)]),
+    "one row and some columns": (lambda x: x[1].exp() * x[:, 1:3].sum() + x[0], [(3, 4)]),
+    "steps": (lambda x: x[::2, 1::2] * 2, [(5, 6)]),
+    "taken apart": (lambda x: x.unbind(1)[0] * x.unbind(1)[2], [(3, 4, 5)]),
+    "parts, of which one is not used": (lambda x: x.split([1, 2, 3], 1)[1] * 3, [(4, 6)]),
+    "squeezed": (lambda x: (x * 2).unsqueeze(1).squeeze(1).tanh(), [(3, 4)]),
+    "sums of dimensions apart": (lambda x: (x * 2).sum((0, 2)).exp(), [(3, 4, 5)]),
+    "means that keep dimensions": (
+        lambda x: x.mean((1, 2), keepdim=True) * x - x.mean(0),
+        [(3, 4, 5)],
+    ),
+    "norms": (lambda x: x / (x.norm(dim=-1, keepdim=True) + 1) + x.norm(), [(3, 4)]),
+    "expanded": (lambda x: x[:, None].expand(3, 5, 4).tanh() * x[0], [(3, 4)]),
+    "attention": (F.scaled_dot_product_attention, [(2, 3, 9, 4), (2, 3, 11, 4), (2, 3, 11, 5)]),
+    "attention to what came before": (
+        lambda x: (
+            F.scaled_dot_product_attention(
+                *x.view(2, 9, 3, 3, 20).permute(2, 0, 3, 1, 4), is_causal=True
+            )
+            .transpose(1, 2)
+            .reshape(2, 9, 60)
+            .tanh()
+        ),
+        [(2, 9, 180)],
+    ),
+    "attention with a mask": (
+        lambda q, k: F.scaled_dot_product_attention(q, k, k * 2, attn_mask=LATER),
+        [(3, 9, 8), (3, 10, 8)],
+    ),
+    "masked": (lambda x: x.masked_fill(x > 0.5, 2.0) * wengert.where(x < 0, x, x.tanh()), [(3, 4)]),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_whole_program_is_one_segment(name: str) -> None:
+    function, shapes = WHOLE[name]
+    eager = results(function, *shapes)
+    step = compiler.compile(lambda *inputs: results(function, *shapes))
+    for _ in range(3):
+        for a, b in zip(step(), eager, strict=True):
+            check_same(a, b)
+    native = [p.native for p in plans(step)]
+    assert [p.problem for p in plans(step)] == [None] * len(native)
+    left = [i.name for p in native if p for i in p.instructions if not is_view(i)]
+    assert {*left} <= {"native", "number"}
+
+
+CONVOLUTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
+    "of lines": (F.conv1d, [(4, 8, 40), (5, 8, 3), (5,)]),
+    "of images, by tiles": (
+        lambda x, w: F.conv2d(x, w, padding=1), [(1, 64, 32, 32), (64, 64, 3, 3)],
+    ),
+    "of images, in windows": (
+        lambda x, w, b: F.conv2d(x, w, b, 2, 1), [(3, 5, 20, 20), (7, 5, 4, 4), (7,)],
+    ),
+    "of many small images": (
+        lambda x, w, b: F.conv2d(x, w, b, padding=1), [(40, 4, 5, 5), (6, 4, 3, 3), (6,)],
+    ),
+    "of groups, with gaps": (
+        lambda x, w: F.conv2d(x, w, None, 1, 2, 2, 2), [(3, 4, 18, 18), (6, 2, 3, 3)],
+    ),
+    "of channels one by one": (
+        lambda x, w, b: F.conv2d(x, w, b, 1, 1, 1, 6), [(3, 6, 18, 18), (6, 1, 3, 3), (6,)],
+    ),
+    "of every other place": (
+        lambda x, w: F.conv2d(x, w, None, 2, 1, 1, 6), [(3, 6, 18, 18), (6, 1, 3, 3)],
+    ),
+    "of volumes": (F.conv3d, [(2, 3, 8, 8, 8), (4, 3, 3, 3, 3), (4,)]),
+    "transposed": (
+        lambda x, w, b: F.conv_transpose2d(x, w, b, 2, 1, 1), [(3, 5, 9, 9), (5, 4, 3, 3), (4,)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_are_in_segments(name: str) -> None:
+    function, shapes = CONVOLUTIONS[name]
+    eager = results(function, *shapes)
+    step = compiler.compile(lambda *inputs: function(*inputs))
+    for _ in range(3):
+        for a, b in zip(results(step, *shapes), eager, strict=True):
+            check_same(a, b)
+    plan = plans(step)[-1]
+    assert plan.native is not None
+    assert not [i.name for i in plan.native.instructions if i.name.startswith("conv")]
+    members = {m.name.replace("_transpose", "") for s in segments(step) for m in s.members}
+    assert {"conv", "conv_backward_input", "conv_backward_weight"} <= members
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_values_and_gradients_are_those_of_eager_mode(name: str) -> None:
     function, shapes = ROWS[name]
@@ -83,6 +197,20 @@ def test_values_and_gradients_are_those_of_eager_mode(name: str) -> None:
             check_same(a, b)
     assert [p.problem for p in plans(step)] == [None] * len(plans(step))
     assert segments(step)
+
+
+def test_results_lie_in_memory_as_those_of_eager_mode() -> None:
+    def step(x: Any, w: Any) -> Any:
+        y = F.conv2d(x, w, padding=1)
+        z = F.conv2d(y.relu() * 2, w, padding=1)
+        return y.detach(), z.permute(0, 2, 3, 1).reshape(-1, 8).tanh(), z[1].exp(), z[:, 1:3]
+
+    x = wengert.randn(2, 8, 9, 10).to(memory_format=wengert.channels_last)
+    w = wengert.randn(8, 8, 3, 3)
+    stepping = compiler.compile(step)
+    for _ in range(4):
+        for a, b in zip(stepping(x, w), step(x, w), strict=True):
+            check_same(a, b)
 
 
 def network() -> tuple[Any, Any, Any]:

@@ -111,6 +111,63 @@ def recurrent_cell_in_operations(wrap, log):
 
 
 @program
+def right_answers_counted_before_the_backward(wrap, log):
+    model = mlp(8, 64, 3)
+
+    @wrap
+    def step(x, t):
+        model.zero_grad()
+        y = model(x)
+        right, near = y.argmax(1) == t, (y.argmax(1) <= t) & (t != y.argmin(1))
+        noise = wengert.rand_like(y) + wengert.ones_like(y)
+        loss = F.cross_entropy(F.dropout(y * noise, 0.3), t)
+        loss.backward()
+        return loss, right.float().mean(), near, right.sum()
+
+    for _ in range(5):
+        found = step(batch(), wengert.randint(3, (64,)))
+        log += [*found, *state(model)]
+    if hasattr(step, "compiled"):
+        assert "step" not in {code.co_name for code, _ in step.compiled.record.reads}
+
+
+@program
+def masks_and_what_is_filled(wrap, log):
+    w = wengert.randn(8, 6, requires_grad=True)
+    v = wengert.randn(6, requires_grad=True)
+
+    @wrap
+    def step(x, mask):
+        w.grad = v.grad = None
+        y = (x @ w).tanh()
+        a = y.masked_fill(mask, -2.0).exp() + y.masked_fill(mask[:1], 0.5)
+        b = wengert.where(mask, y, v) * 2 + wengert.where(mask[:, :1], v.square(), y * 3)
+        c = F.dropout(a + b, 0.4) + F.dropout1d(y[None], 0.5)[0]
+        loss = c.square().mean() + v.masked_fill(mask, 0.25).sum()
+        loss.backward()
+        return loss, a, b, c
+
+    for _ in range(5):
+        log += [*step(batch(), wengert.rand(64, 6) > 0.5), w.grad.clone(), v.grad.clone()]
+
+
+@program
+def recurrent_layers_without_a_first_state(wrap, log):
+    for kind in (nn.RNN, nn.GRU, nn.LSTM):
+        model = kind(8, 16, 2, bidirectional=True)
+
+        @wrap
+        def step(x, model=model):
+            model.zero_grad()
+            y, _ = model(x)
+            y.square().mean().backward()
+            return y
+
+        for _ in range(4):
+            log += [step(wengert.randn(5, 4, 8)), *state(model)]
+
+
+@program
 def parts_and_joined(wrap, log):
     weight = wengert.randn(6, 10, requires_grad=True)
 

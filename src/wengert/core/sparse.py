@@ -128,7 +128,7 @@ def numpy_dtype(tensor: Tensor) -> np.dtype[Any]:
 
 def shape_of(tensor: Tensor) -> Shape:
     """The shape of a tensor, dense or sparse."""
-    shape: Shape = tensor._extent if isinstance(tensor, SparseTensor) else tensor._array.shape
+    shape: Shape = tensor._extent if isinstance(tensor, SparseTensor) else tensor._outline.shape
     return shape
 
 

@@ -12,11 +12,13 @@ Arrays are (batch, heads, length, width) with any strides, except that rows are 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.kernels.calling import Caller, at_once
 from wengert.kernels.jit import LARGE, available, kernel
 from wengert.kernels.jit.builtins import apart, at, given, i64, i64s, inline, local, real, reals
 from wengert.kernels.jit.mathlib import exp_bounded, log
@@ -27,6 +29,7 @@ from wengert.kernels.products.tiles import COLUMNS, move, multiply, transpose
 from wengert.kernels.softmax import masked_softmax, softmax
 
 Array = np.ndarray
+Steps = tuple[int, ...]
 
 # Queries and keys per block, and the widest head that fits on the stack.
 _BLOCK, _WIDEST = 64, 128
@@ -403,14 +406,18 @@ def _attend_back(
             transpose(turned_dq, _BLOCK, at(dq, qs), layout.dq_row, width, queries)
 
 
+def fits(q: Any, v: Any) -> bool:
+    """Whether there are kernels for these sizes."""
+    widths = q.shape[-1], v.shape[-1]
+    return min(widths) > 0 and max(widths) <= _WIDEST and q.shape[-2] >= _FEW
+
+
 def native(q: Array, k: Array, v: Array, mask: Array | None) -> bool:
     """Whether kernels compute this attention."""
     if prod(q.shape[:-1]) * k.shape[-2] < LARGE or q.dtype != np.float32 or q.ndim > 4:
         return False
-    widths = q.shape[-1], v.shape[-1]
-    fits = min(widths) > 0 and max(widths) <= _WIDEST and q.shape[-2] >= _FEW
     aligned = all(x.flags.aligned for x in (q, k, v)) and (mask is None or mask.flags.aligned)
-    return fits and aligned and (mask is None or mask.dtype == np.float32) and available()
+    return fits(q, v) and aligned and (mask is None or mask.dtype == np.float32) and available()
 
 
 def _in_four(x: Array) -> Array:
@@ -452,17 +459,54 @@ def _ordered_as(q: Array, out: Array) -> Array:
     return ordered
 
 
-def _layout(
-    q: Array, k: Array, v: Array, mask: Array | None, out: Array, *cotangents: Array
-) -> _Layout:
-    """The layout of arrays with contiguous rows, and of the cotangents, if any."""
-    sizes = [q.shape[1], q.shape[2], k.shape[2], q.shape[3], v.shape[3]]
-    strides = [*q.strides[:3], *k.strides[:3], *v.strides[:3]]
-    strides += (0, 0, 0, 0) if mask is None else mask.strides
-    for x in (out, *cotangents):
-        strides += x.strides[:3]
-    kind, itemsize = _BackLayout if cotangents else _Layout, q.itemsize
-    return kind(*sizes, *[s // itemsize for s in strides])
+def call_attend(
+    caller: Caller, arrays: Sequence[Any], steps: Sequence[Steps], factor: float, causal: bool
+) -> None:
+    """Compute attention: `arrays` are queries, keys, values, mask, result, logarithms of sums.
+
+    `steps` are the strides of the first five, in elements; those of no mask are zeros.
+    """
+    q, k, v, *_ = arrays
+    batch, heads, length, width = q.shape
+    layout = _Layout(*_sizes(q, k, v), *_strides(steps))
+    work = min(length, _BLOCK) * k.shape[2] * (width + v.shape[3])
+    caller.call(
+        _attend.f32, *arrays, layout, factor, causal,
+        total=batch * heads * (-(-length // _BLOCK)), chunk=-(-_PIECE // work),
+    )  # fmt: skip
+
+
+def call_attend_back(
+    caller: Caller, arrays: Sequence[Any], steps: Sequence[Steps], factor: float, causal: bool
+) -> None:
+    """Pull back the cotangent of a result: `arrays` are those of `call_attend`, it, and those of
+    queries, keys and values; the last two are zeros before, in rows of whole COLUMNS.
+
+    `steps` are the strides of all but the sums.
+    """
+    q, k, v, *_ = arrays
+    layout = _BackLayout(*_sizes(q, k, v), *_strides(steps))
+    work = q.shape[2] * k.shape[2] * (q.shape[3] + v.shape[3])
+    caller.call(
+        _attend_back.f32, *arrays, layout, factor, causal, total=q.shape[0] * q.shape[1],
+        chunk=-(-_PIECE // work),
+    )  # fmt: skip
+
+
+def _sizes(q: Any, k: Any, v: Any) -> list[int]:
+    return [q.shape[1], q.shape[2], k.shape[2], q.shape[3], v.shape[3]]
+
+
+def _strides(steps: Sequence[Steps]) -> list[int]:
+    """The strides of a layout: a mask has one within rows."""
+    return [s for k, of in enumerate(steps) for s in (of if k == 3 else of[:3])]
+
+
+def _steps(*arrays: Array | None) -> list[Steps]:
+    """The strides of arrays in elements."""
+    return [
+        (0, 0, 0, 0) if x is None else tuple([s // x.itemsize for s in x.strides]) for x in arrays
+    ]
 
 
 def weights(q: Array, k: Array, mask: Array | None, factor: float, causal: bool) -> Array:
@@ -499,15 +543,9 @@ def attend(
         return out if q.ndim != 4 or q.flags.c_contiguous else _ordered_as(q, out), found
     shape, mask = (*q.shape[:-1], v.shape[-1]), _shade(q, k, mask)
     q, k, v = _rows(q), _rows(k), _rows(v)
-    batch, heads, length, width = q.shape
-    out = empty((batch, heads, length, v.shape[-1]), np.float32, _order_of_rows(q))
+    out = empty((*q.shape[:-1], v.shape[-1]), np.float32, _order_of_rows(q))
     sums = np.empty(q.shape[:-1], np.float32)
-    work = min(length, _BLOCK) * k.shape[2] * (width + v.shape[3])
-    tasks = batch * heads * (-(-length // _BLOCK))
-    _attend.f32(
-        q, k, v, mask, out, sums, _layout(q, k, v, mask, out), factor, causal, tasks,
-        -(-_PIECE // work),
-    )  # fmt: skip
+    call_attend(at_once, (q, k, v, mask, out, sums), _steps(q, k, v, mask, out), factor, causal)
     return out.reshape(shape), sums.reshape(shape[:-1])
 
 
@@ -519,10 +557,7 @@ def attend_back(
     shapes, mask = (q.shape, k.shape, v.shape), _shade(q, k, mask)
     q, k, v, out, g = _rows(q), _rows(k), _rows(v), _rows(out), _rows(g)
     dq, dk, dv = _new(np.empty, q.shape, q), _zeros(k), _zeros(v)
-    work = q.shape[2] * k.shape[2] * (q.shape[3] + v.shape[3])
-    _attend_back.f32(
-        q, k, v, mask, out, sums, g, dq, dk, dv, _layout(q, k, v, mask, out, g, dq, dk, dv),
-        factor, causal, q.shape[0] * q.shape[1], -(-_PIECE // work),
-    )  # fmt: skip
+    steps = _steps(q, k, v, mask, out, g, dq, dk, dv)
+    call_attend_back(at_once, (q, k, v, mask, out, sums, g, dq, dk, dv), steps, factor, causal)
     dk, dv = dk[..., : k.shape[-1]], dv[..., : v.shape[-1]]
     return AttentionCotangents(*(x.reshape(s) for x, s in zip((dq, dk, dv), shapes, strict=True)))

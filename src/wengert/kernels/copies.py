@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wengert.kernels.jit import kernel
-from wengert.kernels.jit.builtins import at, f32, f32s, i64
+from wengert.kernels.jit.builtins import at, f32, f32s, i64, i64s
 
 
 @kernel
@@ -24,3 +24,32 @@ def fill(x: f32s, factor: f32, out: f32s, start: i64, stop: i64) -> None:
     value = x[0] * factor
     for j in range(start, stop):
         out[j] = value
+
+
+@kernel
+def copy_dims(
+    x: f32s, out: f32s, sizes: i64s, x_steps: i64s, out_steps: i64s, rank: i64, start: i64,
+    stop: i64,
+) -> None:  # fmt: skip
+    """Elements with a distance in each dimension of each array; a task is a row of the last."""
+    width = sizes[rank - 1]
+    step = x_steps[rank - 1]
+    to_step = out_steps[rank - 1]
+    for r in range(start, stop):
+        rest = r
+        place = 0
+        to = 0
+        for k in range(rank - 1):
+            d = rank - 2 - k
+            index = rest % sizes[d]
+            rest = rest // sizes[d]
+            place = place + index * x_steps[d]
+            to = to + index * out_steps[d]
+        row = at(x, place)
+        y = at(out, to)
+        if step == 1 and to_step == 1:
+            for j in range(width):
+                y[j] = row[j]
+        else:
+            for j in range(width):
+                y[j * to_step] = row[j * step]

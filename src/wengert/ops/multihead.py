@@ -13,7 +13,8 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.messages import warn
-from wengert.core.tensor import Tensor, memory_of, shape_of
+from wengert.core.sparse import numpy_dtype
+from wengert.core.tensor import Tensor, shape_of
 from wengert.ops.attention import additive, scaled_dot_product_attention
 from wengert.ops.casting import convert
 from wengert.ops.dropout import dropout
@@ -36,17 +37,17 @@ def canonical_mask(
     """
     if mask is None:
         return None
-    mask_dtype = memory_of(mask).dtype
+    mask_dtype = numpy_dtype(mask)
     if mask_dtype not in _MASKS or mask_dtype.kind == "c":
         raise AssertionError(
             f"only bool and floating types of {name} are supported, got {mask.dtype}"
         )
-    if other is not None and memory_of(other).dtype != mask_dtype:
+    if other is not None and numpy_dtype(other) != mask_dtype:
         warn(
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both"
             f" instead; got {mask.dtype} and {other.dtype}."
         )
-    return additive(mask, memory_of(like).dtype, visible=False)
+    return additive(mask, numpy_dtype(like), visible=False)
 
 
 def _check_ranks(

@@ -465,8 +465,11 @@ def _shown_by_tracer(view: Any, source: Any) -> bool:
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
-    """A cotangent summed down to the shape that was broadcast."""
-    if g.shape == shape:
+    """A cotangent summed down to the shape that was broadcast.
+
+    What is traced is one element: programs trace rules of operands that were not broadcast.
+    """
+    if isinstance(g, TracedArray) or g.shape == shape:
         return g
     if isinstance(g, Tensor):
         return recorded_ops.sum_to_shape(g, shape)

@@ -7,7 +7,7 @@ functions of `native_forms` turn an instruction into calls, or say that there ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -36,6 +36,23 @@ class View(NamedTuple):
     def is_dense(self) -> bool:
         """Whether the elements are together, in the order of the dimensions."""
         return self.strides == dense_strides(self.shape) or self.as_shape(self.shape) is not None
+
+    @property
+    def turned(self) -> View:
+        """The transposed matrices."""
+        rank = len(self.shape)
+        return self.permuted((*range(rank - 2), rank - 1, rank - 2))
+
+    def permuted(self, order: Sequence[int]) -> View:
+        """The dimensions in another order."""
+        shape, strides = ([of[d] for d in order] for of in (self.shape, self.strides))
+        return self._replace(shape=tuple(shape), strides=tuple(strides))
+
+    def expanded(self, shape: tuple[int, ...]) -> View:
+        """The elements repeated, as they broadcast to a shape."""
+        more = len(shape) - len(self.shape)
+        steps = [0 if n == 1 else s for n, s in zip(self.shape, self.strides, strict=True)]
+        return self._replace(shape=shape, strides=(0,) * more + tuple(steps))
 
     def as_shape(self, shape: Sequence[int]) -> View | None:
         """The same elements, in order, in another shape; None if they would have to be copied."""
@@ -120,6 +137,12 @@ class Emitter:
         root = -1 - len(self.temporaries)
         self.temporaries[root] = 4 * prod(shape)
         return dense(root, shape, F32)
+
+    def derived(self, weight: Any, key: Hashable, size: int, fill: Callable[[Any], None]) -> View:
+        """What calls compute of a weight, each time: nothing is kept between programs' runs."""
+        floats = self.temporary([size])
+        fill(floats)
+        return floats
 
     def call(self, kernel: Any, *arguments: Any, total: int, chunk: int) -> None:
         """Add a call."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -10,13 +11,17 @@ from wengert.kernels.jit import CHUNK, operands
 from wengert.replay.emitting import BOOL, F32, Emitter, Scalar, View
 from wengert.replay.fusion import FusedLoop
 from wengert.replay.ir import Instruction
+from wengert.replay.layout_forms import dense_of
+from wengert.replay.lowering import pointwise_of
 
 
 def elementwise(emitter: Emitter, instruction: Instruction) -> bool:
     """A loop over all elements of the results, in their order."""
     loop = instruction.compute
     if not isinstance(loop, FusedLoop):
-        loop = FusedLoop([instruction], instruction.inputs, instruction.outputs)
+        pointwise = instruction.pointwise or pointwise_of(instruction)
+        alone = replace(instruction, pointwise=pointwise)
+        loop = FusedLoop([alone], instruction.inputs, instruction.outputs)
     shape = emitter.type_of(instruction.outputs[0]).shape
     outputs = [emitter.view(v) for v in instruction.outputs]
     inputs = [emitter.view(v) for v in instruction.inputs]
@@ -34,6 +39,17 @@ def loop_over(
     outputs: list[View],
 ) -> bool:  # fmt: skip
     """Functions of elements, of views that broadcast to a shape; results are dense."""
+    if _loop_over(emitter, functions, shape, inputs, outputs):
+        return True
+    # Loops go through few dimensions, and inputs in their order.
+    dense = [dense_of(emitter, v) if v.dtype == F32 else v for v in inputs]
+    return dense != inputs and _loop_over(emitter, functions, shape, dense, outputs)
+
+
+def _loop_over(
+    emitter: Emitter, functions: list[Any], shape: tuple[int, ...], inputs: list[View],
+    outputs: list[View],
+) -> bool:  # fmt: skip
     steps = [(0,) * (len(shape) - len(v.shape)) + _spread(v) for v in inputs]
     lengths, merged = operands.merged(shape, tuple(range(len(shape))), steps)
     total = prod(shape)

@@ -112,6 +112,10 @@ class Lowering:
         convert = partial(_converted, to)
         return self._emit("to", convert, (value,), [Type(type_.shape, to)], entry, (to.str,))[0]
 
+    def _is_of_integers(self, value: int) -> bool:
+        dtype = self.program.types[value].dtype
+        return dtype is not None and dtype.kind in "iu"
+
     def _dtype(self, entry: OpEntry) -> np.dtype[Any]:
         """The dtype of the first operand that is no number; of the first of floats, if some are."""
         found = [
@@ -133,8 +137,8 @@ class Lowering:
         compute = forward_of(op, present, entry.params)
         types = [Type(outline.shape, outline.dtype)]
         pointwise = None
-        if op.kind == "elementwise" and len(present) == len(op.inputs) and outline.c_contiguous:
-            pointwise = partial(_scalar, op, tuple(entry.params.values()))
+        if outline.c_contiguous and not any(map(self._is_of_integers, values)):
+            pointwise = pointwise_of_entry(entry)
         if not op.view and not op.aux and (pointwise is None or not self._is_plain(entry)):
             compute = in_layout(compute, outline.shape, outline.strides)
         if op.aux:
@@ -363,11 +367,11 @@ class Lowering:
         compute, values = self._call(entry, place, rule, takes, g, shared)
         if not takes and name != "shared" and _is_identity(rule):
             return g
-        elementwise = op.kind == "elementwise" and name != "shared"
         ref = entry.refs.get(name)
-        if elementwise or ref is None:
-            type_ = Type(entry.outlines[0].shape, entry.outlines[0].dtype)
-        else:
+        type_ = Type(entry.outlines[0].shape, entry.outlines[0].dtype)
+        elementwise = op.scalar is not None and name != "shared"
+        if ref is not None and op.kind != "elementwise":
+            elementwise = elementwise and self.operand_type(ref).shape == type_.shape
             type_ = self.operand_type(ref)
         if name == "shared":
             type_ = Type()
@@ -438,6 +442,22 @@ def _is_identity(rule: Any) -> bool:
         return False
 
 
+def pointwise_of(instruction: Instruction) -> Callable[..., Any] | None:
+    """What an operation computes of single elements; None for what is no such operation."""
+    entry, key = instruction.entry, instruction.key
+    if not isinstance(entry, OpEntry) or not key or type(key[0]) is not str:
+        return None
+    return pointwise_of_entry(entry) if isinstance(entry.op, Op) else None
+
+
+def pointwise_of_entry(entry: OpEntry) -> Callable[..., Any] | None:
+    """The same, of an operation as it is recorded."""
+    op = entry.op
+    if op.scalar is None or any(entry.refs[n] is None for n in op.inputs):
+        return None
+    return partial(_scalar, op, tuple(entry.params.values()))
+
+
 def _scalar(op: Op, params: tuple[Any, ...], *inputs: Any) -> Any:
     return operands.apply(op.scalar, op, inputs, params)
 
@@ -445,7 +465,8 @@ def _scalar(op: Op, params: tuple[Any, ...], *inputs: Any) -> Any:
 def forward_of(op: Op, present: list[str], params: dict[str, Any]) -> Callable[..., Any]:
     """The forward of an operation on arrays, given the inputs that are present."""
     options = {n: v for n, v in params.items() if v is not op.params[n]}
-    if op.aux:
+    absent = [op.signature.parameters[n] for n in op.inputs if n not in present]
+    if op.aux or any(p.default is p.empty for p in absent):
         every = tuple(params.values())
 
         def further(*arrays: Any) -> Any:

@@ -11,19 +11,26 @@ from wengert.kernels import jit
 from wengert.replay.background import background
 from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View
 from wengert.replay.ir import Instruction, Program, Type
+from wengert.replay.layout_forms import is_view
 from wengert.replay.lowering import Lowering
-from wengert.replay.native_forms import is_view, lower
+from wengert.replay.native_forms import lower
 from wengert.replay.segments import Segment, views_of
+from wengert.replay.trace import OpEntry
 
 
 class Lowered:
-    """An instruction that kernels compute: its calls, and what they read and write."""
+    """An instruction that kernels compute: its calls, and what they read and write.
+
+    Attributes:
+        shows: whether its results are views of its operand, and nothing is computed.
+    """
 
     def __init__(self, instruction: Instruction, calls: list[Call], emitter: Emitter) -> None:
         self.instruction, self.calls = instruction, calls
         views = [v for call in calls for v in views_of(call)]
-        own = () if is_view(instruction) else instruction.outputs
+        own = instruction.outputs
         self.defined = {v for v in own if v in emitter.views and emitter.views[v].root == v}
+        self.shows = is_view(instruction) and not self.defined
         self.read = {v.root for v in views if v.root >= 0} - self.defined
 
 
@@ -33,18 +40,20 @@ def natively(program: Program, views: dict[int, View]) -> Program | None:
     `views` says how the inputs lie in memory.
     """
     program = _with_numbers_together(program)
-    emitter = Emitter(program, views, jit.get_threads())
-    lowered: dict[Instruction, Lowered] = {}
-    for instruction in program.instructions:
-        if background.stopped:
+    refused = set[Instruction]()
+    while True:
+        emitter = Emitter(program, {**views}, jit.get_threads())
+        lowered = _lowered(emitter, refused)
+        if lowered is None:
             return None
-        before = len(emitter.calls)
-        if lower(emitter, instruction):
-            lowered[instruction] = Lowered(instruction, emitter.calls[before:], emitter)
-    phases = _phases(program, lowered)
+        phases = _phases(program, lowered)
+        needed = _needed(program, phases, lowered, emitter)
+        odd = {i for i in lowered if not needed.isdisjoint(i.outputs) and not _is_in_order(i)}
+        if not odd:
+            break
+        refused |= odd
     if sum(len(i.members) or len(one.calls) for i, one in lowered.items()) < 2:
         return None
-    needed = _needed(program, phases, lowered, emitter)
     instructions: list[Instruction] = []
     for native, members in phases:
         if not native:
@@ -64,10 +73,30 @@ def natively(program: Program, views: dict[int, View]) -> Program | None:
                 )
             )  # fmt: skip
         # Views of what the segment has computed: nothing but a look at its memory.
-        instructions += [i for i in members if is_view(i) and _is_seen(i, needed)]
+        instructions += [i for i in members if lowered[i].shows and _is_seen(i, needed)]
     native_program = replace(program, instructions=instructions)
     native_program.check()
     return native_program
+
+
+def _lowered(emitter: Emitter, refused: set[Instruction]) -> dict[Instruction, Lowered] | None:
+    """The instructions that kernels compute; None if the process comes to its end."""
+    lowered: dict[Instruction, Lowered] = {}
+    for instruction in emitter.program.instructions:
+        if background.stopped:
+            return None
+        before = len(emitter.calls)
+        if instruction not in refused and lower(emitter, instruction):
+            lowered[instruction] = Lowered(instruction, emitter.calls[before:], emitter)
+    return lowered
+
+
+def _is_in_order(instruction: Instruction) -> bool:
+    """Whether eager mode has results in the order of their dimensions, as segments do."""
+    entry, key = instruction.entry, instruction.key
+    if not isinstance(entry, OpEntry) or entry.op.view or not key or type(key[0]) is not str:
+        return True
+    return all(outline.c_contiguous for outline in entry.outlines)
 
 
 def _with_numbers_together(program: Program) -> Program:
@@ -139,7 +168,8 @@ def _needed(
         defined = {v for i in members for v in lowered[i].defined}
         needed.update({v for i in members for v in lowered[i].read} - defined)
     for instruction in reversed(program.instructions):
-        if instruction in lowered and is_view(instruction) and _is_seen(instruction, needed):
+        one = lowered.get(instruction)
+        if one is not None and one.shows and _is_seen(instruction, needed):
             needed.update(instruction.inputs)
     return needed
 

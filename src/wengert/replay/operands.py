@@ -10,11 +10,15 @@ import numpy as np
 from wengert.core.layout import memory_format
 from wengert.core.storage import owner
 from wengert.core.tensor import Tensor, tensors
+from wengert.kernels.geometry import Geometry
+from wengert.kernels.norm.plan import NormPlan
 from wengert.kernels.recurrent.steps import Steps
 from wengert.replay.deferred import Deferred, settle
 from wengert.replay.state import exposed, shows_exposed
 from wengert.replay.trace import Again, Memo, OpEntry, Record, input_of
 
+# Records of nothing but integers, which are compared as a whole.
+_OF_INTS = frozenset({Geometry, NormPlan})
 # What elements of a size are compared as, bit by bit.
 _WORDS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
@@ -75,7 +79,7 @@ class Operands:
                 numbers.append(x)
                 return float
             return "f", x.hex()
-        if kind is int or kind is bool or kind is str or x is None:
+        if kind is int or kind is bool or kind is str or kind in _OF_INTS or x is None:
             return kind, x
         if kind is list or isinstance(x, tuple):
             return (kind, *[self._key(v, fresh, numbers, False) for v in x])
@@ -225,8 +229,9 @@ class Operands:
 
     def _has_key(self, x: Any, expected: Any) -> bool:
         """Whether an argument that is no new input has a key."""
-        if type(x) is int or type(x) is bool or x is None or type(x) is str:
-            return type(x) is expected[0] and bool(x == expected[1])
+        kind = type(x)
+        if kind is int or kind is bool or x is None or kind is str or kind in _OF_INTS:
+            return kind is expected[0] and bool(x == expected[1])
         try:
             return bool(self._key(x, [], [], False) == expected)
         except UnseenError:

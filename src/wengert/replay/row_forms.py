@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.norm import native as norm
 from wengert.kernels.reduction import native as reduction
 from wengert.kernels.softmax import native as softmax
 from wengert.replay.emitting import F32, Emitter, View
 from wengert.replay.ir import Instruction, Type
+from wengert.replay.layout_forms import dense_of
 from wengert.replay.trace import OpEntry
 
 # Chunks that sums of the gradients of weights have at most.
@@ -19,8 +22,9 @@ _PARTS, _DEEP = 64, 1024
 def _rows(emitter: Emitter, instruction: Instruction, dim: Any, count: int) -> list[View] | None:
     """The views of dense operands and of the result, if rows are along the last dimension."""
     views = emitter.seen((*instruction.inputs, *instruction.outputs[:1]))
-    if views is None or len(views) != count + 1 or not all(v.is_dense for v in views):
+    if views is None or len(views) != count + 1:
         return None
+    views = [dense_of(emitter, v) for v in views]
     shape = views[-1].shape
     if not shape or not views[-1].size or type(dim) is not int:
         return None
@@ -29,7 +33,7 @@ def _rows(emitter: Emitter, instruction: Instruction, dim: Any, count: int) -> l
 
 
 def _along(emitter: Emitter, instruction: Instruction, kernel: Any, count: int) -> bool:
-    views = _rows(emitter, instruction, params_of(instruction)["dim"], count)
+    views = _rows(emitter, instruction, params_of(instruction).get("dim", -1), count)
     if views is None:
         return False
     width = views[0].shape[-1]
@@ -42,6 +46,28 @@ def _along(emitter: Emitter, instruction: Instruction, kernel: Any, count: int) 
 def softmax_form(emitter: Emitter, instruction: Instruction) -> bool:
     """Of each row."""
     return _along(emitter, instruction, softmax.softmax, 1)
+
+
+def masked_softmax_form(emitter: Emitter, instruction: Instruction) -> bool:
+    """Of the sum of each row and a mask's, which broadcasts to it; zeros where all is -inf."""
+    views = emitter.seen((*instruction.inputs, *instruction.outputs))
+    if views is None or len(views) != 3 or not views[0].size:
+        return False
+    x, mask, out = views
+    if np.broadcast_shapes(x.shape, mask.shape) != x.shape:
+        return False
+    # A mask of the last dimensions repeats; another one is written out.
+    while mask.shape and mask.shape[0] == 1:
+        mask = mask._replace(shape=mask.shape[1:], strides=mask.strides[1:])
+    if not mask.shape or mask.shape != x.shape[len(x.shape) - len(mask.shape) :]:
+        mask = mask.expanded(x.shape)
+    x, mask = dense_of(emitter, x), dense_of(emitter, mask)
+    width = x.shape[-1]
+    emitter.call(
+        softmax.masked_softmax.f32, x, mask, out, width, mask.size // width,
+        total=x.size // width, chunk=rows_of(width),
+    )  # fmt: skip
+    return True
 
 
 def softmax_back(emitter: Emitter, instruction: Instruction) -> bool:
@@ -71,8 +97,9 @@ def layer_norm(emitter: Emitter, instruction: Instruction) -> bool:
     params = params_of(instruction)
     plan = params["plan"]
     views = emitter.seen((*instruction.inputs, instruction.outputs[0]))
-    if views is None or len(views) != 4 or not all(v.is_dense for v in views):
+    if views is None or len(views) != 4:
         return False
+    views = [dense_of(emitter, v) for v in views]
     if len(plan.view) != 2 or plan.axes != (1,) or not plan.centred or not views[0].size:
         return False
     count, size = plan.view
@@ -96,14 +123,11 @@ def layer_norm_back(emitter: Emitter, instruction: Instruction) -> bool:
     takers = takers_of(emitter, instruction)
     if takers is None or len(instruction.inputs) != 5 or len(plan.view) != 2 or plan.axes != (1,):
         return False
-    views = [emitter.view(v) for v in instruction.inputs]
-    if any(v is None or v.dtype != F32 or not v.is_dense for v in views):
+    views = emitter.seen(instruction.inputs)
+    if views is None:
         return False
-    g, x, weight, mean, rstd = views
+    g, x, weight, mean, rstd = (dense_of(emitter, v) for v in views)
     count, size = plan.view
-    assert g is not None
-    assert weight is not None
-    assert mean is not None
     if not plan.centred or weight.size != size or g.size != count * size or mean.size != count:
         return False
     chunk = max(rows_of(size), min(-(-count // _PARTS), _DEEP))
@@ -135,6 +159,8 @@ def takers_of(emitter: Emitter, instruction: Instruction) -> dict[str, View] | N
     None if something else reads it.
     """
     (shared,) = instruction.outputs
+    entry = instruction.entry
+    assert isinstance(entry, OpEntry)
     op, _ = instruction.key[0]
     found: dict[str, View] = {}
     for user in emitter.program.instructions:
@@ -143,7 +169,7 @@ def takers_of(emitter: Emitter, instruction: Instruction) -> dict[str, View] | N
         key = user.key
         name = key[0][1] if key and type(key[0]) is tuple and key[0][0] == op else ""
         view = emitter.view(user.outputs[0])
-        if name in found or name not in ("input", "weight", "bias") or view is None:
+        if name in found or name not in entry.op.differentiable or view is None:
             return None
         found[name] = view
     return found

@@ -42,6 +42,9 @@ _OTHERS = frozenset({
     "region_max_positions", "take_positions", "all", "any", "count_nonzero",
 })  # fmt: skip
 
+# What integers are compared by gives masks: there is no number to convert.
+_COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+
 _FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 _BOOL = np.dtype(np.bool_)
 
@@ -128,6 +131,8 @@ def _agree(op: Any, dtypes: set[Any], kinds: set[Any]) -> bool:
         return False
     if dtypes == {_BOOL}:
         return not kinds and not op.floats
+    if op.name in _COMPARISONS and not kinds and all(d.kind in "iu" for d in dtypes):
+        return len(dtypes) == 1
     floats, others = dtypes & _FLOATS, dtypes - _FLOATS
     if not alike or not others:
         return len(floats) == 1 if alike else bool(floats)

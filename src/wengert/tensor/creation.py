@@ -292,7 +292,7 @@ def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
     value = None if fill is None else dtypes.scalar_array(fill, dtype, name)
 
     def make(lead: tuple[int, ...]) -> Tensor:
-        like = input._array
+        like = input._outline
         if isinstance(input, Tracer):
             array = np.empty((*lead, *like.shape), dtype.np)
         else:

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wengert.kernels import conv
+from wengert.kernels import calling, conv
+from wengert.kernels.calling import at_once
 from wengert.kernels.conv import winograd, winograd_transforms
 from wengert.kernels.conv.route import Problem, WinogradSetting
 from wengert.kernels.conv.winograd import tile_size
@@ -49,11 +50,18 @@ def tiled_convolution(
     mirrored: bool = False,
 ) -> np.ndarray:  # fmt: skip
     problem = problem_of(x, weight.shape[1 if mirrored else 0], padding)
-    return winograd.tiled_outputs(x, weight, bias, winograd.output_plan(problem, m, mirrored))
+    plan = winograd.output_plan(problem, m, mirrored)
+    out = np.empty((len(x), problem.weight[0], *problem.out), np.float32)
+    dense = None if bias is None else bias.copy()
+    winograd.tile_outputs(at_once, x, weight, dense, out, plan)
+    return out
 
 
 def tiled_correlation(g: np.ndarray, x: np.ndarray, padding: Padding, m: int) -> np.ndarray:
-    return winograd.tiled_weights(g, x, winograd.weight_plan(problem_of(x, g.shape[1], padding), m))
+    problem = problem_of(x, g.shape[1], padding)
+    out = np.empty(problem.weight, np.float32)
+    winograd.tile_weights(at_once, g, x, out, winograd.weight_plan(problem, m))
+    return out
 
 
 def error(found: np.ndarray, expected: np.ndarray) -> float:
@@ -148,7 +156,7 @@ def test_transforms_read_no_memory_as_it_was_found(m: int, monkeypatch: pytest.M
         found.append(array)
         return array
 
-    monkeypatch.setattr(winograd, "np", SimpleNamespace(**vars(np) | {"empty": empty}))
+    monkeypatch.setattr(calling, "np", SimpleNamespace(**vars(np) | {"empty": empty}))
     x, weight, g = floats(1, 20, 28, 28), floats(24, 20, 3, 3), floats(1, 24, 28, 28)
     for run in (
         lambda: tiled_convolution(x, weight, EVEN, m),

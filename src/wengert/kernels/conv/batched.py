@@ -11,15 +11,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.core.forks import cached_property
+from wengert.kernels.calling import Caller
 from wengert.kernels.conv.direct import packed_weights
 from wengert.kernels.conv.plan import Ints, Packing, pack, packing, weight_steps, window_axes
-from wengert.kernels.conv.route import Direction, Problem, Route
-from wengert.kernels.jit import get_threads, kernel
+from wengert.kernels.conv.route import Direction, KernelRoute, Problem, add_parts
+from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
 from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.products.microkernel import (
@@ -53,12 +54,17 @@ class BatchedPlan(NamedTuple):
     packing: Packing
     parts: int
     tasks: int
-    scratch: int  # scratch floats per thread
+    chunk: int
+    slots: int
+    scratch: int  # scratch floats per slot
 
-    def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Scratch memory for all threads, their slots, and the number of slots."""
-        slots = min(get_threads(), self.tasks)
-        return np.empty(slots * self.scratch, np.float32), np.zeros(slots, np.int64), slots
+    def memory(self, caller: Caller) -> tuple[Any, np.ndarray, int]:
+        """Scratch memory for all slots, who has them, and their number."""
+        return (
+            caller.temporary([self.slots * self.scratch]),
+            np.zeros(self.slots, np.int64),
+            self.slots,
+        )
 
 
 @inline
@@ -238,22 +244,21 @@ def batched_plan(problem: Problem, direction: Direction) -> BatchedPlan:
     chunk = min(tasks, -(-_CHUNK * tasks // max(1, work)))
     sizes = (
         batch, groups, channels, inputs, outs, outputs, taps, samples, block, shares, parts,
-        width, panel, widest, scratch, starts, first[order], second[order], tasks, chunk,
+        width, panel, widest, scratch, starts, first[order], second[order],
     )  # fmt: skip
     steps = weight_steps(channels, outs, taps, direction)
     phase = pack(np.arange(taps), 0, channels, outs, groups, (channels, 1), steps)
-    return BatchedPlan(sizes, packing([phase]), parts, tasks, scratch)
+    slots = min(problem.threads, tasks)
+    return BatchedPlan(sizes, packing([phase]), parts, tasks, chunk, slots, scratch)
 
 
-def _summed(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: np.ndarray, plan: BatchedPlan
-) -> np.ndarray:
-    """The output, computed as its plan says."""
-    if bias is not None:
-        bias = np.ascontiguousarray(bias, np.float32)
-    packed = packed_weights(weight, plan.packing)
-    _sums.f32(np.ascontiguousarray(x), packed, bias, out, *plan.memory(), *plan.sizes)
-    return out
+def _sum(caller: Caller, x: Any, weight: Any, bias: Any, out: Any, plan: BatchedPlan) -> None:
+    """Compute the output as its plan says."""
+    packed = packed_weights(caller, weight, plan.packing)
+    caller.call(
+        _sums.f32, x, packed, bias, out, *plan.memory(caller), *plan.sizes, total=plan.tasks,
+        chunk=plan.chunk,
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=256)  # The answer is the same for all three maps.
@@ -265,7 +270,7 @@ def _leaves_out_enough(problem: Problem) -> bool:
     return met * _BETTER < runs * prod(problem.kernel) * batch
 
 
-class Batched(Route):
+class Batched(KernelRoute):
     """Vectors of samples, for batches of small images with much padding."""
 
     @staticmethod
@@ -290,24 +295,23 @@ class Batched(Route):
     def _grad_weight_plan(self) -> BatchedPlan:
         return batched_plan(self.problem, "grad_weight")
 
-    def forward(
-        self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
-    ) -> np.ndarray:
-        """`Route.forward`."""
-        out = np.empty((len(x), len(weight), *self.problem.out), np.float32)
-        return _summed(x, weight, bias, out, self._forward_plan)
+    def call_forward(self, caller: Caller, x: Any, weight: Any, bias: Any, out: Any) -> None:
+        """Make the calls of `forward`."""
+        _sum(caller, x, weight, bias, out, self._forward_plan)
 
-    def grad_input(
-        self, g: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
-    ) -> np.ndarray:
-        """`Route.grad_input`."""
-        return _summed(g, weight, bias, np.empty(self.problem.x, np.float32), self._grad_input_plan)
+    def call_grad_input(self, caller: Caller, g: Any, weight: Any, bias: Any, out: Any) -> None:
+        """Make the calls of `grad_input`."""
+        _sum(caller, g, weight, bias, out, self._grad_input_plan)
 
-    def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """`Route.grad_weight`."""
+    def call_grad_weight(self, caller: Caller, g: Any, x: Any, out: Any) -> None:
+        """Make the calls of `grad_weight`."""
         plan = self._grad_weight_plan
-        partial = np.empty((plan.parts, *self.problem.weight), np.float32)
-        _inner_products.f32(
-            np.ascontiguousarray(g), np.ascontiguousarray(x), partial, *plan.memory(), *plan.sizes
-        )
-        return partial[0] if plan.parts == 1 else partial.sum(0)
+        partial = out
+        if plan.parts > 1:
+            partial = caller.temporary((plan.parts, *self.problem.weight))
+        caller.call(
+            _inner_products.f32, g, x, partial, *plan.memory(caller), *plan.sizes,
+            total=plan.tasks, chunk=plan.chunk,
+        )  # fmt: skip
+        if plan.parts > 1:
+            add_parts(caller, partial, out, plan.parts)

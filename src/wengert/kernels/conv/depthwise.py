@@ -9,11 +9,13 @@ An infinity or NaN in the input can make `grad_weight` give NaN for weights that
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.core.forks import cached_property
+from wengert.kernels.calling import Caller
 from wengert.kernels.conv.depthwise_loops import (
     KERNELS,
     LINES,
@@ -23,10 +25,10 @@ from wengert.kernels.conv.depthwise_loops import (
     places,
     windows,
 )
-from wengert.kernels.conv.route import Direction, Problem, Route
+from wengert.kernels.conv.route import Direction, KernelRoute, Problem
 from wengert.kernels.conv.shifting import shifted
 from wengert.kernels.conv.winograd_transforms import split_2
-from wengert.kernels.jit import get_threads, kernel
+from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32, f32s, f64, given, i64, i64s, inline, local
 from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.products.microkernel import lanes
@@ -66,6 +68,14 @@ def _fill_phases(
     else:
         _fill(x, high, wide, first, count, left, whole, 2 * pitch)
         split_2(whole, to, apart, count * pitch)
+
+
+@kernel
+def _mirror(x: f32s, out: f32s, places: i64, start: i64, stop: i64) -> None:
+    """The places of each kernel in reverse order."""
+    for c in range(start, stop):
+        for j in range(places):
+            out[c * places + j] = x[(c + 1) * places - 1 - j]
 
 
 @kernel
@@ -207,13 +217,19 @@ def _correlate(
 class DepthwisePlan(NamedTuple):
     """How a kernel goes about a problem."""
 
-    scratch: int  # scratch floats per thread
+    slots: int
+    scratch: int  # scratch floats per slot
     sizes: tuple[int, ...]  # arguments of the kernel after the arrays and the memory
+    total: int
+    chunk: int
 
-    def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Memory for each of the threads, their slots, and how many there are."""
-        slots = get_threads()
-        return np.empty(slots * self.scratch, np.float32), np.zeros(slots, np.int64), slots
+    def memory(self, caller: Caller) -> tuple[Any, np.ndarray, int]:
+        """Memory for all slots, who has them, and their number."""
+        return (
+            caller.temporary([self.slots * self.scratch]),
+            np.zeros(self.slots, np.int64),
+            self.slots,
+        )
 
 
 def _up(number: int, step: int) -> int:
@@ -243,9 +259,10 @@ def _forward_plan(problem: Problem) -> DepthwisePlan:
     room += LINES * lanes()
     sizes = (
         k, stride[0], form_of(k, stride[0]), channels, high, wide, top, left, *problem.out, lines,
-        pitch, apart, room, lanes(), samples * channels, max(1, _CHUNK // (high * wide)),
+        pitch, apart, room, lanes(),
     )  # fmt: skip
-    return DepthwisePlan(room, sizes)
+    chunk = max(1, _CHUNK // (high * wide))
+    return DepthwisePlan(problem.threads, room, sizes, samples * channels, chunk)
 
 
 def _pairs_plan(problem: Problem) -> DepthwisePlan:
@@ -257,9 +274,9 @@ def _pairs_plan(problem: Problem) -> DepthwisePlan:
     room = (lines + k + 4) * pitch
     sizes = (
         k, form_of(k, stride[0]), channels, *problem.out, top, left, *size, lines, pitch, room,
-        samples * channels, max(1, _CHUNK // (size[0] * size[1])),
     )  # fmt: skip
-    return DepthwisePlan(room, sizes)
+    chunk = max(1, _CHUNK // (size[0] * size[1]))
+    return DepthwisePlan(problem.threads, room, sizes, samples * channels, chunk)
 
 
 def _weight_plan(problem: Problem) -> DepthwisePlan:
@@ -270,26 +287,20 @@ def _weight_plan(problem: Problem) -> DepthwisePlan:
     room += k * k * lanes() + lines * g_pitch
     sizes = (
         k, stride[0], form_of(k, stride[0]), samples, channels, high, wide, top, left,
-        *problem.out, lines, pitch, apart, g_pitch, room, lanes(), channels,
-        max(1, _CHUNK // max(1, samples * high * wide)),
+        *problem.out, lines, pitch, apart, g_pitch, room, lanes(),
     )  # fmt: skip
-    return DepthwisePlan(room, sizes)
+    chunk = max(1, _CHUNK // max(1, samples * high * wide))
+    return DepthwisePlan(problem.threads, room, sizes, channels, chunk)
 
 
-def _summed(
-    kernel: Any, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, shape: Shape,
-    plan: DepthwisePlan,
-) -> np.ndarray:  # fmt: skip
-    """The output of that shape, computed by a kernel as its plan says."""
-    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
-    if bias is not None:
-        bias = np.ascontiguousarray(bias, np.float32)
-    out = np.empty(shape, np.float32)
-    kernel.f32(x, weight, bias, out, *plan.memory(), *plan.sizes)
-    return out
+def _call(caller: Caller, kernel: Any, plan: DepthwisePlan, *arrays: Any) -> None:
+    """Call a kernel as its plan says."""
+    caller.call(
+        kernel.f32, *arrays, *plan.memory(caller), *plan.sizes, total=plan.total, chunk=plan.chunk
+    )
 
 
-class Depthwise(Route):
+class Depthwise(KernelRoute):
     """Loops over the planes of depthwise convolutions."""
 
     @staticmethod
@@ -320,25 +331,22 @@ class Depthwise(Route):
     def _grad_weight_plan(self) -> DepthwisePlan:
         return _weight_plan(self.problem)
 
-    def forward(
-        self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
-    ) -> np.ndarray:
-        """`Route.forward`."""
-        shape = (len(x), len(weight), *self.problem.out)
-        return _summed(_convolve, x, weight, bias, shape, self._forward_plan)
+    def call_forward(self, caller: Caller, x: Any, weight: Any, bias: Any, out: Any) -> None:
+        """Make the calls of `forward`."""
+        _call(caller, _convolve, self._forward_plan, x, weight, bias, out)
 
-    def grad_input(
-        self, g: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
-    ) -> np.ndarray:
-        """`Route.grad_input`."""
-        plan, shape = self._grad_input_plan, self.problem.x
+    def call_grad_input(self, caller: Caller, g: Any, weight: Any, bias: Any, out: Any) -> None:
+        """Make the calls of `grad_input`."""
+        plan = self._grad_input_plan
         if self.problem.geometry.stride == (2, 2):
-            return _summed(_spread, g, weight, bias, shape, plan)
-        return _summed(_convolve, g, weight[:, :, ::-1, ::-1], bias, shape, plan)
+            _call(caller, _spread, plan, g, weight, bias, out)
+            return
+        channels, _, *size = shape = self.problem.weight
+        mirrored = caller.temporary(shape)
+        places = prod(size)
+        caller.call(_mirror.f32, weight, mirrored, places, total=channels, chunk=_CHUNK // places)
+        _call(caller, _convolve, plan, g, mirrored, bias, out)
 
-    def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """`Route.grad_weight`."""
-        plan, out = self._grad_weight_plan, np.empty(self.problem.weight, np.float32)
-        g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
-        _correlate.f32(g, x, out, *plan.memory(), *plan.sizes)
-        return out
+    def call_grad_weight(self, caller: Caller, g: Any, x: Any, out: Any) -> None:
+        """Make the calls of `grad_weight`."""
+        _call(caller, _correlate, self._grad_weight_plan, g, x, out)

@@ -18,10 +18,10 @@ An infinity or NaN in the input can make `grad_weight` give NaN for weights that
 from __future__ import annotations
 
 from math import prod
-
-import numpy as np
+from typing import Any
 
 from wengert.core.forks import cached_property
+from wengert.kernels.calling import Caller
 from wengert.kernels.conv.plan import (
     DirectPlan,
     Packing,
@@ -30,9 +30,8 @@ from wengert.kernels.conv.plan import (
     PlanSizes,
     direct_plan,
 )
-from wengert.kernels.conv.route import Direction, Problem, Route
+from wengert.kernels.conv.route import Direction, KernelRoute, Problem, add_parts
 from wengert.kernels.conv.shifting import halved, shifted
-from wengert.kernels.derived import derived
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
 from wengert.kernels.jit.slots import leave, take
@@ -269,33 +268,26 @@ def _pack(
                     to[(c * channel_place + t * tap_place) * rows + m] = weight[row + places[t]]
 
 
-def packed_weights(weight: np.ndarray, packing: Packing) -> np.ndarray:
+def packed_weights(caller: Caller, weight: Any, packing: Packing) -> Any:
     """The weights of all phases, packed in the order tiles read them."""
 
-    def make() -> np.ndarray:
-        dense, packed = np.ascontiguousarray(weight), np.empty(weight.size, np.float32)
-        for arguments in packing.phases:
-            _pack.f32(dense, packed, *arguments)
-        return packed
+    def fill(packed: Any) -> None:
+        for *arguments, total, chunk in packing.phases:
+            caller.call(_pack.f32, weight, packed, *arguments, total=total, chunk=chunk)
 
-    return derived(weight, packing.key, make)
+    return caller.derived(weight, packing.key, prod(weight.shape), fill)
 
 
-def _summed(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: np.ndarray, plan: DirectPlan
-) -> np.ndarray:
-    """The output, computed as its plan says."""
-    if bias is not None:
-        bias = np.ascontiguousarray(bias, np.float32)
-    packed = packed_weights(weight, plan.packing)
-    _sums.f32(
-        np.ascontiguousarray(x), packed, bias, out, *plan.memory(), plan.sizes, plan.planes,
-        plan.phases, plan.offsets, plan.tasks, plan.chunk,
+def _sum(caller: Caller, x: Any, weight: Any, bias: Any, out: Any, plan: DirectPlan) -> None:
+    """Compute the output as its plan says."""
+    packed = packed_weights(caller, weight, plan.packing)
+    caller.call(
+        _sums.f32, x, packed, bias, out, *plan.memory(caller), plan.sizes, plan.planes,
+        plan.phases, plan.offsets, total=plan.tasks, chunk=plan.chunk,
     )  # fmt: skip
-    return out
 
 
-class Direct(Route):
+class Direct(KernelRoute):
     """Products of weights and rows of positions, for every problem."""
 
     @staticmethod
@@ -315,25 +307,21 @@ class Direct(Route):
     def _grad_weight_plan(self) -> DirectPlan:
         return direct_plan(self.problem, "grad_weight")
 
-    def forward(
-        self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
-    ) -> np.ndarray:
-        """`Route.forward`."""
-        out = np.empty((len(x), len(weight), *self.problem.out), np.float32)
-        return _summed(x, weight, bias, out, self._forward_plan)
+    def call_forward(self, caller: Caller, x: Any, weight: Any, bias: Any, out: Any) -> None:
+        """Make the calls of `forward`."""
+        _sum(caller, x, weight, bias, out, self._forward_plan)
 
-    def grad_input(
-        self, g: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
-    ) -> np.ndarray:
-        """`Route.grad_input`."""
-        return _summed(g, weight, bias, np.empty(self.problem.x, np.float32), self._grad_input_plan)
+    def call_grad_input(self, caller: Caller, g: Any, weight: Any, bias: Any, out: Any) -> None:
+        """Make the calls of `grad_input`."""
+        _sum(caller, g, weight, bias, out, self._grad_input_plan)
 
-    def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """`Route.grad_weight`."""
+    def call_grad_weight(self, caller: Caller, g: Any, x: Any, out: Any) -> None:
+        """Make the calls of `grad_weight`."""
         plan, shape = self._grad_weight_plan, self.problem.weight
-        partial = np.empty((plan.parts, *shape), np.float32)
-        _inner_products.f32(
-            np.ascontiguousarray(g), np.ascontiguousarray(x), partial, *plan.memory(), plan.sizes,
-            plan.planes, plan.offsets, prod(shape[1:]), plan.tasks, plan.chunk,
+        partial = out if plan.parts == 1 else caller.temporary((plan.parts, *shape))
+        caller.call(
+            _inner_products.f32, g, x, partial, *plan.memory(caller), plan.sizes, plan.planes,
+            plan.offsets, prod(shape[1:]), total=plan.tasks, chunk=plan.chunk,
         )  # fmt: skip
-        return partial[0] if plan.parts == 1 else partial.sum(0)
+        if plan.parts > 1:
+            add_parts(caller, partial, out, plan.parts)

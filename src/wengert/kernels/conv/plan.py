@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert.kernels.jit import get_threads
+from wengert.kernels.calling import Caller
 from wengert.kernels.jit.builtins import i64, i64s
 from wengert.kernels.jit.records import Record, by_axis
 from wengert.kernels.products.microkernel import lanes, tiles
@@ -227,12 +227,16 @@ class DirectPlan(NamedTuple):
     parts: int
     tasks: int
     chunk: int
-    scratch: int  # scratch floats per thread
+    slots: int
+    scratch: int  # scratch floats per slot
 
-    def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Scratch memory for all threads, their slots, and the number of slots."""
-        slots = min(get_threads(), self.tasks)
-        return np.empty(slots * self.scratch, np.float32), np.zeros(slots, np.int64), slots
+    def memory(self, caller: Caller) -> tuple[Any, np.ndarray, int]:
+        """Scratch memory for all slots, who has them, and their number."""
+        return (
+            caller.temporary([self.slots * self.scratch]),
+            np.zeros(self.slots, np.int64),
+            self.slots,
+        )
 
 
 def _array(numbers: Sequence[int]) -> np.ndarray:
@@ -353,7 +357,7 @@ def direct_plan(problem: Problem, direction: Direction) -> DirectPlan:
     chunk = min(tasks, -(-_CHUNK * tasks // max(1, work)))
     return DirectPlan(
         sizes, _plane_entries(axes, planes), entries, offsets, packing(packs), parts, tasks, chunk,
-        scratch,
+        min(problem.threads, tasks), scratch,
     )  # fmt: skip
 
 

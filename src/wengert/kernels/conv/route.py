@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from math import prod
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from wengert.kernels.calling import Caller, at_once
 from wengert.kernels.geometry import Geometry, Shape
+from wengert.kernels.reduction import native as reduction
 
 Direction = Literal["forward", "grad_input", "grad_weight"]
 
@@ -119,3 +121,58 @@ class Route(ABC):
     @abstractmethod
     def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Each weight is the inner product of the outputs and the inputs its tap read."""
+
+
+class KernelRoute(Route):
+    """A route that is calls of kernels on dense arrays of float32, which a program may note."""
+
+    @abstractmethod
+    def call_forward(self, caller: Caller, x: Any, weight: Any, bias: Any, out: Any) -> None:
+        """Make the calls of `forward`."""
+
+    @abstractmethod
+    def call_grad_input(self, caller: Caller, g: Any, weight: Any, bias: Any, out: Any) -> None:
+        """Make the calls of `grad_input`."""
+
+    @abstractmethod
+    def call_grad_weight(self, caller: Caller, g: Any, x: Any, out: Any) -> None:
+        """Make the calls of `grad_weight`."""
+
+    def forward(
+        self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`Route.forward`."""
+        out = np.empty((len(x), len(weight), *self.problem.out), np.float32)
+        self.call_forward(at_once, _dense(x), _dense(weight), _dense_bias(bias), out)
+        return out
+
+    def grad_input(
+        self, g: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`Route.grad_input`."""
+        out = np.empty(self.problem.x, np.float32)
+        self.call_grad_input(at_once, _dense(g), _dense(weight), _dense_bias(bias), out)
+        return out
+
+    def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """`Route.grad_weight`."""
+        out = np.empty(self.problem.weight, np.float32)
+        self.call_grad_weight(at_once, _dense(g), _dense(x), out)
+        return out
+
+
+def _dense(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array)
+
+
+def _dense_bias(bias: np.ndarray | None) -> np.ndarray | None:
+    return None if bias is None else np.ascontiguousarray(bias, np.float32)
+
+
+def add_parts(caller: Caller, partial: Any, out: Any, parts: int) -> None:
+    """Add up partial sums over a batch, (part, *weight)."""
+    size = prod(out.shape)
+    blocks = -(-size // reduction.LANES)
+    caller.call(
+        reduction.middle_sums.f32, partial, out, parts, size, blocks, total=blocks, chunk=1
+    )  # fmt: skip

@@ -27,12 +27,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.core.forks import cached_property
-from wengert.kernels.conv.route import Direction, Problem, Route
+from wengert.kernels.calling import Caller
+from wengert.kernels.conv.route import Direction, KernelRoute, Problem
 from wengert.kernels.conv.winograd_transforms import (
     gradients_2,
     gradients_4,
@@ -47,7 +48,6 @@ from wengert.kernels.conv.winograd_transforms import (
     values_2,
     values_4,
 )
-from wengert.kernels.derived import derived
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32, f32s, given, i64, i64s, inline, local
 from wengert.kernels.jit.slots import leave, take
@@ -373,28 +373,32 @@ def tile_size(
 class OutputPlan(NamedTuple):
     """The plan for computing outputs in tiles."""
 
-    out: Shape
     transformed: int  # floats of the transformed weights
     weights: tuple[int, ...]  # arguments for transforming them, after the arrays
     slots: int
     scratch: int  # scratch floats per thread
     phases: int  # the number of these, at the end, to clear
     sizes: tuple[int, ...]  # kernel arguments after the arrays and the memory
-
-    def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Memory for each of the threads, their slots, and how many there are."""
-        return _cleared(self.slots, self.scratch, self.phases)
+    blocks: int
 
 
-def _cleared(slots: int, size: int, phases: int) -> tuple[np.ndarray, np.ndarray, int]:
+@kernel
+def _clear(scratch: f32s, size: i64, phases: i64, start: i64, stop: i64) -> None:
+    """The last floats of each slot."""
+    for slot in range(start, stop):
+        for j in range(size - phases, size):
+            scratch[slot * size + j] = 0.0
+
+
+def _cleared(caller: Caller, slots: int, size: int, phases: int) -> tuple[Any, np.ndarray, int]:
     """Scratch floats for each slot, the slots, and the number of slots.
 
     The end of each thread's memory, past the rows of an image, is cleared: transforms read it
     (and ignore the result), and subnormal numbers make them ten times slower on Intel
     processors.
     """
-    scratch = np.empty(slots * size, np.float32)
-    scratch.reshape(slots, -1)[:, -phases:] = 0.0
+    scratch = caller.temporary([slots * size])
+    caller.call(_clear.f32, scratch, size, phases, total=slots, chunk=slots)
     return scratch, np.zeros(slots, np.int64), slots
 
 
@@ -420,30 +424,30 @@ def output_plan(problem: Problem, m: int, mirrored: bool = False) -> OutputPlan:
     room = places * ((channels + padded) * pitch + 32) + phases
     sizes = (
         m, runs, per, lines, segments, width, apart, pitch, room, channels, outputs, high, wide,
-        top, left, *problem.out, rows, 2, size, -(-runs // per), 1,
+        top, left, *problem.out, rows, 2, size,
     )  # fmt: skip
     transformed = places * (padded * channels + 16)
-    out = (samples, outputs, *problem.out)
-    return OutputPlan(out, transformed, weights, slots, room, phases, sizes)
+    blocks = -(-runs // per)
+    return OutputPlan(transformed, weights, slots, room, phases, sizes, blocks)
 
 
-def _transformed_weights(weight: np.ndarray, plan: OutputPlan) -> np.ndarray:
-    u = np.empty(plan.transformed, np.float32)
-    _weights.f32(np.ascontiguousarray(weight), u, *plan.weights)
-    return u
+def tile_outputs(
+    caller: Caller, x: Any, weight: Any, bias: Any, out: Any, plan: OutputPlan
+) -> None:
+    """Compute the outputs of a convolution as a plan says."""
+
+    def fill(u: Any) -> None:
+        _call(caller, _weights, weight, u, *plan.weights)
+
+    u = caller.derived(weight, (Winograd, plan.weights), plan.transformed, fill)
+    memory = _cleared(caller, plan.slots, plan.scratch, plan.phases)
+    _call(caller, _convolve, x, u, bias, out, *memory, *plan.sizes, plan.blocks, 1)
 
 
-def tiled_outputs(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, plan: OutputPlan
-) -> np.ndarray:
-    """The outputs of a convolution, as a plan says."""
-    x = np.ascontiguousarray(x)
-    if bias is not None:
-        bias = np.ascontiguousarray(bias, np.float32)
-    u = derived(weight, (Winograd, plan.weights), lambda: _transformed_weights(weight, plan))
-    out = np.empty(plan.out, np.float32)
-    _convolve.f32(x, u, bias, out, *plan.memory(), *plan.sizes)
-    return out
+def _call(caller: Caller, kernel: Any, *arguments: Any) -> None:
+    """Call a kernel; its count and chunk come last."""
+    *others, total, chunk = arguments
+    caller.call(kernel.f32, *others, total=total, chunk=chunk)
 
 
 class _Pass(NamedTuple):
@@ -458,7 +462,6 @@ class _Pass(NamedTuple):
 class WeightPlan(NamedTuple):
     """The plan for computing the gradient of weights in tiles."""
 
-    weight: Shape
     values: int  # floats of the transformed input, and of the gradient of the output
     gradients: int
     sums: int
@@ -492,29 +495,26 @@ def weight_plan(problem: Problem, m: int) -> WeightPlan:
             )
         )  # fmt: skip
     return WeightPlan(
-        problem.weight, places * (channels * pitch + 16), places * (outputs * pitch + 16),
+        places * (channels * pitch + 16), places * (outputs * pitch + 16),
         places * (outputs * channels + 16) + size, problem.threads, m * apart * (ROWS + 2),
         np.arange(columns) * pitch, passes, (m, outputs, channels, outputs,
         max(1, 4096 // channels)),
     )  # fmt: skip
 
 
-def tiled_weights(g: np.ndarray, x: np.ndarray, plan: WeightPlan) -> np.ndarray:
-    """The gradient of weights, as a plan says, from that of the outputs."""
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
-    memory = _cleared(plan.slots, plan.phases, plan.phases)
-    v, z = np.empty(plan.values, np.float32), np.empty(plan.gradients, np.float32)
-    sums = np.empty(plan.sums, np.float32)
+def tile_weights(caller: Caller, g: Any, x: Any, out: Any, plan: WeightPlan) -> None:
+    """Compute the gradient of weights as a plan says, from that of the outputs."""
+    memory = _cleared(caller, plan.slots, plan.phases, plan.phases)
+    v, z = caller.temporary([plan.values]), caller.temporary([plan.gradients])
+    sums = caller.temporary([plan.sums])
     for values, gradients, products in plan.passes:
-        _tiles.f32(x, v, *memory, *values)
-        _tiles.f32(g, z, *memory, *gradients)
-        _inner_products.f32(z, v, plan.offsets, sums, *products)
-    weight = np.empty(plan.weight, np.float32)
-    _weight_sums.f32(sums, weight, *plan.sizes)
-    return weight
+        _call(caller, _tiles, x, v, *memory, *values)
+        _call(caller, _tiles, g, z, *memory, *gradients)
+        _call(caller, _inner_products, z, v, plan.offsets, sums, *products)
+    _call(caller, _weight_sums, sums, out, *plan.sizes)
 
 
-class Winograd(Route):
+class Winograd(KernelRoute):
     """Winograd tiles, for 3x3 kernels and many channels."""
 
     @staticmethod
@@ -540,21 +540,17 @@ class Winograd(Route):
     def _grad_weight_plan(self) -> WeightPlan:
         return weight_plan(self.problem, _tile_size(self.problem, True))
 
-    def forward(
-        self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
-    ) -> np.ndarray:
-        """`Route.forward`."""
-        return tiled_outputs(x, weight, bias, self._forward_plan)
+    def call_forward(self, caller: Caller, x: Any, weight: Any, bias: Any, out: Any) -> None:
+        """Make the calls of `forward`."""
+        tile_outputs(caller, x, weight, bias, out, self._forward_plan)
 
-    def grad_input(
-        self, g: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
-    ) -> np.ndarray:
-        """`Route.grad_input`."""
-        return tiled_outputs(g, weight, bias, self._grad_input_plan)
+    def call_grad_input(self, caller: Caller, g: Any, weight: Any, bias: Any, out: Any) -> None:
+        """Make the calls of `grad_input`."""
+        tile_outputs(caller, g, weight, bias, out, self._grad_input_plan)
 
-    def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """`Route.grad_weight`."""
-        return tiled_weights(g, x, self._grad_weight_plan)
+    def call_grad_weight(self, caller: Caller, g: Any, x: Any, out: Any) -> None:
+        """Make the calls of `grad_weight`."""
+        tile_weights(caller, g, x, out, self._grad_weight_plan)
 
 
 def _tile_size(problem: Problem, weights: bool) -> int:

@@ -154,7 +154,7 @@ def _plan(
     if len(a) < 2 or len(b) < 2 or not jit.available():
         return None
     (m, k), (inner, n) = a[-2:], b[-2:]
-    batch = _ONE if len(a) == len(b) == 2 else _batch(a, a_steps, b, b_steps, _F32.itemsize)
+    batch = _ONE if len(a) == len(b) == 2 else batch_of(a, a_steps, b, b_steps, _F32.itemsize)
     if batch is None or k != inner or min(m, n) < 2 or not k or not batch.size:
         return None
     steps = (*a_steps[-2:], *b_steps[-2:])
@@ -190,7 +190,7 @@ def _in_pieces(
     batch = (
         _ONE
         if a.ndim == b.ndim == 2
-        else _batch(a.shape, a.strides, b.shape, b.strides, a.itemsize)
+        else batch_of(a.shape, a.strides, b.shape, b.strides, a.itemsize)
     )
     if batch is None:
         return None
@@ -265,7 +265,7 @@ def _layout(x: np.ndarray) -> tuple[int, int, int, int] | None:
     return None
 
 
-class _Batch(NamedTuple):
+class Batch(NamedTuple):
     """The leading axes of a product, as at most two: the inner size, and the strides."""
 
     shape: tuple[int, ...]
@@ -274,10 +274,10 @@ class _Batch(NamedTuple):
     strides: tuple[int, ...]
 
 
-_ONE = _Batch((), 1, 1, (0, 0, 0, 0))
+_ONE = Batch((), 1, 1, (0, 0, 0, 0))
 
 
-def _batch(a: Shape, a_steps: Shape, b: Shape, b_steps: Shape, itemsize: int) -> _Batch | None:
+def batch_of(a: Shape, a_steps: Shape, b: Shape, b_steps: Shape, itemsize: int) -> Batch | None:
     """The combined leading axes of two factors; None if there are more than two."""
     try:
         shape = np.broadcast_shapes(a[:-2], b[:-2])
@@ -296,7 +296,7 @@ def _batch(a: Shape, a_steps: Shape, b: Shape, b_steps: Shape, itemsize: int) ->
         return None
     (inner, a1, b1), (_, a0, b0) = [*axes, [1, 0, 0], [1, 0, 0]][:2]
     steps = tuple(s // itemsize for s in (a0, a1, b0, b1))
-    return _Batch(shape, prod(shape), inner, steps)
+    return Batch(shape, prod(shape), inner, steps)
 
 
 def _spread(sizes: Shape, steps: Shape, shape: Shape) -> list[int]:

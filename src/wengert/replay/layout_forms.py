@@ -1,0 +1,230 @@
+"""Views and copies as kernels: where elements lie, and bringing them elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert.kernels import copies
+from wengert.kernels.chunks import rows_of
+from wengert.kernels.jit import CHUNK, operands
+from wengert.replay.emitting import BOOL, F32, I64, Emitter, View
+from wengert.replay.ir import Instruction
+from wengert.replay.lowering import view_of
+from wengert.replay.trace import OpEntry
+
+# Gradients of these lie as the elements of a reshaped array.
+RESHAPES = frozenset(
+    (name, "input") for name in ("reshape", "view", "flatten", "squeeze", "unsqueeze")
+)
+
+
+def is_view(instruction: Instruction) -> bool:
+    """Whether results show the memory of the one operand, if that lies as it may."""
+    if instruction.name in ("rows", "element", "cat_backward", "stack_backward"):
+        return len(instruction.inputs) == 1
+    entry, key = instruction.entry, instruction.key
+    if key and key[0] in RESHAPES:
+        return True
+    if not isinstance(entry, OpEntry) or len(instruction.inputs) != 1 or not key:
+        return False
+    return bool(entry.op.view) and type(key[0]) is str
+
+
+def view(emitter: Emitter, instruction: Instruction) -> bool:
+    """What the instruction does to an array in the same place; a reshape may have to copy."""
+    source = emitter.view(instruction.inputs[0])
+    if source is None or source.dtype not in (F32, BOOL, I64) or not source.size:
+        return False
+    results = _shown(source, instruction.compute)
+    if results is None:
+        key = instruction.key
+        return bool(key) and key[0] in ("reshape", "flatten") and copied(emitter, instruction)
+    for v, one in zip(instruction.outputs, results, strict=True):
+        if emitter.type_of(v).shape != one.shape:
+            return False
+    emitter.views.update(zip(instruction.outputs, results, strict=True))
+    return True
+
+
+def _shown(source: View, function: Callable[[np.ndarray], Any]) -> list[View] | None:
+    """What a function of an array gives, as views of its memory; None if it gives no views."""
+    if any(s < 0 for s in source.strides):
+        return None
+    each = source.dtype.itemsize
+    last = sum((n - 1) * s for n, s in zip(source.shape, source.strides, strict=True))
+    memory = np.empty(last + 1, source.dtype)
+    strides = [s * each for s in source.strides]
+    array = np.ndarray(source.shape, source.dtype, memory, 0, strides)
+    found = function(array)
+    start, views = _address(memory), list[View]()
+    for result in found if isinstance(found, tuple | list) else [found]:
+        where = _address(result) - start
+        inside = 0 <= where < memory.nbytes and np.may_share_memory(result, memory)
+        if not inside or result.dtype != source.dtype or any(s % each for s in result.strides):
+            return None
+        steps = tuple([s // each for s in result.strides])
+        if any(s < 0 for s in steps):
+            return None
+        offset = source.offset + where // each
+        views.append(View(source.root, offset, result.shape, steps, source.dtype))
+    return views
+
+
+def _address(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+# Copies
+
+
+def copy(emitter: Emitter, source: View, out: View) -> None:
+    """Copy elements to a view of the same shape."""
+    shape = source.shape
+    lengths, strides = operands.merged(
+        shape, tuple(range(len(shape))), [source.strides, out.strides]
+    )
+    steps, to_steps = strides or [(), ()]
+    if len(lengths) <= 1 and {*steps, *to_steps} <= {1}:
+        width = min(source.size, CHUNK)
+        while source.size % width:
+            width -= 1
+        lengths, steps, to_steps = [source.size // width, width], (width, 1), (width, 1)
+    rows, width = prod(lengths[:-1]), lengths[-1]
+    if len(lengths) == 2 and steps[-1] == to_steps[-1] == 1:
+        emitter.call(
+            copies.copy_rows.f32, source, out, steps[0], to_steps[0], width, total=rows,
+            chunk=rows_of(width),
+        )  # fmt: skip
+        return
+    sizes, x_steps, out_steps = (np.array(v, np.int64) for v in (lengths, steps, to_steps))
+    emitter.call(
+        copies.copy_dims.f32, source, out, sizes, x_steps, out_steps, len(lengths), total=rows,
+        chunk=rows_of(width),
+    )  # fmt: skip
+
+
+def dense_of(emitter: Emitter, source: View) -> View:
+    """The elements in the order of the dimensions; a copy, if they lie in another."""
+    if source.is_dense or not source.size:
+        return source
+    out = emitter.temporary(source.shape)
+    copy(emitter, source, out)
+    return out
+
+
+def copied(emitter: Emitter, instruction: Instruction) -> bool:
+    """The elements of the operand in their order, in memory of their own."""
+    views = emitter.seen((instruction.inputs[0], instruction.outputs[0]))
+    if views is None or len(instruction.outputs) > 1:
+        return False
+    source, out = views
+    shown = out.as_shape(source.shape)
+    if shown is None or source.size != out.size or not source.size:
+        return False
+    copy(emitter, source, shown)
+    return True
+
+
+def reshaped(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of a reshape: the elements where they are, if they lie in order."""
+    source = emitter.view(instruction.inputs[0])
+    (out,) = instruction.outputs
+    seen = None if source is None else source.as_shape(emitter.type_of(out).shape)
+    if seen is None:
+        return copied(emitter, instruction)
+    if seen.dtype != F32 or not seen.size:
+        return False
+    emitter.views[out] = seen
+    return True
+
+
+def _cleared(emitter: Emitter, out: View) -> None:
+    """Zeros everywhere."""
+    emitter.call(
+        copies.fill.f32, np.zeros(1, np.float32), 0.0, out, total=out.size, chunk=CHUNK
+    )  # fmt: skip
+
+
+# Parts
+
+
+def part_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of what shows a part of an array, or all of it: there, and zeros elsewhere."""
+    entry = instruction.entry
+    assert isinstance(entry, OpEntry)
+    return _parts_back(emitter, instruction, lambda array: view_of(entry, array), [0])
+
+
+def several_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradients of the parts of an array, in their places; zeros for parts without one."""
+    entry = instruction.entry
+    assert isinstance(entry, OpEntry)
+    compute: Any = instruction.compute
+    given = [t if type(t) is int else None for t in compute.args[2]]
+    return _parts_back(emitter, instruction, lambda array: view_of(entry, array), given)
+
+
+def _parts_back(
+    emitter: Emitter, instruction: Instruction, parts: Callable[[np.ndarray], Any],
+    given: list[int | None],
+) -> bool:  # fmt: skip
+    """Copies of operands into parts of the result; `given` says of each part which operand."""
+    gs, outs = emitter.seen(instruction.inputs), emitter.seen(instruction.outputs)
+    if gs is None or outs is None or not outs[0].size:
+        return False
+    (out,) = outs
+    places = _shown(out, parts)
+    if places is None or len(places) != len(given):
+        return False
+    pairs = [(gs[k], place) for k, place in zip(given, places, strict=True) if k is not None]
+    if any(g.shape != place.shape for g, place in pairs):
+        return False
+    if sum(g.size for g, _ in pairs) < out.size:
+        _cleared(emitter, out)
+    for g, place in pairs:
+        if g.size:
+            copy(emitter, g, place)
+    return True
+
+
+def joined(emitter: Emitter, instruction: Instruction) -> bool:
+    """Arrays beside each other, along a dimension that they have."""
+    return _joined(emitter, instruction, False)
+
+
+def stacked(emitter: Emitter, instruction: Instruction) -> bool:
+    """Arrays beside each other, along a new dimension."""
+    return _joined(emitter, instruction, True)
+
+
+def _joined(emitter: Emitter, instruction: Instruction, new: bool) -> bool:
+    views, outs = emitter.seen(instruction.inputs), emitter.seen(instruction.outputs)
+    entry = instruction.entry
+    assert isinstance(entry, OpEntry)
+    if views is None or outs is None or not all(v.size for v in views):
+        return False
+    (out,) = outs
+    dim = entry.params["p0"]
+    if type(dim) is not int or entry.params.get("p1", 0):
+        return False
+    axis, start = dim % len(out.shape), 0
+    for v in views:
+        shape = (*v.shape[:axis], 1, *v.shape[axis:]) if new else v.shape
+        n = shape[axis]
+        rest = [of[:axis] + of[axis + 1 :] for of in (shape, out.shape)]
+        if rest[0] != rest[1]:
+            return False
+        source = v
+        if new:
+            source = v._replace(
+                shape=shape, strides=(*v.strides[:axis], 1, *v.strides[axis:])
+            )  # fmt: skip
+        place = out._replace(offset=out.offset + start * out.strides[axis], shape=shape)
+        copy(emitter, source, place)
+        start += n
+    return start == out.shape[axis]

@@ -1,0 +1,168 @@
+"""Sums, means and norms as kernels."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert.kernels.axes import axes_of
+from wengert.kernels.chunks import rows_of
+from wengert.kernels.reduction import native as reduction
+from wengert.replay.emitting import F32, Emitter, View
+from wengert.replay.ir import Instruction
+from wengert.replay.layout_forms import dense_of
+from wengert.replay.loop_forms import fill, loop_over
+from wengert.replay.row_forms import params_of
+
+
+def sum_into(emitter: Emitter, source: View, out: View, first: int, last: int) -> bool:
+    """The sums over the dimensions from `first` up to `last`."""
+    if not source.size:
+        return False
+    source, shape = dense_of(emitter, source), source.shape
+    outer, n, inner = prod(shape[:first]), prod(shape[first:last]), prod(shape[last:])
+    if inner == 1:
+        while outer == 1 and n >= 1 << 16 and n % 1024 == 0:  # in parts, for several threads
+            parts = emitter.temporary([n // 1024])
+            emitter.call(reduction.row_sums.f32, source, parts, 1024, total=n // 1024, chunk=64)
+            source, n = parts, n // 1024
+        emitter.call(reduction.row_sums.f32, source, out, n, total=outer, chunk=rows_of(n))
+        return True
+    blocks = -(-inner // reduction.LANES)
+    emitter.call(
+        reduction.middle_sums.f32, source, out, n, inner, blocks, total=outer * blocks,
+        chunk=max(1, rows_of(n * min(inner, reduction.LANES))),
+    )  # fmt: skip
+    return True
+
+
+def _sum_over(emitter: Emitter, source: View, out: View, axes: tuple[int, ...]) -> bool:
+    """The sums over some dimensions; at least one."""
+    first, last = axes[0], axes[-1] + 1
+    if axes != (*range(first, last),):  # apart: the others first
+        kept = [d for d in range(len(source.shape)) if d not in axes]
+        source = source.permuted((*kept, *axes))
+        first, last = len(kept), len(source.shape)
+    return sum_into(emitter, source, out, first, last)
+
+
+def unbroadcast(emitter: Emitter, instruction: Instruction) -> bool:
+    """What a value was broadcast from: the sum over the dimensions that were repeated."""
+    (source,) = emitter.seen(instruction.inputs[:1]) or (None,)
+    out = emitter.view(instruction.outputs[0])
+    if source is None or out is None or out.dtype != F32:
+        return False
+    shape, target = source.shape, (1,) * (len(source.shape) - len(out.shape)) + out.shape
+    if len(target) != len(shape):
+        return False
+    repeated = [d for d in range(len(shape)) if target[d] == 1 and shape[d] != 1]
+    if any(target[d] != shape[d] for d in range(len(shape)) if d not in repeated):
+        return False
+    return bool(repeated) and _sum_over(emitter, source, out, tuple(repeated))
+
+
+def _axes(instruction: Instruction, rank: int) -> tuple[int, ...]:
+    """The dimensions that a reduction goes over."""
+    axes = axes_of(params_of(instruction).get("dim"), rank)
+    return tuple(range(rank)) if axes is None else tuple(sorted(axes))
+
+
+def _reduced(
+    emitter: Emitter, instruction: Instruction
+) -> tuple[View, View, tuple[int, ...]] | None:
+    """What is reduced, the result, and over which dimensions; None if there are none."""
+    views = emitter.seen((*instruction.inputs, *instruction.outputs))
+    if views is None or len(views) != 2 or not views[0].size:
+        return None
+    axes = _axes(instruction, len(views[0].shape))
+    return (views[0], views[1], axes) if axes else None
+
+
+def total(emitter: Emitter, instruction: Instruction) -> bool:
+    """The sum over some dimensions."""
+    found = _reduced(emitter, instruction)
+    return found is not None and _sum_over(emitter, *found)
+
+
+def mean(emitter: Emitter, instruction: Instruction) -> bool:
+    """The mean over some dimensions."""
+    found = _reduced(emitter, instruction)
+    if found is None:
+        return False
+    source, out, axes = found
+    sums = emitter.temporary(out.shape)
+    if not _sum_over(emitter, source, sums, axes):
+        return False
+    count = np.float32(prod([source.shape[d] for d in axes]))
+    return loop_over(emitter, [lambda x: x / count], out.shape, [sums], [out])
+
+
+def total_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of a sum: that of the result, everywhere."""
+    return _spread(emitter, instruction, 1)
+
+
+def mean_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of a mean: a share of that of the result, everywhere."""
+    shape = emitter.type_of(instruction.outputs[0]).shape
+    return _spread(emitter, instruction, prod([shape[d] for d in _axes(instruction, len(shape))]))
+
+
+def _spread(emitter: Emitter, instruction: Instruction, divisor: int) -> bool:
+    views = emitter.seen((*instruction.inputs, *instruction.outputs))
+    if views is None or len(views) != 2 or not views[1].size:
+        return False
+    g, out = views
+    if g.size == 1:
+        return fill(emitter, instruction, divisor)
+    shown = _unreduced(g, out.shape, _axes(instruction, len(out.shape)))
+    if shown is None:
+        return False
+    count = np.float32(divisor)
+    return loop_over(emitter, [lambda x: x / count], out.shape, [shown], [out])
+
+
+def _unreduced(x: View, shape: tuple[int, ...], axes: tuple[int, ...]) -> View | None:
+    """The result of a reduction with length 1 in the dimensions that it went over."""
+    return x.as_shape([1 if d in axes else n for d, n in enumerate(shape)])
+
+
+def norm(emitter: Emitter, instruction: Instruction) -> bool:
+    """The square root of the sum of squares over some dimensions."""
+    found = _reduced(emitter, instruction)
+    if found is None or params_of(instruction)["p"] != 2:
+        return False
+    source, out, axes = found
+    squares, sums = emitter.temporary(source.shape), emitter.temporary(out.shape)
+    return (
+        loop_over(emitter, [lambda x: x * x], source.shape, [source], [squares])
+        and _sum_over(emitter, squares, sums, axes)
+        and loop_over(emitter, [_root], out.shape, [sums], [out])
+    )
+
+
+def norm_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of a norm: the share of each element in it."""
+    views = emitter.seen((*instruction.inputs, *instruction.outputs))
+    if views is None or len(views) != 4 or params_of(instruction)["p"] != 2 or not views[1].size:
+        return False
+    g, x, out, to = views
+    axes = _axes(instruction, len(x.shape))
+    shown = [_unreduced(v, x.shape, axes) for v in (g, out)]
+    if shown[0] is None or shown[1] is None:
+        return False
+    share = emitter.temporary(shown[0].shape)
+    return loop_over(
+        emitter, [_share], share.shape, [v for v in shown if v is not None], [share]
+    ) and loop_over(emitter, [lambda a, b: a * b], x.shape, [x, share], [to])
+
+
+def _root(x: Any) -> Any:
+    return np.sqrt(x)
+
+
+def _share(g: Any, norm: Any) -> Any:
+    """The gradient over the norm; 0 where that is 0."""
+    return np.where(norm == 0, np.float32(0), g / norm)

@@ -1,0 +1,116 @@
+"""Convolutions as kernels, by the routes that eager mode takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.kernels.chunks import rows_of
+from wengert.kernels.conv.route import KernelRoute, Route, WinogradSetting
+from wengert.kernels.conv.routes import forward_route, grad_input_route, grad_weight_route
+from wengert.kernels.reduction import native as reduction
+from wengert.replay.emitting import F32, Emitter, View
+from wengert.replay.ir import Instruction
+from wengert.replay.row_forms import params_of
+
+
+def convolution(emitter: Emitter, instruction: Instruction) -> bool:
+    """Each output is a window's product with the weights."""
+    views = _views(emitter, instruction)
+    return views is not None and _forward(emitter, instruction, views)
+
+
+def transposed(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of a convolution's input, of some size."""
+    views = _views(emitter, instruction)
+    return views is not None and _grad_input(emitter, instruction, views)
+
+
+def convolution_input(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of the input of a convolution, from those of outputs and the weights."""
+    views = _views(emitter, instruction)
+    return views is not None and len(views) == 3 and _grad_input(emitter, instruction, views)
+
+
+def transposed_input(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of the input of a transposed convolution."""
+    views = _views(emitter, instruction)
+    return views is not None and len(views) == 3 and _forward(emitter, instruction, views)
+
+
+def convolution_weight(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of the weights, from that of outputs and the inputs."""
+    views = _views(emitter, instruction)
+    if views is None or len(views) != 3:
+        return False
+    g, x, out = views
+    return _grad_weight(emitter, instruction, g, x, out)
+
+
+def transposed_weight(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of the weights of a transposed convolution."""
+    views = _views(emitter, instruction)
+    if views is None or len(views) != 3:
+        return False
+    g, x, out = views
+    return _grad_weight(emitter, instruction, x, g, out)
+
+
+def channel_sums(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of the bias of each channel."""
+    views = _views(emitter, instruction)
+    if views is None or len(views) != 2 or len(views[0].shape) < 3:
+        return False
+    g, out = views
+    batch, channels = g.shape[:2]
+    width = g.size // (batch * channels)
+    sums = emitter.temporary((batch, channels))
+    emitter.call(
+        reduction.row_sums.f32, g, sums, width, total=batch * channels, chunk=rows_of(width)
+    )  # fmt: skip
+    blocks = -(-channels // reduction.LANES)
+    emitter.call(
+        reduction.middle_sums.f32, sums, out, batch, channels, blocks, total=blocks, chunk=1
+    )  # fmt: skip
+    return True
+
+
+def _views(emitter: Emitter, instruction: Instruction) -> list[View] | None:
+    """The views of operands and result, if all are dense."""
+    views = emitter.seen((*instruction.inputs, *instruction.outputs))
+    if views is None or not all(v.size and v.is_dense for v in views):
+        return None
+    return views
+
+
+def _forward(emitter: Emitter, instruction: Instruction, views: list[View]) -> bool:
+    x, weight, *bias, out = views
+    geometry = params_of(instruction)["geometry"]
+    if out.shape[2:] != geometry.out_size(x.shape[2:], weight.shape[2:]):
+        return False
+    route = forward_route(x.shape, weight.shape, geometry, F32, F32, *_settings(emitter))
+    return _made(route, "call_forward", emitter, x, weight, bias[0] if bias else None, out)
+
+
+def _grad_input(emitter: Emitter, instruction: Instruction, views: list[View]) -> bool:
+    g, weight, *bias, out = views
+    geometry, size = params_of(instruction)["geometry"], out.shape[2:]
+    route = grad_input_route(g.shape, weight.shape, size, geometry, F32, F32, *_settings(emitter))
+    return _made(route, "call_grad_input", emitter, g, weight, bias[0] if bias else None, out)
+
+
+def _grad_weight(emitter: Emitter, instruction: Instruction, g: View, x: View, out: View) -> bool:
+    geometry, kernel = params_of(instruction)["geometry"], out.shape[2:]
+    route = grad_weight_route(g.shape, x.shape, kernel, geometry, F32, F32, *_settings(emitter))
+    return _made(route, "call_grad_weight", emitter, g, x, out)
+
+
+def _settings(emitter: Emitter) -> tuple[int, str]:
+    return emitter.threads, WinogradSetting.choice
+
+
+def _made(route: Route, name: str, emitter: Emitter, *operands: Any) -> bool:
+    """Make the calls of a map; False if its route is none of kernels."""
+    if not isinstance(route, KernelRoute):
+        return False
+    getattr(route, name)(emitter, *operands)
+    return True
