@@ -92,9 +92,7 @@ def sampling(how: grid.Sampling, count: int, channels: int, dtype: Any = "f8") -
     """Samples and both gradients."""
     rng = np.random.default_rng(1)
     points = coordinates(how, count, dtype)
-    x, g = (
-        rng.normal(size=(2, channels, *shape)).astype(dtype) for shape in (how.size, (count,))
-    )
+    x, g = (rng.normal(size=(2, channels, *shape)).astype(dtype) for shape in (how.size, (count,)))
     return [
         grid.sampled(x, points, how),
         grid.input_gradient(g, points, how, x.shape),

@@ -84,7 +84,7 @@ def _block_taps(
         _bilinear_taps(points, sizes, orders, padding, align, count, places, shares, inside)
         return 4
     taps = 1
-    for d in range(axes):
+    for _d in range(axes):
         taps = taps * mode
     for p in range(count):
         mine = at(places, p * taps)
@@ -189,6 +189,19 @@ def _products(
         to[1] = b
         to[2] = c
         to[3] = d
+
+
+@inline
+def _any_products(
+    g: reals, x: reals, places: i64s, products: reals, width: i64, count: i64, some: i64,
+    channels: i64, taps: i64,
+) -> None:  # fmt: skip
+    """The same of any number of taps."""
+    for c in range(channels):
+        for p in range(some):
+            for t in range(p * taps, (p + 1) * taps):
+                value = _read(at(x, c * width), places[t])
+                products[t] = products[t] + value * g[c * count + p]
 
 
 @exact_kernel
@@ -298,11 +311,7 @@ def grid_gradient(
                 slope, source, places, inside, products, width, sizes[1], count, some, channels
             )
         else:
-            for c in range(channels):
-                for p in range(some):
-                    for t in range(p * taps, (p + 1) * taps):
-                        value = _read(at(source, c * width), places[t])
-                        products[t] = products[t] + value * slope[c * count + p]
+            _any_products(slope, source, places, products, width, count, some, channels, taps)
         for d in range(axes):
             orders[d] = 1
             _block_taps(

@@ -254,9 +254,7 @@ def taps(
         elements = elements * sizes[d]
     for p in range(start, stop):
         point = at(points, p * axes)
-        total = point_taps(
-            point, sizes, orders, axes, mode, padding, align, places, shares
-        )
+        total = point_taps(point, sizes, orders, axes, mode, padding, align, places, shares)
         if given(index):
             for t in range(total):
                 index[p * total + t] = places[t] if places[t] >= 0 else elements
