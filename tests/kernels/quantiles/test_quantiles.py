@@ -52,22 +52,22 @@ def test_kernels_integrate_as_numpy_does(
         np.testing.assert_allclose(found, function(*arguments), rtol=error)
 
 
+def slopes(gamma: Any, usual: Any, beta: Any) -> list[np.ndarray]:
+    return [
+        gamma_quantile_slope(*gamma),
+        gamma_quantile_slope(*usual, True),
+        dirichlet_quantile_slope(*beta),
+    ]
+
+
 def test_kernels_stay_within_their_arrays() -> None:
     """In Python, which checks each index, for numbers of elements that are no multiple."""
     for size in (1, 17):
         gamma, beta = gamma_arguments(size), beta_arguments(size)
         usual = np.abs(gamma[0]) + 0.25, gamma[1]
-
-        def slopes() -> list[np.ndarray]:
-            return [
-                gamma_quantile_slope(*gamma),
-                gamma_quantile_slope(*usual, True),
-                dirichlet_quantile_slope(*beta),
-            ]
-
-        found = slopes()
+        found = slopes(gamma, usual, beta)
         with in_python((quantiles, "_FEW")), np.errstate(all="ignore"):
-            slow = slopes()
+            slow = slopes(gamma, usual, beta)
         for a, b in zip(found, slow, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-6)
 
