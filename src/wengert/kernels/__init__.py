@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wengert.kernels import blocks as blocks
     from wengert.kernels import classification as classification
     from wengert.kernels import conv as conv
+    from wengert.kernels import cross as cross
     from wengert.kernels import ctc as ctc
     from wengert.kernels import distance as distance
     from wengert.kernels import distinct as distinct
