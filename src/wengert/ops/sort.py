@@ -443,21 +443,20 @@ def histc(
 @primitive(input=None, batch=leading, name="histc")
 def _histogram(input: Value, bins: int, low: float, high: float) -> Value:
     """Counts along the last dimension, for each of the others."""
-    rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1]).astype(np.float64)
-    lows, highs = np.full((len(rows), 1), low), np.full((len(rows), 1), high)
+    rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     if low == high and rows.size:
-        lows, highs = rows.min(1, keepdims=True), rows.max(1, keepdims=True)
+        lows, highs = (end(rows, 1).astype(np.float64) for end in (np.min, np.max))
+    else:
+        lows, highs = np.full(len(rows), low), np.full(len(rows), high)
     flat = lows == highs
-    lows, highs = lows - flat, highs + flat
+    if flat.any():
+        lows, highs = lows - flat, highs + flat
     if not (np.isfinite(lows).all() and np.isfinite(highs).all()):
         raise RuntimeError(f"torch.histc: range of [{lows.min()}, {highs.max()}] is not finite")
     if (lows > highs).any():
         raise RuntimeError(f"torch.histc: max must be larger than min, but got [{low}, {high}]")
-    inside = (rows >= lows) & (rows <= highs)
-    cell = np.where(inside, (rows - lows) * (bins / (highs - lows)), 0).astype(np.int64)
-    cell = np.minimum(cell, bins - 1) + np.arange(len(rows))[:, None] * bins
-    counts = np.bincount(cell[inside], minlength=len(rows) * bins)
-    return counts.reshape(*input.shape[:-1], bins).astype(input.dtype)
+    found = kernels.histogram.counts(rows, lows, highs, bins)
+    return found.reshape(*input.shape[:-1], bins).astype(input.dtype)
 
 
 def isin(

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.kernels.axes import length_of
 from wengert.kernels.chunks import SOME, plain, rows_of
-from wengert.kernels.jit import CHUNK, LARGE, available
+from wengert.kernels.jit import CHUNK, available
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
 
@@ -24,7 +24,7 @@ def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
     """The indices that sort an array along an axis, ties in their order."""
     if array.ndim == 0:
         return np.zeros((), np.int64)
-    if array.size >= LARGE and array.shape[axis] > _FEW:
+    if array.shape[axis] > _FEW:
         keys = _keys(array, axis, descending)
         if keys is not None:
             places = _ordered(keys)
@@ -118,3 +118,20 @@ def kth(array: np.ndarray, k: int, axis: int) -> np.ndarray:
     if array.ndim == 0:
         return np.zeros((), np.int64)
     return _slice(np.argpartition(widened(array), k, axis=axis), axis, k, k + 1)
+
+
+def last_of_most(array: np.ndarray, axis: int) -> np.ndarray | None:
+    """The last index of the most frequent value, of several the smallest; the axis kept.
+
+    None where there is no kernel.
+    """
+    keys = _keys(array, axis, False) if array.ndim and array.size >= SOME else None
+    if keys is None:
+        return None
+    n = keys.shape[-1]
+    out = np.empty((*keys.shape[:-1], 1), np.int64)
+    unequal = int(array.dtype.kind not in "iub")  # whether the largest key is that of nan
+    native.most_frequent.f32(
+        keys, np.sort(keys, axis=-1), out, n, unequal, keys.size // n, rows_of(2 * n)
+    )
+    return out if axis == array.ndim - 1 else np.moveaxis(out, -1, axis)

@@ -116,3 +116,30 @@ def tops(keys: i32s, out: i64s, best: i32s, n: i64, count: i64, start: i64, stop
                 b[j] = key
                 o[j] = i
                 some = min(some + 1, count)
+
+
+@kernel
+def most_frequent(
+    keys: i32s, ranked: i32s, out: i64s, n: i64, unequal: i64, start: i64, stop: i64
+) -> None:
+    """The last index of the key that comes most often in each row, of several the smallest.
+
+    Keys that are the largest number, as those of nan are, are `unequal` to each other, if it is 1.
+    """
+    for row in range(start, stop):
+        r = at(ranked, row * n)
+        own = at(keys, row * n)
+        most = 0
+        best = r[0]
+        length = 0
+        for i in range(n):
+            same = i > 0 and r[max(i - 1, 0)] == r[i]
+            same = same and (unequal == 0 or r[i] < _LARGEST)
+            length = length + 1 if same else 1
+            best = r[i] if length > most else best
+            most = max(most, length)
+        place = 0
+        if unequal == 0 or best < _LARGEST:
+            for i in range(n):
+                place = i if own[i] == best else place
+        out[row] = place
