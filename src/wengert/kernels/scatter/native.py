@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels.chunks import real_of
 from wengert.kernels.jit import CHUNK, available, get_threads, kernel
 from wengert.kernels.jit.builtins import at, i64, i64s, reals
 
@@ -299,3 +300,33 @@ def _as_long(array: np.ndarray, index: np.ndarray, axis: int) -> bool:
     """Whether an index is as long as the array along all other axes."""
     a, b = array.shape, index.shape
     return a[:axis] == b[:axis] and a[axis + 1 :] == b[axis + 1 :]
+
+
+@kernel
+def _largest_rows(
+    x: reals, bag: i64s, best: reals, place: i64s, width: i64, bags: i64, start: i64, stop: i64
+) -> None:
+    """One piece of work, which takes rows in their order; `place` has been -1."""
+    for k in range(start, stop):
+        if bag[k] < bags:
+            row = at(x, k * width)
+            top = at(best, bag[k] * width)
+            to = at(place, bag[k] * width)
+            for c in range(width):
+                better = to[c] < 0 or row[c] > top[c]
+                to[c] = k if better else to[c]
+                top[c] = row[c] if better else top[c]
+
+
+def largest_rows(x: np.ndarray, bag: np.ndarray, bags: int) -> np.ndarray | None:
+    """For each bag and column the row of the first of the largest elements; -1 for an empty bag.
+
+    `bag` has the bag of each row, `bags` or more for none. Nothing is larger than nan.
+    """
+    run = real_of(x) if x.size and bag.dtype == _I64 and bag.flags.c_contiguous else None
+    if run is None:
+        return None
+    width = x.shape[1]
+    place, best = np.full((bags, width), -1), np.empty((bags, width), x.dtype)
+    getattr(_largest_rows, run)(x, bag, best, place, width, bags, len(x), len(x))
+    return place
