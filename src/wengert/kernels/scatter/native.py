@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.kernels.chunks import real_of
 from wengert.kernels.jit import CHUNK, available, get_threads, kernel
-from wengert.kernels.jit.builtins import at, i64, i64s, reals
+from wengert.kernels.jit.builtins import at, i64, i64s, inline, real, reals
 
 _I64 = np.dtype(np.int64)
 _LINE = 16  # numbers of a cache line
@@ -107,29 +107,33 @@ def _add_elements(
                 target[place] = target[place] + values[row + j]
 
 
+@inline
+def _combined(old: real, value: real, how: i64) -> real:
+    """The product (`how` is 0), or the larger (1) or the smaller number (-1), NaN if one is."""
+    better = value > old if how == 1 else value < old
+    extreme = value if better or value != value else old
+    return old * value if how == 0 else extreme
+
+
 @kernel
 def _combine_elements(
     out: reals, index: i64s, values: reals, length: i64, count: i64, inner: i64, stripe: i64,
     how: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Products (`how` is 0), or the largest (1) or the smallest (-1) elements, NaN if one is."""
     stripes = (inner + stripe - 1) // stripe
     for task in range(start, stop):
         outer = task // stripes
         first = task % stripes * stripe
         target = at(out, outer * length * inner)
-        for k in range(count):
-            row = (outer * count + k) * inner
-            for j in range(first, min(first + stripe, inner)):
-                place = index[row + j] * inner + j
-                value = values[row + j]
-                old = target[place]
-                if how == 0:
-                    target[place] = old * value
-                elif how == 1:
-                    target[place] = value if value > old or value != value else old
-                else:
-                    target[place] = value if value < old or value != value else old
+        if inner == 1:
+            for k in range(outer * count, (outer + 1) * count):
+                target[index[k]] = _combined(target[index[k]], values[k], how)
+        else:
+            for k in range(count):
+                row = (outer * count + k) * inner
+                for j in range(first, min(first + stripe, inner)):
+                    place = index[row + j] * inner + j
+                    target[place] = _combined(target[place], values[row + j], how)
 
 
 @kernel
@@ -140,10 +144,14 @@ def _put_elements(
     """The element that is written last stays."""
     for outer in range(start, stop):
         target = at(out, outer * length * inner)
-        for k in range(count):
-            row = (outer * count + k) * inner
-            for j in range(inner):
-                target[index[row + j] * inner + j] = values[row + j]
+        if inner == 1:
+            for k in range(outer * count, (outer + 1) * count):
+                target[index[k]] = values[k]
+        else:
+            for k in range(count):
+                row = (outer * count + k) * inner
+                for j in range(inner):
+                    target[index[row + j] * inner + j] = values[row + j]
 
 
 def within(index: np.ndarray, length: int) -> bool:
