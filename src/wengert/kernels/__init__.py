@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from wengert.kernels import scatter as scatter
     from wengert.kernels import scipy_special as scipy_special
     from wengert.kernels import selection as selection
+    from wengert.kernels import sliding as sliding
     from wengert.kernels import softmax as softmax
     from wengert.kernels import spacing as spacing
     from wengert.kernels import special as special
