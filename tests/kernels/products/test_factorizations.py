@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wengert.kernels.products import openblas
-from wengert.kernels.products.factorizations import solve_triangular
+from wengert.kernels.products.factorizations import solve, solve_triangular
 
 SIZES = [(1, 1), (5, 40), (40, 3), (64, 32), (65, 70), (131, 33)]
 
@@ -39,3 +39,23 @@ def test_triangular_systems(
 def test_nothing_to_solve() -> None:
     assert solve_triangular(np.zeros((0, 0)), np.zeros((0, 3)), True, False).shape == (0, 3)
     assert solve_triangular(np.eye(2), np.zeros((2, 0)), True, False).shape == (2, 0)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("shape", [(5, 5), (3, 20, 20), (2, 2, 17, 17)], ids=str)
+def test_equations_and_singular_ones(shape: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(2, *shape))
+    a = (a[0] + 1j * a[1] if dtype[0] == "c" else a[0]).astype(dtype)
+    b = rng.normal(size=(*shape[:-1], 3)).astype(dtype)
+    before = a.copy()
+    x, info = solve(a, b)
+    assert info is None
+    assert x.dtype == dtype
+    np.testing.assert_array_equal(a, before)
+    np.testing.assert_allclose(a @ x, b, atol=1e-3 if dtype in ("f4", "c8") else 1e-10)
+    a.reshape(-1, *shape[-2:])[-1, :, 0] = 0
+    x, info = solve(a, b)
+    assert info is not None
+    assert info.reshape(-1)[-1] == 1
+    assert np.isnan(x.reshape(-1, *b.shape[-2:])[-1]).all()

@@ -22,6 +22,8 @@ Triangle = Literal["L", "U"]
 
 # Rows, and right sides, from which half of a triangular system is a product: those are fast.
 _SUBSTITUTED = 32
+# Rows from which matrices of a stack are worth a call each.
+_WORTH_CALLS = 16
 
 
 def _lapack(names: tuple[str, ...], *arrays: np.ndarray) -> Any:
@@ -137,7 +139,28 @@ def inverse(a: np.ndarray) -> Outcome:
 
 def solve(a: np.ndarray, b: np.ndarray) -> Outcome:
     """x of a @ x = b, for `b` of as many dimensions."""
-    return _or_nan(np.linalg.solve, zero_pivots, a, b)
+    found = _solved_in_place(a, b) if a.size and b.size and a.dtype == b.dtype else None
+    return _or_nan(np.linalg.solve, zero_pivots, a, b) if found is None else found
+
+
+def _solved_in_place(a: np.ndarray, b: np.ndarray) -> Outcome | None:
+    """The same in half of the time that NumPy takes, matrix by matrix; None if it cannot be."""
+    lead, (n, sides) = a.shape[:-2], b.shape[-2:]
+    if prod(lead) > 1 and n < _WORTH_CALLS:
+        return None
+    out = np.empty((prod(lead), sides, n), b.dtype).swapaxes(-1, -2)  # in columns, as LAPACK's
+    info = np.zeros(len(out), np.int32)
+    with _threads_for(a):
+        for i, (matrix, given) in enumerate(zip(stacked(a), stacked(b), strict=True)):
+            out[i] = given
+            code = openblas.solve(np.array(matrix, order="F"), out[i])
+            if code is None:
+                return None
+            info[i] = code
+    if not info.any():
+        return out.reshape(b.shape), None
+    out[info > 0] = np.nan
+    return out.reshape(b.shape), info.reshape(lead)
 
 
 def solve_triangular(a: np.ndarray, b: np.ndarray, upper: bool, unit: bool) -> np.ndarray:
