@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from wengert.kernels.products import openblas
-from wengert.kernels.products.factorizations import solve, solve_triangular
+from wengert.kernels.products.factorizations import (
+    full_rank_inverse,
+    solve,
+    solve_triangular,
+)
 
 SIZES = [(1, 1), (5, 40), (40, 3), (64, 32), (65, 70), (131, 33)]
 
@@ -59,3 +63,21 @@ def test_equations_and_singular_ones(shape: tuple[int, ...], dtype: str) -> None
     assert info is not None
     assert info.reshape(-1)[-1] == 1
     assert np.isnan(x.reshape(-1, *b.shape[-2:])[-1]).all()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+@pytest.mark.parametrize("shape", [(9, 9), (9, 4), (3, 4, 9)], ids=str)
+def test_pseudoinverses_of_full_rank(shape: tuple[int, ...], dtype: str) -> None:
+    a = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    found = full_rank_inverse(a, np.zeros(shape[:-2]), np.full(shape[:-2], 1e-5))
+    assert found is not None
+    assert found.dtype == dtype
+    close = 1e-4 if dtype == "f4" else 1e-10
+    np.testing.assert_allclose(found, np.linalg.pinv(a), rtol=close, atol=close)
+
+
+@pytest.mark.parametrize("least", [0.0, 1e-9, 1e-5, np.nan])
+def test_ranks_that_are_in_doubt(least: float) -> None:
+    a = np.diag([1.0, 1.0, least])
+    assert full_rank_inverse(a, np.zeros(()), np.full((), 1e-5)) is None
+    assert full_rank_inverse(a[:, 1:], np.full((), 1e-5), np.zeros(())) is None
