@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from wengert.kernels import attention as attention
-    from wengert.kernels import bins as bins
     from wengert.kernels import blocks as blocks
     from wengert.kernels import classification as classification
     from wengert.kernels import conv as conv
+    from wengert.kernels import cross as cross
     from wengert.kernels import ctc as ctc
     from wengert.kernels import distance as distance
     from wengert.kernels import distinct as distinct
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wengert.kernels import fourier as fourier
     from wengert.kernels import grid as grid
     from wengert.kernels import halves as halves
+    from wengert.kernels import histogram as histogram
     from wengert.kernels import norm as norm
     from wengert.kernels import normals as normals
     from wengert.kernels import pool as pool
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from wengert.kernels import scatter as scatter
     from wengert.kernels import scipy_special as scipy_special
     from wengert.kernels import selection as selection
+    from wengert.kernels import sliding as sliding
     from wengert.kernels import softmax as softmax
     from wengert.kernels import spacing as spacing
     from wengert.kernels import special as special

@@ -9,7 +9,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.kernels import reduction, scatter
 from wengert.kernels.axes import axis_of, length_of
-from wengert.kernels.ranking import kth, modes, order
+from wengert.kernels.ranking import kth, last_of_most, order
 from wengert.kernels.reduction import add_reduce
 
 
@@ -97,7 +97,7 @@ def mode_index(array: np.ndarray, axis: int) -> np.ndarray:
     """The index of the last of the most frequent values (the smallest of several), axis kept."""
     if array.ndim == 0:
         return np.zeros((), np.int64)
-    found = modes(array, axis)
+    found = last_of_most(array, axis)
     if found is not None:
         return found
     ranked = np.moveaxis(order(array, axis), axis, -1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,7 @@ def _out_size(name: str, output_size: Any, size: Shape) -> Shape:
     return sizes
 
 
+@lru_cache(maxsize=1024)
 def _even_windows(size: Shape, out: Shape) -> Windows | None:
     """The windows if all are equal and none overlap; else None."""
     if 0 in out or any(n % o for n, o in zip(size, out, strict=True)):
@@ -79,7 +82,7 @@ def _adaptive_avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
     first = input._outline.ndim - n
     windows = _even_windows(size, out)
     if windows is not None:
-        return batched(window_mean, input, n, windows, float(np.prod(windows.kernel)))
+        return batched(window_mean, input, n, windows, float(prod(windows.kernel)))
     taps = [area_taps(first + d, m, o) for d, (m, o) in enumerate(zip(size, out, strict=True))]
     return resample(input, tuple(taps), lines=True)
 

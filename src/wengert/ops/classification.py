@@ -16,8 +16,8 @@ from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
 from wengert.core.preparations import preparation
-from wengert.core.tensor import Tensor, Tracer, memory_of, wrap
-from wengert.kernels.precision import HALF, narrowed
+from wengert.core.tensor import Tensor, Tracer, memory_of, shape_of, wrap
+from wengert.kernels.precision import HALF
 from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
@@ -118,8 +118,7 @@ def _put_in_batch(b: Batch) -> Any:
     layout="contiguous",
 )
 def _weighed_pick(input: Value, index: Value, share: Value, axis: int, reduced: bool) -> Value:
-    loss = kernels.classification.weighed(kernels.classification.pick(input, index, axis), share)
-    return narrowed(np.add.reduce(loss, axis=None) if reduced else loss, input.dtype)
+    return kernels.classification.picked(input, index, share, axis, reduced)
 
 
 @multilinear(
@@ -136,7 +135,7 @@ def _weighed_put(
     grad: Value, index: Value, share: Value, shape: tuple[int, ...], axis: int
 ) -> Value:
     """The adjoint of `_weighed_pick`."""
-    values = np.broadcast_to(grad * share, index.shape).astype(grad.dtype)
+    values = np.asarray(grad * share, grad.dtype)
     return kernels.classification.put(values, index, shape, axis)
 
 
@@ -166,13 +165,7 @@ def _indices(
         raise RuntimeError(f"expected scalar type {expected} but found {weight_name} (weight)")
     own = np.dtype(np.float32) if dtype in HALF else dtype
     target_memory = memory_of(target)
-    # Usually all are in range: one reduction tells, since negative values are large when unsigned.
-    unsigned = (
-        target_memory.view(np.uint64)
-        if target_memory.dtype == np.int64 and target_memory.ndim
-        else target_memory
-    )
-    all_known = target_memory.size and 0 <= np.maximum.reduce(unsigned, axis=None) < classes
+    all_known = _all_below(target_memory, classes)
     if not all_known:
         wrong = (target_memory != ignore_index) & ((target_memory < 0) | (target_memory >= classes))
         if wrong.any():
@@ -197,26 +190,42 @@ def _class_axis(shape: tuple[int, ...]) -> int:
 @preparation
 def _shares(
     shape: tuple[int, ...], dtype: np.dtype, target: Tensor, weight: Tensor | None,
-    ignore_index: int, mean: bool,
+    ignore_index: int, mean: bool, sign: int,
 ) -> tuple[Value, Value, bool]:  # fmt: skip
     """`_indices` in the shape of scores without the classes, and shares that sum to 1 for a mean.
 
-    The last says whether a mean is of nothing: then shares are as they are.
+    Shares have a sign. The last says whether a mean is of nothing: then shares are as they are.
     """
     index, share = _indices(shape, dtype, target, weight, ignore_index)
     nothing = mean and 0 in share.shape
     if mean and not nothing:
         if index.ndim and not share.ndim and isinstance(share, np.ndarray):
-            share = np.array(1 / index.size, share.dtype)  # all weigh the same
+            share = np.array(sign / index.size, share.dtype)  # all weigh the same
         else:
             total = _sum_of_weights(share, index)
             nothing = not isinstance(total, Tensor) and bool(total == 0)
-            share = share if nothing else share / total
+            share = share if nothing else share / (total * sign)
+    elif sign < 0:
+        share = -share
     if not isinstance(share, Tensor):
         share = np.asarray(share)
     axis = _class_axis(shape)
-    index = index.reshape(shape[:axis] + shape[axis + 1 :])
-    return index, share.reshape(index.shape) if share.ndim else share, nothing
+    apart = shape[:axis] + shape[axis + 1 :]
+    if index.shape != apart:  # one target, without a dimension
+        index = index.reshape(apart)
+    if share.ndim and share.shape != apart:
+        share = share.reshape(apart)
+    return index, share, nothing
+
+
+def _all_below(labels: np.ndarray, classes: int) -> bool:
+    """Whether there are labels, and all are classes."""
+    if not labels.size:
+        return False
+    # One reduction tells, since negative values are large when unsigned.
+    if labels.dtype == np.int64 and labels.ndim:
+        return bool(np.maximum.reduce(labels.view(np.uint64), axis=None) < classes)
+    return bool(labels.min() >= 0 and labels.max() < classes)
 
 
 def _traced_indices(
@@ -261,15 +270,15 @@ def _sum_of_weights(share: Value, index: Value) -> Any:
 
 def _index_loss(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
-    loss: Any,
+    loss: Any, sign: int = 1,
 ) -> Tensor:  # fmt: skip
-    """`loss` is one of the two operations on indices and shares."""
+    """`loss` is one of the two operations on indices and shares, which have a sign."""
     check_reduction(reduction)
     if not input._outline.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     x = input._outline
     index, share, nothing = _shares(
-        x.shape, x.dtype, target, weight, ignore_index, reduction == "mean"
+        x.shape, x.dtype, target, weight, ignore_index, reduction == "mean", sign
     )
     axis = _class_axis(x.shape)
     if nothing:  # the mean is nan, as in PyTorch; it depends on no score
@@ -297,10 +306,7 @@ def nll_loss(
     require_tensor("nll_loss", "input", input)
     require_tensor("nll_loss", "target", target, 2)
 
-    def negative(x: Tensor, index: np.ndarray, share: np.ndarray, *args: Any) -> Tensor:
-        return _weighed_pick(x, index, -share, *args)
-
-    return _index_loss(input, target, weight, ignore_index, reduction, negative)
+    return _index_loss(input, target, weight, ignore_index, reduction, _weighed_pick, -1)
 
 
 def cross_entropy(
@@ -400,13 +406,57 @@ def _smoothed(
 
 def _rows(name: str, input: Tensor) -> Tensor:
     """Scores as a row for each sample."""
-    scores = input.reshape(1, -1) if input.ndim < 2 else input
-    if scores.ndim > 2 or not scores.shape[1]:
+    scores = input if len(shape_of(input)) > 1 else input.reshape(1, -1)
+    shape = shape_of(scores)
+    if len(shape) > 2 or not shape[1]:
         raise RuntimeError(
             f"{name}: expected a non-empty vector or matrix with optional 0-dim batch size, but"
             f" got: {list(input.shape)}"
         )
     return scores
+
+
+def _multi_margin_vjp(
+    g: Value, input: Value, index: Value, share: Value, p: int, margin: float
+) -> Value:
+    if not any(isinstance(x, Tensor) for x in (g, input, index, share)):
+        return kernels.classification.margins_gradient(g, input, index, share, p, margin)
+    short, others, at = _shortfalls(input, index, margin)
+    slope = others * (short > 0) if p == 1 else 2 * short
+    slope = slope * (g * share).expand(len(at)).unsqueeze(1)
+    return convert(slope.scatter_add(1, at, -slope.sum(1, keepdim=True)), input.dtype)
+
+
+def _multi_margin_reference(
+    input: Value, index: Value, share: Value, p: int, margin: float, reduced: bool
+) -> Value:
+    short, _, _ = _shortfalls(input, index, margin)
+    loss = convert((short if p == 1 else short * short).sum(1) * share, input.dtype)
+    return loss.sum() if reduced else loss
+
+
+def _shortfalls(input: Value, index: Value, margin: float) -> tuple[Tensor, Tensor, Tensor]:
+    """By how much other scores come within the margin; 1 for those; the index in a column."""
+    input, index = (x if isinstance(x, Tensor) else wrap(x) for x in (input, index))
+    at = index.unsqueeze(1)
+    others = (wrap(np.arange(input.shape[1])) != at).to(input.dtype)
+    return (input - input.gather(1, at) + margin).relu() * others, others, at
+
+
+@primitive(
+    mixed=False,
+    label="MultiMarginLossBackward0",
+    reference=_multi_margin_reference,
+    input=_multi_margin_vjp,
+    index=None,
+    share=None,
+    layout="contiguous",
+    name="multi_margin_loss",
+)
+def _multi_margin(
+    input: Value, index: Value, share: Value, p: int, margin: float, reduced: bool
+) -> Value:
+    return kernels.classification.margins(input, index, share, p, margin, reduced)
 
 
 def multi_margin_loss(
@@ -428,23 +478,26 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
     scores = _rows("multi_margin_loss", input)
-    index = target.reshape(-1)
-    if target.ndim > 1 or len(index) != scores.shape[0]:
+    (batch, classes), labels = scores.shape, memory_of(target)
+    if len(shape_of(target)) > 1 or target.numel() != batch:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input"
-            f" samples. Expected target size [{scores.shape[0]}], but got {list(target.shape)}."
+            f" samples. Expected target size [{batch}], but got {list(target.shape)}."
             f" Input has shape {list(input.shape)}."
         )
-    classes, labels = scores.shape[1], memory_of(target)
-    if labels.size and not 0 <= labels.min() <= labels.max() < classes:
+    if labels.dtype != np.int64:
+        short = of_numpy[labels.dtype].short
+        raise RuntimeError(f"expected scalar type Long but found {short} (target)")
+    if labels.size and not _all_below(labels, classes):
         raise RuntimeError(f"target out of range: {labels.tolist()} for {classes} classes")
-    at = index.unsqueeze(1)
-    others = (wrap(np.arange(classes)) != at).to(scores.dtype)
+    index = target if target.ndim == 1 else target.reshape(-1)
+    dtype = np.dtype(np.float32) if scores._outline.dtype in HALF else scores._outline.dtype
+    whole = reduction != "none" and batch > 0
+    share: Any = np.array(1 / (classes * (batch if whole and reduction == "mean" else 1)), dtype)
     if weight is not None:
-        others = others * index_select(weight.detach(), 0, index).unsqueeze(1)
-    short = (scores - scores.gather(1, at) + margin).relu()
-    loss = ((short if p == 1 else short * short) * others).sum(1) / classes
-    return reduced(loss.reshape(target.shape), reduction)
+        share = share * index_select(weight.detach(), 0, index)
+    loss = _multi_margin(scores, index, share, p, float(margin), whole)
+    return loss if whole else reduced(loss.reshape(target.shape), reduction)
 
 
 def multilabel_margin_loss(

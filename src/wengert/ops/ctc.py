@@ -31,7 +31,8 @@ _NEVER = -1e30
 @primitive(lengths=None, batch=leading, name="ctc_loss")
 def _checked_lengths(lengths: Value, name: str, most: int) -> Value:
     """The lengths as int64; RuntimeError for one below 0 or above `most`."""
-    for value in lengths[(lengths < 0) | (lengths > most)]:
+    if lengths.size and not 0 <= lengths.min() <= lengths.max() <= most:
+        value = lengths[(lengths < 0) | (lengths > most)][0]
         bound = "at least 0" if value < 0 else f"at most {most}"
         raise RuntimeError(f"Expected {name} to have value {bound}, but got value {value}")
     return lengths.astype(np.int64)
@@ -41,7 +42,8 @@ def _lengths(name: str, value: Any, batch: int, most: int) -> Tensor:
     lengths = value if isinstance(value, Tensor) else wrap(np.asarray(value))
     if lengths._outline.dtype.kind not in "iu":
         raise RuntimeError(f"{name} must be integral, got {lengths._outline.dtype}")
-    lengths = lengths.reshape((-1,))
+    if lengths.ndim != 1:
+        lengths = lengths.reshape((-1,))
     if lengths.shape[0] != batch:
         raise RuntimeError(f"{name} must be of size batch_size {batch}, got {lengths.shape[0]}")
     return _checked_lengths(lengths, name, most)
@@ -71,7 +73,7 @@ def _paths(targets: Value, lengths: Value, longest: int, blank: int, classes: in
         if size < lengths.max(initial=0):
             raise _wrong_size(f"at least {lengths.max()} at dimension 1", size)
         rows[used] = targets[..., :longest][used]
-    if ((rows < 0) | (rows >= classes)).any():
+    if rows.size and not 0 <= rows.min() <= rows.max() < classes:
         raise RuntimeError(f"targets must be classes in [0, {classes}), got {rows.tolist()}")
     paths = np.full((*lengths.shape, 2 * longest + 1), blank)
     paths[..., 1::2] = rows
@@ -88,9 +90,10 @@ def _wrong_size(expected: str, size: int) -> RuntimeError:
 @primitive(paths=None, batch=leading, name="ctc_loss")
 def _skips(paths: Value, blank: int, dtype: np.dtype[Any]) -> Value:
     """0 at positions a step may reach by skipping a blank: a label unlike the one before."""
-    repeats = np.ones(paths.shape, bool)
-    repeats[..., 2:] = (paths[..., 2:] == blank) | (paths[..., 2:] == paths[..., :-2])
-    return np.where(repeats, _NEVER, 0).astype(dtype)
+    after, before = paths[..., 2:], paths[..., :-2]
+    skips = np.full(paths.shape, _NEVER, dtype)
+    skips[..., 2:][(after != blank) & (after != before)] = 0
+    return skips
 
 
 @primitive(targets=None, inputs=None, batch=leading, name="ctc_loss")
@@ -204,9 +207,11 @@ def ctc_loss(
 
     normal = log_softmax(log_probs, 2)
     constant_shift = normal + (log_probs - normal).detach()
-    scores = constant_shift.gather(2, paths.expand((steps, *paths.shape)))
+    scores = constant_shift.gather(2, paths.expand((steps, *paths.shape)).contiguous())
     loss = _losses(scores, _skips(paths, blank, log_probs._outline.dtype), times, lengths)
-    loss = loss.masked_fill(loss > -_NEVER / 2, 0.0 if zero_infinity else float("inf"))
+    impossible = loss > -_NEVER / 2
+    if isinstance(impossible, Tracer) or memory_of(impossible).any():
+        loss = loss.masked_fill(impossible, 0.0 if zero_infinity else float("inf"))
     if reduction == "mean":
         return (loss / lengths.clamp(min=1)).mean()
     if reduction == "sum":

@@ -315,6 +315,7 @@ def embedding_bag(
     if max_norm is not None:
         _limit_norms(weight, input, max_norm, norm_type)
     flat = input.reshape(-1)
+    whole = padding is None and input.ndim == 2  # all bags have as many rows
     if padding is not None:  # in no bag
         bag = where(flat == padding, bags, bag)
     if sparse and mode == "max":
@@ -322,34 +323,36 @@ def embedding_bag(
     embedded = _embedding(flat, weight, padding if sparse else None, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         embedded = embedded * per_sample_weights.reshape(-1, 1)
+    if mode == "max":
+        return _max_of_bags(embedded, bag, bags, whole)
+    total = add_rows(embedded, bag, bags if whole else bags + 1)
+    if whole:
+        return total / max(1, input.shape[1]) if mode == "mean" else total
     if mode == "sum":
-        return add_rows(embedded, bag, bags + 1)[:bags]
-    ones = wrap(np.ones((len(flat), 1), weight._outline.dtype))
-    counts = add_rows(ones, bag, bags + 1)[:bags]
-    if mode == "mean":
-        return add_rows(embedded, bag, bags + 1)[:bags] / counts.clamp_min(1)
-    if not len(flat):
+        return total[:bags]
+    return total[:bags] / _counts(embedded, bag, bags).clamp_min(1)
+
+
+def _counts(embedded: Tensor, bag: Tensor, bags: int) -> Tensor:
+    """How many rows each bag has."""
+    ones = wrap(np.ones((len(embedded), 1), embedded._outline.dtype))
+    return add_rows(ones, bag, bags + 1)[:bags]
+
+
+def _max_of_bags(embedded: Tensor, bag: Tensor, bags: int, whole: bool) -> Tensor:
+    if not len(embedded):
         return add_rows(embedded, bag, bags)
     best = take_along(embedded, _largest(embedded, bag, bags), 0, False)
-    return where(counts > 0, best, 0)
+    return best if whole else where(_counts(embedded, bag, bags) > 0, best, 0)
 
 
 @primitive(input=None, bag=None, mixed=False, batch=leading, name="embedding_bag")
 def _largest(input: Value, bag: Value, bags: int) -> Value:
     """For each bag and column the position of the largest element; 0 for an empty bag."""
-    where = np.zeros((*input.shape[:-2], bags, input.shape[-1]), np.int64)
+    places = np.zeros((*input.shape[:-2], bags, input.shape[-1]), np.int64)
     for k in np.ndindex(input.shape[:-2]):
-        order = np.argsort(bag[k], kind="stable")
-        order = order[: np.searchsorted(bag[k][order], bags)]
-        if order.size:
-            used, starts, counts = np.unique(bag[k][order], return_index=True, return_counts=True)
-            values = input[k][order]
-            largest = np.repeat(np.fmax.reduceat(values, starts), counts, axis=0)
-            ties = values == largest
-            ties[starts] |= values[starts] != values[starts]  # nothing is larger than NaN
-            ranks = np.where(ties, order[:, None], len(bag[k]))
-            where[(*k, used)] = np.minimum.reduceat(ranks, starts)
-    return where
+        places[k] = kernels.scatter.largest_rows(input[k], bag[k], bags)
+    return places
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

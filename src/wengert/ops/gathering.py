@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,9 +33,6 @@ from wengert.ops.splitting import unbind
 from wengert.ops.subscript import index as _index
 from wengert.ops.variadic import require_tensor
 
-if TYPE_CHECKING:
-    from wengert.kernels.scatter import Key
-
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
@@ -58,9 +55,10 @@ def check_bounds(index: np.ndarray, length: int, axis: int) -> None:
                 )
 
 
-def elementwise_key(name: str, array: np.ndarray, dim: int, index: Any) -> Key:
-    """The checked key of scatter: an index per element along one dimension."""
-    return kernels.scatter.along(*elementwise_index(name, array, dim, index))
+def known_within(index: Tensor, length: int) -> bool:
+    """Whether the elements of an index, an int64 tensor, can be seen and are in [0, length)."""
+    array = index._array
+    return type(array) is np.ndarray and kernels.scatter.native.within(array, length)
 
 
 def elementwise_index(name: str, array: np.ndarray, dim: int, index: Any) -> tuple[np.ndarray, int]:
@@ -85,12 +83,14 @@ def elementwise_index(name: str, array: np.ndarray, dim: int, index: Any) -> tup
             f" {name}() got index of shape {list(index.shape)} and input of shape"
             f" {list(array.shape)}"
         )
-    for d, (n, m) in enumerate(zip(index.shape, array.shape, strict=True)):
-        if d != axis and n > m:
-            raise RuntimeError(
-                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no"
-                f" larger than self {list(array.shape)} apart from dimension {axis} in {name}()"
-            )
+    if index.shape != array.shape:
+        for d, (n, m) in enumerate(zip(index.shape, array.shape, strict=True)):
+            if d != axis and n > m:
+                raise RuntimeError(
+                    f"Size does not match at dimension {d} expected index {list(index.shape)} to be"
+                    f" no larger than self {list(array.shape)} apart from dimension {axis} in"
+                    f" {name}()"
+                )
     check_bounds(index, array.shape[axis], axis)
     return index, axis
 
@@ -268,7 +268,10 @@ def flat_places(name: str, input: Tensor, index: Tensor) -> Tensor:
     if index._outline.dtype != _INT64:
         short = of_numpy[index._outline.dtype].short
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {short}")
+    flat = index if index._outline.ndim == 1 else reshape(index, (-1,))
     n, shape = input._outline.size, list(input._outline.shape)
+    if n and known_within(index, n):
+        return flat
 
     def refuse(i: int) -> IndexError:
         return IndexError(
@@ -276,7 +279,6 @@ def flat_places(name: str, input: Tensor, index: Tensor) -> Tensor:
             f" tensor of shape {shape}"
         )
 
-    flat = index if index._outline.ndim == 1 else reshape(index, (-1,))
     return from_start(flat, -n, n, refuse) if n else flat
 
 
@@ -319,7 +321,11 @@ def take_along_dim(
         )
     d = axis_of(dim, len(shape))
     n = shape[d]
-    index = from_start(indices, -n, n, out_of_bounds(d, n, RuntimeError))
+    index = indices
+    if not known_within(indices, n):
+        index = from_start(indices, -n, n, out_of_bounds(d, n, RuntimeError))
+    if shape[:d] == index_array.shape[:d] and shape[d + 1 :] == index_array.shape[d + 1 :]:
+        return gather(input, d, index)
     common = broadcast_shapes(*[(*s[:d], 1, *s[d + 1 :]) for s in (shape, index_array.shape)])
     full = expand(index, (*common[:d], index_array.shape[d], *common[d + 1 :]))
     return gather(expand(input, (*common[:d], n, *common[d + 1 :])), d, full)

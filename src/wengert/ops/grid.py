@@ -23,6 +23,7 @@ from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import stack
 from wengert.ops.reduction import sum_over
+from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ def _tap_positions(input: Value, how: Sampling) -> Value:
 @multilinear(
     mixed=False,
     batch=leading,
-    label="GridSampler2DBackward0",
     input=lambda g, index, weight, input_shape: _taps_filled(g, index, weight, input_shape[-1]),
     index=None,
     weight=lambda g, input, index: _tap_products(g, input, index),
@@ -99,6 +99,53 @@ def _tap_products(grad: Value, input: Value, index: Value) -> Value:
     return kernels.grid.responses(grad, input, index)
 
 
+def _samples(input: Value, grid: Value, how: Sampling) -> Value:
+    """`_grid_sample` made of taps and their weights."""
+    elements, points = _flat(input, grid)
+    weight = _tap_weights(points, how, (0,) * len(how.size))
+    out = _taps_summed(elements, _tap_positions(points, how), weight)
+    return reshape(out, (*input.shape[:2], *grid.shape[1:-1]))
+
+
+def _flat(values: Value, grid: Value) -> tuple[Value, Value]:
+    """With one dimension for all elements, and one for all points."""
+    return (
+        reshape(values, (*values.shape[:2], prod(values.shape[2:]))),
+        reshape(grid, (len(grid), prod(grid.shape[1:-1]), grid.shape[-1])),
+    )
+
+
+def _input_vjp(g: Value, grid: Value, input_shape: tuple[int, ...], how: Sampling) -> Value:
+    if not isinstance(g, Tensor) and not isinstance(grid, Tensor):
+        return kernels.grid.input_gradient(g, grid, how, input_shape)
+    slopes, points = _flat(g, grid)
+    weight = _tap_weights(points, how, (0,) * len(how.size))
+    spread = _taps_filled(slopes, _tap_positions(points, how), weight, prod(how.size))
+    return reshape(spread, input_shape)
+
+
+def _grid_vjp(g: Value, input: Value, grid: Value, how: Sampling) -> Value:
+    if not any(isinstance(x, Tensor) for x in (g, input, grid)):
+        return kernels.grid.points_gradient(g, input, grid, how)
+    slopes, points = _flat(g, grid)
+    elements = reshape(input, (*input.shape[:2], prod(how.size)))
+    products = _tap_products(slopes, elements, _tap_positions(points, how))
+    by_points = _weights_vjp(products, points, how, (0,) * len(how.size))
+    return reshape(by_points, grid.shape)
+
+
+@primitive(
+    mixed=False,
+    label="GridSampler2DBackward0",
+    reference=_samples,
+    input=_input_vjp,
+    grid=_grid_vjp,
+    name="grid_sample",
+)
+def _grid_sample(input: Value, grid: Value, how: Sampling) -> Value:
+    return kernels.grid.sampled(input, grid, how)
+
+
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
     align_corners: bool | None = None,
@@ -120,13 +167,9 @@ def grid_sample(
     if dtype in HALF:
         input, grid = convert(input, dtypes.float32), convert(grid, dtypes.float32)
         return convert(grid_sample(input, grid, mode, padding_mode, align_corners), of_numpy[dtype])
-    batch, channels, *space = shape_of(input)
+    space = shape_of(input)[2:]
     how = kernels.grid.Sampling(tuple(space), mode, padding_mode, bool(align_corners))
-    points = grid.reshape(batch, prod(shape_of(grid)[1:-1]), len(space))
-    weight = _tap_weights(points, how, (0,) * len(space))
-    elements = input.reshape(batch, channels, prod(space))
-    out = _taps_summed(elements, _tap_positions(points, how), weight)
-    return out.reshape(batch, channels, *shape_of(grid)[1:-1])
+    return _grid_sample(input, grid, how)
 
 
 def _check(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
@@ -138,30 +181,31 @@ def _check(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
             )
     require_tensor("grid_sample", "input", input)
     require_tensor("grid_sample", "grid", grid, 2)
-    a, b = list(shape_of(input)), list(shape_of(grid))
-    got = f"but got input with sizes {a} and grid with sizes {b}"
+    shape, points = shape_of(input), shape_of(grid)
     if input._outline.dtype != grid._outline.dtype:
         raise RuntimeError(
             "grid_sample(): expected input and grid to have the same dtype, but got"
             f" {input.dtype} and {grid.dtype}"
         )
-    if not a or not b or a[0] != b[0]:
-        raise RuntimeError(f"grid_sample(): expected grid and input to have same batch size, {got}")
-    if b[-1] != len(a) - 2:
-        raise RuntimeError(
-            f"grid_sample(): expected grid to have size {len(a) - 2} in last dimension, {got}"
-        )
-    if len(a) not in (4, 5) or len(a) != len(b):
-        raise RuntimeError(
-            f"grid_sample(): expected 4D or 5D input and grid with same number of dimensions, {got}"
-        )
-    if 0 in a[2:]:
-        raise RuntimeError(
-            f"grid_sample(): expected input to have non-empty spatial dimensions, but got {a}"
-        )
-    if mode == "bicubic" and len(a) == 5:
-        raise RuntimeError(f"grid_sample(): bicubic interpolation only supports 4D input, {got}")
+    rank = len(shape)
+    fits = rank in (4, 5) and len(points) == rank and points[-1] == rank - 2
+    if not fits or shape[0] != points[0] or 0 in shape[2:] or (mode == "bicubic" and rank == 5):
+        raise RuntimeError(f"grid_sample(): expected {_what_fits(list(shape), list(points))}")
     require_kind("grid_sample", input._outline, "f")
+
+
+def _what_fits(shape: list[int], points: list[int]) -> str:
+    """What was expected of shapes that do not fit, and what came."""
+    got = f"but got input with sizes {shape} and grid with sizes {points}"
+    if not shape or not points or shape[0] != points[0]:
+        return f"grid and input to have same batch size, {got}"
+    if points[-1] != len(shape) - 2:
+        return f"grid to have size {len(shape) - 2} in last dimension, {got}"
+    if len(shape) not in (4, 5) or len(shape) != len(points):
+        return f"4D or 5D input and grid with same number of dimensions, {got}"
+    if 0 in shape[2:]:
+        return f"input to have non-empty spatial dimensions, but got {shape}"
+    return f"4D input, since bicubic interpolation only supports 4D input, {got}"
 
 
 def _axis(n: int, align_corners: bool, dtype: np.dtype[Any]) -> np.ndarray:

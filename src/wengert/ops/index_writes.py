@@ -35,7 +35,7 @@ from wengert.ops.scatter import scatter_reduce
 from wengert.ops.shape import clone, contiguous, in_order_of, reshape
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
 from wengert.ops.variadic import require_tensor
-from wengert.ops.zeros import or_zeros
+from wengert.ops.zeros import drop, or_zeros
 
 if TYPE_CHECKING:
     from wengert.kernels.scatter import Key
@@ -256,11 +256,62 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     data = input
     if mask._outline.shape != input._outline.shape:
         data, mask = broadcast_tensors(input, mask)
+    return _masked_scatter(data, mask, source)
+
+
+def _masked_scatter_reference(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """By the place in `source` of each element."""
     positions = _places_of_true(reshape(mask, (-1,)), source._outline.size)
     if not source._outline.size:
-        return clone(data, memory_format=contiguous_format)
+        return clone(input, memory_format=contiguous_format)
     elements = index_select(reshape(source, (-1,)), 0, positions)
-    return contiguous(where(mask, reshape(elements, mask._outline.shape), data))
+    return contiguous(where(mask, reshape(elements, mask._outline.shape), input))
+
+
+def _scattered(g: Value, mask: Value, shape: tuple[int, ...]) -> Value:
+    """The adjoint of `_selected`."""
+    dtype = (g._outline if isinstance(g, Tensor) else g).dtype
+    return _masked_scatter(np.zeros(shape, dtype), mask, g)
+
+
+@multilinear(
+    mixed=False,
+    grad=lambda g, mask, grad_shape: _scattered(g, mask, grad_shape),
+    mask=None,
+    name="masked_scatter_backward",
+)
+def _selected(grad: Value, mask: Value, shape: tuple[int, ...]) -> Value:
+    """The elements where the mask is true, then zeros, in a shape."""
+    out = np.zeros(prod(shape), grad.dtype)
+    values = grad[mask]
+    out[: values.size] = values
+    return out.reshape(shape)
+
+
+@primitive(
+    mixed=False,
+    reference=_masked_scatter_reference,
+    input=lambda g, mask: drop(g, mask),
+    mask=None,
+    source=lambda g, mask, source_shape: _selected(g, mask, source_shape),
+    layout="contiguous",
+    name="masked_scatter",
+)
+def _masked_scatter(input: Value, mask: Value, source: Value) -> Value:
+    count = int(np.count_nonzero(mask))
+    if count > source.size:
+        raise _too_few(source.size, count)
+    out = np.array(input, order="C")
+    if count:
+        out[mask] = source.reshape(-1)[:count]
+    return out
+
+
+def _too_few(given: int, wanted: int) -> RuntimeError:
+    return RuntimeError(
+        "Number of elements of source < number of ones in mask: masked_scatter() got"
+        f" {given} and {wanted}"
+    )
 
 
 @multilinear(input=None, batch=leading, name="masked_scatter")
@@ -272,10 +323,7 @@ def _places_of_true(input: Value, n: int) -> Value:
     places = np.add.accumulate(input, -1, np.int64)
     most = int(places[..., -1].max()) if places.size else 0
     if most > n:
-        raise RuntimeError(
-            "Number of elements of source < number of ones in mask: masked_scatter() got"
-            f" {n} and {most}"
-        )
+        raise _too_few(n, most)
     places -= 1
     return np.maximum(places, 0, out=places)
 
@@ -386,8 +434,12 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f" {a} and source.dtype = {b}"
         )
     put_rows = index_add if accumulate else index_copy
-    flat = put_rows(reshape(input, (-1,)), 0, positions, reshape(source, (-1,)))
-    return in_order_of(reshape(flat, input._outline.shape), input)
+    flat = input if input._outline.ndim == 1 else reshape(input, (-1,))
+    values = source if source._outline.ndim == 1 else reshape(source, (-1,))
+    written = put_rows(flat, 0, positions, values)
+    if flat is input:
+        return written
+    return in_order_of(reshape(written, input._outline.shape), input)
 
 
 def index_reduce(

@@ -43,9 +43,7 @@ def _one_axis_on(b: Batch) -> Value:
 )
 def resample(input: Value, taps: tuple[Taps, ...], lines: bool = False) -> Value:
     """The input resized along the axis of each of the taps; `lines` as in `as_images`."""
-    x = widened(input)
-    for along in taps:
-        x = kernels.resample.gather(x, along)
+    x = kernels.resample.gather_all(widened(input), taps)
     return as_images(narrowed(x, input.dtype), input, lines=lines)
 
 
@@ -56,9 +54,7 @@ def resample(input: Value, taps: tuple[Taps, ...], lines: bool = False) -> Value
 )
 def resample_back(input: Value, taps: tuple[Taps, ...], lines: bool = False) -> Value:
     """The adjoint of `resample`."""
-    x = widened(input)
-    for along in reversed(taps):
-        x = kernels.resample.scatter(x, along)
+    x = kernels.resample.scatter_all(widened(input), taps)
     return as_images(narrowed(x, input.dtype), input, lines=lines)
 
 

@@ -523,6 +523,10 @@ def addbmm(
     return addmm(input, side_by_side, batch2.reshape((b * m, -1)), beta=beta, alpha=alpha)
 
 
+# What is computed in its own dtype.
+_FULL = {np.dtype(np.float32), np.dtype(np.float64)}
+
+
 def addmv(
     input: Tensor,
     mat: Tensor,
@@ -551,6 +555,9 @@ def addmv(
             f"size mismatch, got input ({input._outline.size}), mat ({n}x{m}), vec"
             f" ({vec._outline.size})"
         )
+    kinds = {x._outline.dtype for x in (input, mat, vec)}
+    if alpha == 1 and beta == 1 and len(kinds) == 1 and kinds <= _FULL:
+        return input + matmul(mat, vec)  # with no more roundings than at once
     column = input.reshape((-1, 1))
     return addmm(column, mat, vec.reshape((-1, 1)), beta=beta, alpha=alpha).reshape((n,))
 

@@ -76,21 +76,16 @@ def pad(
     require_tensor("pad", "input", input)
     if mode != "constant" and (level := as_one_call(input)) is not None:
         return _pad_in_one_call(level, input, pad, mode, value)
-    pads = _checked(input, pad, mode, value)
-    if mode == "constant" and not any(pads):
-        return input.clone()
-    if mode == "constant":
+    pads = _whole(pad)
+    misfit = None if mode == "constant" or value is None else float(value)
+    taps = _checked(input._outline.shape, pads, mode, misfit)
+    if mode == "constant" and any(pads):
         filler = 0.0 if value is None else value * 1.0  # PyTorch has it as a float
         number = number_of(input._outline.dtype, filler, "pad")
         return _constant_pad(input, pads, number)
-    taps = []
-    for i in range(0, len(pads), 2):
-        axis = input._outline.ndim - 1 - i // 2
-        if pads[i] or pads[i + 1]:
-            taps.append(_taps(mode, axis, input._outline.shape[axis], pads[i], pads[i + 1]))
     if mode == "circular":
         input = contiguous(input)
-    return resample(input, tuple(taps)) if taps else input.clone()
+    return resample(input, taps) if taps else input.clone()
 
 
 def _pad_in_one_call(level: Any, *args: Any) -> Any:
@@ -102,31 +97,39 @@ def _is_whole(p: Any) -> bool:
     return isinstance(p, Tensor) and p._array.dtype.kind in "iu" and p._array.size == 1
 
 
-def _checked(
-    input: Tensor, pad: tuple[int, ...] | list[int], mode: str, value: float | None
-) -> Pads:
-    shape = input._outline.shape
+def _whole(pad: tuple[int, ...] | list[int]) -> Pads:
+    """The lengths as integers."""
     for p in pad:
         if not isinstance(p, int | np.integer) and not _is_whole(p):
             kind = type(p).__name__
             raise TypeError(f"pad(): argument 'pad' must be tuple of ints, but found {kind}: {p}")
-    if len(pad) % 2:
-        raise RuntimeError(f"Padding length must be divisible by 2, got {len(pad)}: {tuple(pad)}")
-    if len(pad) > 2 * len(shape):
+    return tuple(map(int, pad))
+
+
+@lru_cache(maxsize=512)
+def _checked(
+    shape: tuple[int, ...], pads: Pads, mode: str, value: float | None
+) -> tuple[Taps, ...]:
+    """What outputs are made of, but for constants, of a padding that fits the shape."""
+    if len(pads) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2, got {len(pads)}: {pads}")
+    if len(pads) > 2 * len(shape):
         raise RuntimeError(
             "Padding length should be less than or equal to two times the input dimension but"
-            f" got padding length {len(pad)} and input of dimension {len(shape)}"
+            f" got padding length {len(pads)} and input of dimension {len(shape)}"
         )
     if mode not in ("constant", "reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    pads = tuple(map(int, pad))
     if mode != "constant":
         _check_rank(len(shape), pads, mode, value)
         if mode != "circular":
             _check_length(shape, pads)
-    for i in range(0, len(pads), 2):
-        _check_side(shape, len(shape) - 1 - i // 2, pads[i], pads[i + 1], mode)
-    return pads
+    sides = [(len(shape) - 1 - d, *pads[2 * d : 2 * d + 2]) for d in range(len(pads) // 2)]
+    for axis, low, high in sides:
+        _check_side(shape, axis, low, high, mode)
+    if mode == "constant":
+        return ()
+    return tuple([_taps(mode, d, shape[d], low, high) for d, low, high in sides if low or high])
 
 
 def _check_rank(ndim: int, pads: Pads, mode: str, value: float | None) -> None:

@@ -229,6 +229,8 @@ def _given(
     """The arguments as integers: checks first all types, then all lengths."""
     if stride is None or stride == () or stride == []:
         stride = kernel_size
+    if type(kernel_size) is type(stride) is type(padding) is type(dilation) is int:
+        return _Given((kernel_size,) * n, (stride,) * n, (padding,) * n, (dilation,) * n)
     named = (
         ("kernel_size", kernel_size), ("stride", stride), ("padding", padding),
         ("dilation", dilation),

@@ -26,9 +26,9 @@ def _refused(name: str) -> Any:
 )
 def standard_gamma_grad(input: Value, output: Value) -> Value:
     """How samples `output` of the gamma distributions of shapes `input` move with the shapes."""
-    rule = kernels.quantiles.rule_for(output.dtype)
+    rounded = output.dtype != np.float64
     shape, sample = (v.astype(np.float64) for v in (input, output))
-    slope = kernels.quantiles.gamma_quantile_slope(shape, sample, rule)
+    slope = kernels.quantiles.gamma_quantile_slope(shape, sample, rounded)
     return slope.astype(output.dtype)
 
 
@@ -40,9 +40,9 @@ def standard_gamma_grad(input: Value, output: Value) -> Value:
 )
 def dirichlet_grad(x: Value, alpha: Value, total: Value) -> Value:
     """How components `x` of a Dirichlet sample move with their concentrations, over 1 - x."""
-    rule = kernels.quantiles.rule_for(x.dtype)
+    rounded = x.dtype != np.float64
     sample, first, sum_of_all = (v.astype(np.float64) for v in (x, alpha, total))
-    slope = kernels.quantiles.dirichlet_quantile_slope(sample, first, sum_of_all, rule)
+    slope = kernels.quantiles.dirichlet_quantile_slope(sample, first, sum_of_all, rounded)
     return slope.astype(x.dtype)
 
 

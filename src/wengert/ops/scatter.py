@@ -20,7 +20,6 @@ from wengert.ops.declare import Value, primitive
 from wengert.ops.gathering import (
     elementwise_batch,
     elementwise_index,
-    elementwise_key,
     gather,
     with_dims,
 )
@@ -56,6 +55,8 @@ def _scatter_parts(
             "Index tensor must have the same number of dimensions as src tensor:"
             f" {name}() got index of shape {list(shape)} and src of shape {list(src.shape)}"
         )
+    if src.shape == shape == out.shape and key.dtype == np.int64:
+        return out, plain(key), axis, plain(src)
     if any(n > m for n, m in zip(shape, src.shape, strict=True)):
         raise RuntimeError(
             f"Expected index {list(shape)} to be no larger than self {list(input.shape)} apart from"
@@ -112,8 +113,12 @@ def _scatter(input: Value, dim: int, index: Value, src: Value) -> Value:
     layout="contiguous",
 )
 def _scatter_number(input: Value, dim: int, index: Value, value: Any) -> Value:
-    out = np.array(with_dims(np.asarray(input)))
-    out[elementwise_key("scatter", out, dim, index)] = value
+    out = np.array(with_dims(np.asarray(input)), order="C")
+    places, axis = elementwise_index("scatter", out, dim, index)
+    if places.size:
+        values = np.full(places.shape, value, out.dtype)
+        places = plain(places.astype(np.int64, copy=False))
+        kernels.scatter.put_along(out, places, axis, values)
     return out.reshape(input.shape)
 
 

@@ -187,15 +187,32 @@ def logdet(input: Tensor) -> Tensor:
 
 
 @primitive(
-    A=lambda g, A, out: -matmul(solve_matrices(mH(A), g, None), mH(out)),
-    B=lambda g, A: solve_matrices(mH(A), g, None),
+    A=lambda g, A, out: -matmul(_solve_apart(mH(A), g, None), mH(out)),
+    B=lambda g, A: _solve_apart(mH(A), g, None),
     batch=leading,
+    name="linalg.solve",
+    layout="columns",
+)
+def _solve_apart(A: Value, B: Value, called: str | None) -> Value:
+    """As `solve_matrices`, with each gradient on its own."""
+    return _solutions(A, B, called)
+
+
+@primitive(
+    shared=lambda g, A: _solve_apart(mH(A), g, None),
+    A=lambda g, shared, out: -matmul(shared, mH(out)),
+    B=lambda g, shared: shared,
+    reference=lambda A, B, called: _solve_apart(A, B, called),
     label="LinalgSolveExBackward0",
     name="linalg.solve",
     layout="columns",
 )
 def solve_matrices(A: Value, B: Value, called: str | None) -> Value:
     """X of A @ X = B for matrices with equal leading dimensions."""
+    return _solutions(A, B, called)
+
+
+def _solutions(A: np.ndarray, B: np.ndarray, called: str | None) -> np.ndarray:
     out, info = kernels.products.factorizations.solve(A, B)
     if called is not None:
         refuse(called, info, "The solver failed because the input matrix is singular.")

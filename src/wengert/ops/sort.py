@@ -444,23 +444,19 @@ def histc(
 def _histogram(input: Value, bins: int, low: float, high: float) -> Value:
     """Counts along the last dimension, for each of the others."""
     rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
-    counts = np.empty((len(rows), bins), input.dtype)
-    for row, out in zip(rows, counts, strict=True):
-        out[...] = kernels.bins.counts(row, *_range_of(row, low, high), bins)
-    return counts.reshape(*input.shape[:-1], bins)
-
-
-def _range_of(row: np.ndarray, low: float, high: float) -> tuple[float, float]:
-    """The ends of the bins of `histc`."""
-    if low == high and row.size:
-        low, high = float(row.min()), float(row.max())
-    if low == high:
-        low, high = low - 1, high + 1
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
-    if low > high:
+    if low == high and rows.size:
+        lows, highs = (end(rows, 1).astype(np.float64) for end in (np.min, np.max))
+    else:
+        lows, highs = np.full(len(rows), low), np.full(len(rows), high)
+    flat = lows == highs
+    if flat.any():
+        lows, highs = lows - flat, highs + flat
+    if not (np.isfinite(lows).all() and np.isfinite(highs).all()):
+        raise RuntimeError(f"torch.histc: range of [{lows.min()}, {highs.max()}] is not finite")
+    if (lows > highs).any():
         raise RuntimeError(f"torch.histc: max must be larger than min, but got [{low}, {high}]")
-    return low, high
+    found = kernels.histogram.counts(rows, lows, highs, bins)
+    return found.reshape(*input.shape[:-1], bins).astype(input.dtype)
 
 
 def isin(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, wrap
@@ -15,6 +16,7 @@ from wengert.ops.batching import batch_along
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.einsum import contract, rearrange
+from wengert.ops.matmul import dot
 from wengert.ops.numpy_names import either
 from wengert.ops.operands import sum_to
 from wengert.ops.outputs import write_out
@@ -41,6 +43,8 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     a, b = input._outline, other._outline
     if a.ndim == 0 or b.ndim == 0:
         return input * other
+    if a.ndim == b.ndim == 1 and a.shape == b.shape and a.dtype == b.dtype:
+        return dot(input, other)
     if a.shape[-1] != b.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes"
@@ -144,9 +148,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     layout="contiguous",
 )
 def _cross(input: Value, other: Value, dim: int) -> Value:
-    a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)
-    components = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
-    return np.stack(components, dim)
+    return kernels.cross.cross(input, other, dim % input.ndim)
 
 
 def cross(
@@ -192,10 +194,11 @@ def cross(
         raise RuntimeError(
             f"linalg.cross: inputs dimension {axis} must have length 3. Got {n} and {m}"
         )
-    try:
-        np.broadcast_shapes(a, b)
-    except ValueError:
-        raise RuntimeError(operands._broadcast_message("cross", [a, b])) from None
+    if a != b:
+        try:
+            np.broadcast_shapes(a, b)
+        except ValueError:
+            raise RuntimeError(operands._broadcast_message("cross", [a, b])) from None
     return _cross(input, other, axis)
 
 
@@ -212,11 +215,7 @@ def trace(input: Tensor) -> Tensor:
     array = input._outline
     if array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {array.ndim}")
-    n = min(array.shape)
-    if array.dtype.kind in "iub":
-        return input.diagonal().sum()
-    square = input if array.shape == (n, n) else input.narrow(0, 0, n).narrow(1, 0, n)
-    return rearrange(square, (0, 0), ())
+    return input.diagonal().sum()
 
 
 __all__ = ["cross", "inner", "kron", "tensordot", "trace"]

@@ -131,3 +131,58 @@ def test_stays_within_its_arrays(shape: tuple[int, ...]) -> None:
         wanted_grads = kernels.cross_entropy_gradient(g, x, index, share, lse, 1, 0.2)
     np.testing.assert_allclose(loss, wanted, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(grads, wanted_grads, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("shares", [False, True])
+@pytest.mark.parametrize("shape", [(40, 2), (30, 9), (5, 1023)], ids=str)
+def test_margins_and_their_gradient(shape: tuple[int, ...], shares: bool, p: int) -> None:
+    x, index, share = sample(shape, shares)
+    g = np.float32(0.5)
+
+    def both(x: np.ndarray, share: np.ndarray) -> list[np.ndarray]:
+        return [
+            kernels.margins(x, index, share, p, 0.5, False),
+            kernels.margins(x, index, share, p, 0.5, True),
+            kernels.margins_gradient(g.astype(x.dtype), x, index, share, p, 0.5),
+        ]
+
+    got = both(x, share)
+    with by_numpy():
+        exact = both(x.astype("d"), share.astype("d"))
+    for a, b in zip(got, exact, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6 * max(1, np.abs(b).max()))
+    if x.size < 300:
+        with in_python():
+            for a, b in zip(both(x.astype("d"), share.astype("d")), exact, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shares", [False, True])
+@pytest.mark.parametrize("shape", [(40, 2), (5, 7, 8), (2, 3, 9000)], ids=str)
+def test_picking_and_putting(shape: tuple[int, ...], shares: bool) -> None:
+    x, index, share = sample(shape, shares)
+
+    def each() -> list[np.ndarray]:
+        return [
+            kernels.picked(x, index, share, 1, False),
+            kernels.picked(x, index, share, 1, True),
+            kernels.put(share, index, shape, 1),
+        ]
+
+    found = each()
+    with by_numpy():
+        expected = each()
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-5, atol=1e-3)
+    np.testing.assert_array_equal(found[2], expected[2])
+    if x.size < 300:
+        with in_python():
+            for ours, theirs in zip(each(), expected, strict=True):
+                np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-5)
+
+
+def test_a_scalar_is_put_everywhere() -> None:
+    index = np.array([1, 0])
+    np.testing.assert_array_equal(kernels.put(np.float32(2), index, (2, 2), 1), [[0, 2], [2, 0]])

@@ -108,3 +108,35 @@ def test_all_orders_of_derivatives(p: float) -> None:
     np.testing.assert_allclose(wengert.func.vmap(pairs)(x).tolist(), stacked.tolist(), rtol=1e-12)
     each = wengert.func.vmap(distances, in_dims=(0, None))(x, y[0])
     np.testing.assert_array_equal(each.detach().numpy(), distances(x, y[:1]).detach().numpy())
+
+
+def pulled(x: np.ndarray, g: np.ndarray, p: float) -> np.ndarray:
+    """The cotangent of rows, of that of the distances of their pairs."""
+    far = distance.pair_distances(x, p)
+    found = distance.pairs_pullback(g, x, far, p)
+    if found is not None:
+        return found
+    square, out = (distance.placed_above(v, len(x)).astype(x.dtype) for v in (g, far))
+    square, out = square + square.T, out + out.T
+    if p == 2:
+        return distance.weighed_differences(square * distance._inverse_or_zero(out), x, x)
+    return distance.pullback(square, x, x, out, p)
+
+
+@needs_llvmlite
+@pytest.mark.parametrize("p", [1.0, 2.0])
+@pytest.mark.parametrize("shape", [(7, 300), (300, 3), (41, 64)], ids=str)
+def test_pairs_are_pulled_back_at_once(shape: tuple[int, int], p: float) -> None:
+    rng = np.random.default_rng(0)
+    x, g = rng.normal(size=shape), rng.normal(size=shape[0] * (shape[0] - 1) // 2)
+    x[2] = x[4]
+    for dtype, error in (("f4", 1e-5), ("f8", 1e-12)):
+        ours = pulled(x.astype(dtype), g.astype(dtype), p)
+        with by_numpy():
+            theirs = pulled(x.astype(dtype).astype("d"), g.astype(dtype).astype("d"), p)
+        assert ours.dtype == dtype
+        np.testing.assert_allclose(ours, theirs, rtol=error, atol=error * np.abs(theirs).max())
+    with in_python((distance, "SOME")):
+        few = pulled(x[:6, :5], g[:15], p)
+    with by_numpy():
+        np.testing.assert_allclose(few, pulled(x[:6, :5], g[:15], p), rtol=1e-10, atol=1e-12)

@@ -34,7 +34,7 @@ def coordinates(how: grid.Sampling, count: int, dtype: Any = "f8") -> np.ndarray
 def taps(points: np.ndarray, how: grid.Sampling) -> list[np.ndarray]:
     axes = len(how.size)
     orders = [(0,) * axes, (1,) + (0,) * (axes - 1), (0,) * (axes - 1) + (2,)]
-    found = [grid.weights(points, how, o) for o in orders[: 1 if how.mode == "bicubic" else 3]]
+    found = [grid.weights(points, how, o) for o in orders[: 2 if how.mode == "bicubic" else 3]]
     return [grid.positions(points, how), *found]
 
 
@@ -86,3 +86,35 @@ def test_sums_are_those_of_sparse_matrices(python: bool, dtype: str) -> None:
         for ours, theirs in zip(found, computed(), strict=True):
             assert ours.dtype == dtype
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def sampling(how: grid.Sampling, count: int, channels: int, dtype: Any = "f8") -> list[np.ndarray]:
+    """Samples and both gradients."""
+    rng = np.random.default_rng(1)
+    points = coordinates(how, count, dtype)
+    x, g = (rng.normal(size=(2, channels, *shape)).astype(dtype) for shape in (how.size, (count,)))
+    return [
+        grid.sampled(x, points, how),
+        grid.input_gradient(g, points, how, x.shape),
+        grid.points_gradient(g, x, points, how),
+    ]
+
+
+@needs_llvmlite
+@each_way
+@pytest.mark.parametrize(("dtype", "error"), [("f4", 1e-4), ("f8", 1e-12)])
+def test_fused_kernels_compute_what_taps_do(how: grid.Sampling, dtype: str, error: float) -> None:
+    found = sampling(how, 100, 5, dtype)
+    with by_numpy(), np.errstate(invalid="ignore"):
+        for ours, theirs in zip(found, sampling(how, 100, 5, dtype), strict=True):
+            assert ours.dtype == theirs.dtype
+            np.testing.assert_allclose(ours, theirs, rtol=error, atol=error)
+
+
+@each_way
+def test_fused_kernels_stay_within_their_arrays(how: grid.Sampling) -> None:
+    with by_numpy(), np.errstate(invalid="ignore"):
+        expected = sampling(how, 6, 5)
+    with in_python((grid, "FEW")):
+        for ours, theirs in zip(sampling(how, 6, 5), expected, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert
+from tests.kernels.variants import by_numpy, in_python
 from wengert.kernels import resample
 from wengert.kernels.jit import available
 from wengert.kernels.resample import Taps
@@ -37,8 +38,32 @@ def test_taps(axis: int, taps: int, outputs: int, monkeypatch: pytest.MonkeyPatc
 
 def test_what_kernels_may_not_read_is_left_to_numpy() -> None:
     source = np.zeros((1, 3), np.int64)
-    assert resampled(np.ones((4, 5)), source, None, 0, None) is None
+    assert resampled(np.ones((4, 5), int), source, None, 0, None) is None
     assert resampled(np.ones((4, 5), "f4").T, source, None, 0, None) is None
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("order", ["ascending", "any"])
+def test_rows_and_columns_at_once(dtype: str, order: str) -> None:
+    """As one axis after the other; in Python, which checks each index, as well."""
+    rng = np.random.default_rng(0)
+    sources = rng.integers(0, 7, 12), rng.integers(0, 9, 15)
+    if order == "ascending":
+        sources = np.sort(sources[0]), np.sort(sources[1])
+    taps = Taps(3, sources[1][None], None, 9), Taps(2, sources[0][None], None, 7)
+    x, g = rng.normal(size=(2, 3, 7, 9)).astype(dtype), rng.normal(size=(2, 3, 12, 15))
+    g = g.astype(dtype)
+
+    def both() -> list[np.ndarray]:
+        return [resample.gather_all(x, taps), resample.scatter_all(g, taps)]
+
+    with by_numpy():
+        expected = both()
+    with in_python((resample, "SOME")):
+        slow = both()
+    for found in (both(), slow):
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-4, atol=1e-5)
 
 
 CALLS = [

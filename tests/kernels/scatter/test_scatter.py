@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert
+from tests.kernels.variants import by_numpy, in_python
 from wengert.kernels import scatter, selection
 from wengert.kernels.jit import available, get_threads, set_threads
 from wengert.kernels.scatter import native
@@ -229,3 +230,28 @@ def test_combining_is_numpys(
         ufunc.at(expected, scatter.along(index, axis), values)
     scatter.combine_along(ufunc, out, index, axis, values)
     np.testing.assert_array_equal(out, expected, strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
+def test_the_largest_rows_of_bags(dtype: str) -> None:
+    """Bags in any order, one of them empty, and rows in no bag."""
+    rng = np.random.default_rng(0)
+    x = np.round(rng.normal(size=(40, 3))).astype(dtype)
+    bag = rng.integers(0, 6, 40)
+    bag[bag == 2] = 3
+    x[0, 0] = x[11, 1] = np.nan
+    expected = np.zeros((5, 3), np.int64)
+    for b in range(5):
+        for c in range(3):
+            rows = np.flatnonzero(bag == b).tolist() or [0]
+            best = rows[0]
+            for k in rows:
+                best = k if x[k, c] > x[best, c] else best
+            expected[b, c] = best
+    found = [scatter.largest_rows(x, bag, 5)]
+    with by_numpy():
+        found.append(scatter.largest_rows(x, bag, 5))
+    with in_python():
+        found.append(scatter.largest_rows(x, bag, 5))
+    for places in found:
+        np.testing.assert_array_equal(places, expected)

@@ -13,6 +13,8 @@ from wengert.kernels.precision import narrowed, widened
 
 # Elements behind an axis, if it is not the last, from which kernels have vectors to work with.
 _NARROW = 8
+# Picked elements up to which one thread sums them.
+_SUMMED = 1 << 14
 
 
 def _key(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
@@ -33,8 +35,24 @@ def _log_denominators(x: np.ndarray, axis: int) -> np.ndarray:
     return np.stack([most, np.log(np.add.reduce(less, axis=axis, keepdims=True))])
 
 
-def pick(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
-    """The element of each class index, in the shape of the index."""
+def picked(x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int, reduced: bool) -> Any:
+    """The element of each class index, weighed: in the shape of the index, or their sum."""
+    real = real_of(x, share) if x.size and _reads(index, share) else None
+    if real is None:
+        loss = weighed(_pick(x, index, axis), share)
+        return narrowed(np.add.reduce(loss, axis=None) if reduced else loss, x.dtype)
+    whole = reduced and index.size <= _SUMMED
+    out = np.empty(() if whole else index.shape, x.dtype)
+    call = getattr(_loops().picked_sum if whole else _loops().picked, real)
+    n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
+    if whole:
+        call(x, index, share, min(share.ndim, 1), out, n, inner, index.size, index.size)
+        return out
+    call(x, index, share, min(share.ndim, 1), out, n, inner, index.size, rows_of(8))
+    return np.add.reduce(out, axis=None) if reduced else out
+
+
+def _pick(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     return np.asarray(x[_key(index, axis)])
 
 
@@ -45,10 +63,27 @@ def weighed(losses: np.ndarray, share: np.ndarray) -> Any:
 
 
 def put(values: np.ndarray, index: np.ndarray, shape: tuple[int, ...], axis: int) -> np.ndarray:
-    """The adjoint of `pick`: zeros of that shape, with the values at the class indices."""
+    """Zeros of that shape, with the value of each class index, or one for all, in its place."""
     out = np.zeros(shape, values.dtype)
-    out[_key(index, axis)] = values
+    real = real_of(out, values) if out.size and _reads(index, values) else None
+    if real is None:
+        out[_key(index, axis)] = values
+    else:
+        n, inner = shape[axis], prod(shape[axis + 1 :])
+        call = getattr(_loops().put, real)
+        call(values, index, min(values.ndim, 1), out, n, inner, index.size, rows_of(8))
     return out
+
+
+def _reads(index: np.ndarray, share: np.ndarray) -> bool:
+    """Whether kernels can read class indices, and what there is of each."""
+    return (
+        isinstance(index, np.ndarray)
+        and isinstance(share, np.ndarray)  # and no scalar
+        and index.dtype == np.int64
+        and index.flags.c_contiguous
+        and (share.ndim == 0 or share.shape == index.shape)
+    )
 
 
 def cross_entropy(
@@ -67,7 +102,7 @@ def cross_entropy(
     else:
         lse = _log_denominators(wide, axis)
         most, rest = lse.reshape(2, *index.shape)
-        part = pick(wide, index, axis) - most
+        part = _pick(wide, index, axis) - most
         if smoothing:
             mean = np.add.reduce(wide - lse[0], axis=axis) / x.shape[axis]
             part = (1 - smoothing) * part + smoothing * mean
@@ -98,13 +133,54 @@ def cross_entropy_gradient(
     return narrowed(out, x.dtype)
 
 
+def margins(
+    x: np.ndarray, index: np.ndarray, share: np.ndarray, p: int, margin: float, reduced: bool
+) -> Any:
+    """By how much other scores in each row come within `margin` of that at the index.
+
+    To the power of `p`, which is 1 or 2, and weighed.
+    """
+    wide = widened(x)
+    if x.size >= FEW and _native(wide, index, share, 1):
+        loss = np.empty(index.shape, wide.dtype)
+        _run_rows("margins", wide, index, share, int(p == 2), margin, loss)
+    else:
+        short = _short(wide, index, margin)
+        loss = np.add.reduce(short if p == 1 else short * short, axis=1) * share
+    return narrowed(np.add.reduce(loss, axis=None) if reduced else loss, x.dtype)
+
+
+def margins_gradient(
+    g: np.ndarray, x: np.ndarray, index: np.ndarray, share: np.ndarray, p: int, margin: float
+) -> np.ndarray:
+    """The adjoint of `margins`."""
+    wide = widened(x)
+    scale = np.asarray(g * share, wide.dtype)
+    if x.size >= FEW and _native(wide, index, scale, 1):
+        out = np.empty_like(wide)
+        _run_rows("margins_gradient", wide, index, scale, int(p == 2), margin, out)
+        return narrowed(out, x.dtype)
+    short = _short(wide, index, margin)
+    slope = (short > 0).astype(wide.dtype) if p == 1 else 2 * short
+    slope *= scale[:, None] if scale.ndim else scale
+    slope[_key(index, 1)] = -np.add.reduce(slope, axis=1)
+    return narrowed(slope, x.dtype)
+
+
+def _short(x: np.ndarray, index: np.ndarray, margin: float) -> np.ndarray:
+    """What other scores of a row are more than that at the index, less the margin."""
+    key = _key(index, 1)
+    least = x[key] - x.dtype.type(margin)
+    short = np.maximum(x - least[:, None], 0)
+    short[key] = 0
+    return short
+
+
 def _native(x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int) -> bool:
     """Whether compiled kernels can do it."""
     return (
         (axis == x.ndim - 1 or x.strides[axis] >= _NARROW * x.itemsize)
-        and index.dtype == np.int64
-        and index.flags.c_contiguous
-        and (share.ndim == 0 or share.shape == index.shape)
+        and _reads(index, share)
         and real_of(x, share) is not None
     )
 
@@ -121,14 +197,20 @@ def _run(
     name: str, axis: int, x: np.ndarray, index: np.ndarray, share: np.ndarray, smoothing: float,
     *rest: np.ndarray,
 ) -> None:  # fmt: skip
-    native, n, inner = _loops(), x.shape[axis], prod(x.shape[axis + 1 :])
-    step, count = min(share.ndim, 1), x.size // (n * inner)
-    real = "f32" if x.itemsize == 4 else "f64"
+    n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
     if inner == 1:
-        call = getattr(getattr(native, name), real)
-        call(x, index, share, step, smoothing, *rest, n, count, rows_of(n))
+        _run_rows(name, x, index, share, smoothing, *rest)
         return
+    native, step, count = _loops(), min(share.ndim, 1), x.size // (n * inner)
+    real = "f32" if x.itemsize == 4 else "f64"
     blocks, lanes = -(-inner // native.LANES), min(inner, native.LANES)
     call = getattr(getattr(native, f"{name}_columns"), real)
     args = (x, index, share, step, smoothing, *rest, n, inner, blocks)
     call(*args, count * blocks, rows_of(n * lanes))
+
+
+def _run_rows(name: str, x: np.ndarray, index: np.ndarray, share: np.ndarray, *rest: Any) -> None:
+    """Where the scores of each index are in a row."""
+    width = x.size // index.size
+    call = getattr(getattr(_loops(), name), "f32" if x.itemsize == 4 else "f64")
+    call(x, index, share, min(share.ndim, 1), *rest, width, index.size, rows_of(width))

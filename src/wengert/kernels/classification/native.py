@@ -38,6 +38,46 @@ def _mean(row: reals, top: real, width: i64) -> real:
     return real(whole / f64(width))
 
 
+@inline
+def _place(index: i64s, r: i64, n: i64, inner: i64) -> i64:
+    """Where the element of the class with that index is."""
+    return (r // inner * n + index[r]) * inner + r % inner
+
+
+@inline
+def _picked(x: real, share: real) -> real:
+    return 0.0 if share == 0.0 else x * share
+
+
+@kernel
+def picked(
+    x: reals, index: i64s, share: reals, step: i64, out: reals, n: i64, inner: i64, start: i64,
+    stop: i64,
+) -> None:  # fmt: skip
+    for r in range(start, stop):
+        out[r] = _picked(x[_place(index, r, n, inner)], share[r * step])
+
+
+@kernel
+def picked_sum(
+    x: reals, index: i64s, share: reals, step: i64, out: reals, n: i64, inner: i64, start: i64,
+    stop: i64,
+) -> None:  # fmt: skip
+    """The sum of all, which are one piece of work."""
+    total = f64(0.0)
+    for r in range(start, stop):
+        total += f64(_picked(x[_place(index, r, n, inner)], share[r * step]))
+    out[0] = real(total)
+
+
+@kernel
+def put(
+    values: reals, index: i64s, step: i64, out: reals, n: i64, inner: i64, start: i64, stop: i64
+) -> None:
+    for r in range(start, stop):
+        out[_place(index, r, n, inner)] = values[r * step]
+
+
 @kernel
 def cross_entropy(
     x: reals, index: i64s, share: reals, step: i64, smoothing: real, loss: reals, peak: reals,
@@ -147,3 +187,49 @@ def cross_entropy_gradient_columns(
             p = place + index[base + j] * inner + j
             y1 = exp_bounded(x[p] - top[j] - whole[j]) - (1.0 - smoothing)
             out[p] = y1 * slope[j] - each[j]
+
+
+@inline
+def _short(score: real, least: real, square: i64) -> real:
+    short = maximum(score - least, 0.0)
+    return short * short if square != 0 else short
+
+
+@kernel
+def margins(
+    x: reals, index: i64s, share: reals, step: i64, square: i64, margin: real, loss: reals,
+    width: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """By how much the other scores of a row come within a margin of one, or the squares of that."""
+    for r in range(start, stop):
+        row = at(x, r * width)
+        k = index[r]
+        least = row[k] - margin
+        total = real(0.0)
+        for j in range(k):
+            total += _short(row[j], least, square)
+        for j in range(k + 1, width):
+            total += _short(row[j], least, square)
+        loss[r] = total * share[r * step]
+
+
+@kernel
+def margins_gradient(
+    x: reals, index: i64s, scale: reals, step: i64, square: i64, margin: real, out: reals,
+    width: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    for r in range(start, stop):
+        row = at(x, r * width)
+        y = at(out, r * width)
+        k = index[r]
+        least = row[k] - margin
+        s = scale[r * step]
+        for j in range(width):
+            short = row[j] - least
+            slope = 2.0 * short * s if square != 0 else s
+            y[j] = slope if short > 0.0 else 0.0
+        y[k] = 0.0
+        total = real(0.0)
+        for j in range(width):
+            total += y[j]
+        y[k] = -total

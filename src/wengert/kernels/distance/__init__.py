@@ -56,6 +56,20 @@ def pair_distances(x: Array, p: float) -> Array:
     return out.astype(x.dtype, copy=False)
 
 
+def pairs_pullback(g: Array, x: Array, out: Array, p: float) -> Array | None:
+    """The cotangent of the rows, of that of `pair_distances`; None where there is no kernel."""
+    cotangent, a, far = (widened(v) for v in (g, x, out))
+    run = _run(a, a, p)
+    if run is None or p not in (1, 2):
+        return None
+    (n, width), found = a.shape, np.empty(a.shape, a.dtype)
+    chunk = max(1, rows_of(n * width))
+    getattr(native.pairs_pullback, run)(
+        plain(a), plain(cotangent), plain(far), found, n, width, int(p == 2), n, chunk
+    )
+    return found.astype(x.dtype, copy=False)
+
+
 def above(matrix: Array) -> Array:
     """The elements above the diagonal of matrices, row by row."""
     return matrix[..., _mask_above(matrix.shape[-1])]

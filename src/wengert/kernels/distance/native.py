@@ -296,3 +296,85 @@ def powers_pullback(
                     share = copysign(pow(fabs(d) * t[j], exponent), d) * r[j]
                     s += share if d != 0.0 and t[j] != 0.0 else 0.0
                 out[row * width + k] = out[row * width + k] + s
+
+
+@inline
+def _pair_weights(
+    g: reals, far: reals, weights: reals, row: i64, first: i64, many: i64, n: i64, root: i64
+) -> None:
+    """What the differences of a row from some others count: their cotangents, over distances."""
+    for j in range(many):
+        other = first + j
+        low = min(row, other)
+        high = max(row, other)
+        place = low * n - low * (low + 1) // 2 + high - low - 1
+        size = far[place]
+        weights[j] = g[place] if root == 0 else (g[place] / size if size != 0.0 else 0.0)
+
+
+@inline
+def _pulled(a: real, b: real, weight: real, root: i64) -> real:
+    """The part of a pair; of the sign of a difference if `root` is 0."""
+    difference = a - b
+    up = weight if difference > 0.0 else 0.0
+    sided = -weight if difference < 0.0 else up
+    return weight * difference if root != 0 else sided
+
+
+@inline
+def _add_pulled(
+    row: reals, others: reals, weights: reals, part: reals, many: i64, columns: i64, width: i64,
+    root: i64,
+) -> None:  # fmt: skip
+    """Add the parts of the pairs with some others: four at a time."""
+    whole = many // 4 * 4
+    for j in range(0, whole, 4):
+        x0 = at(others, j * width)
+        x1 = at(x0, width)
+        x2 = at(x1, width)
+        x3 = at(x2, width)
+        w0 = weights[j]
+        w1 = weights[j + 1]
+        w2 = weights[j + 2]
+        w3 = weights[j + 3]
+        for k in range(columns):
+            low = _pulled(row[k], x0[k], w0, root) + _pulled(row[k], x1[k], w1, root)
+            high = _pulled(row[k], x2[k], w2, root) + _pulled(row[k], x3[k], w3, root)
+            part[k] = part[k] + (low + high)
+    for j in range(whole, many):
+        x4 = at(others, j * width)
+        w4 = weights[j]
+        for k in range(columns):
+            part[k] = part[k] + _pulled(row[k], x4[k], w4, root)
+
+
+@kernel
+def pairs_pullback(
+    x: reals, g: reals, far: reals, out: reals, n: i64, width: i64, root: i64, start: i64, stop: i64
+) -> None:
+    """The cotangents of rows, of those of their distances, as of `pairs`."""
+    weights = local(real, BLOCK)
+    part = local(real, BLOCK)
+    total = local(f64, BLOCK)
+    for row in range(start, stop):
+        for column in range(0, width, BLOCK):
+            columns = min(BLOCK, width - column)
+            mine = at(x, row * width + column)
+            for k in range(columns):
+                total[k] = 0.0
+            for side in range(2):  # those before, then those behind
+                end = n if side == 1 else row
+                for first in range(row + 1 if side == 1 else 0, end, BLOCK):
+                    many = min(BLOCK, end - first)
+                    _pair_weights(g, far, weights, row, first, many, n, root)
+                    for k in range(columns):
+                        part[k] = 0.0
+                    theirs = at(x, first * width + column)
+                    if root != 0:
+                        _add_pulled(mine, theirs, weights, part, many, columns, width, 1)
+                    else:
+                        _add_pulled(mine, theirs, weights, part, many, columns, width, 0)
+                    for k in range(columns):
+                        total[k] = total[k] + f64(part[k])
+            for k in range(columns):
+                out[row * width + column + k] = real(total[k])

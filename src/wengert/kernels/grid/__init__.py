@@ -6,13 +6,14 @@ products with sparse matrices, one for each sample.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import Polynomial
 
 from wengert.kernels.chunks import FEW, plain, real_for, rows_of
-from wengert.kernels.grid import native
+from wengert.kernels.grid import fused, native
 from wengert.kernels.precision import HALF
 
 # Keys' convolution kernel at distances below 1, and from 1 to 2.
@@ -120,7 +121,7 @@ def _taps(points: np.ndarray, how: Sampling, orders: tuple[int, ...] | None) -> 
     None where there is no kernel. The orders are those of the axes.
     """
     run = real_for(points.dtype) if points.size >= _FEW and points.dtype not in HALF else None
-    if run is None or (how.mode == "bicubic" and orders is not None and any(orders)):
+    if run is None or (how.mode == "bicubic" and orders is not None and max(orders) > 1):
         return None
     axes, mode = len(how.size), _TAPS[how.mode]
     shape = (*points.shape[:-1], mode**axes)
@@ -239,4 +240,87 @@ def responses(g: np.ndarray, x: np.ndarray, index: np.ndarray) -> np.ndarray:
             rows, columns = _rows(b), np.ascontiguousarray(a.T)
             for tap in range(i.shape[1]):
                 to[:, tap] = np.vecdot(columns, rows[i[:, tap]])
+    return out
+
+
+def _options(how: Sampling) -> tuple[int, ...]:
+    """How the fused kernels know where points read."""
+    return len(how.size), _TAPS[how.mode], _PADDINGS[how.padding], int(how.align_corners)
+
+
+def _fused(x: np.ndarray, points: np.ndarray, how: Sampling, *others: np.ndarray) -> str | None:
+    """The variant of the fused kernels for these, where there is one that is worth it."""
+    if not x.size or points.size < len(how.size) or any(a.dtype != x.dtype for a in others):
+        return None
+    same = points.dtype == x.dtype and x.dtype not in HALF
+    return real_for(x.dtype) if same and points.size * x.shape[1] >= FEW else None
+
+
+def _flat_points(points: np.ndarray) -> np.ndarray:
+    """(batch, *out, axes) as (batch, points, axes)."""
+    batch, *out, axes = points.shape
+    return points.reshape(batch, prod(out), axes)
+
+
+def _flat_elements(x: np.ndarray) -> np.ndarray:
+    """(batch, channels, *space) as (batch, channels, elements)."""
+    return x.reshape(*x.shape[:2], prod(x.shape[2:]))
+
+
+def sampled(x: np.ndarray, points: np.ndarray, how: Sampling) -> np.ndarray:
+    """(batch, channels, *space) at (batch, *out, axes): (batch, channels, *out)."""
+    batch, channels, *_ = x.shape
+    shape = (batch, channels, *points.shape[1:-1])
+    run = _fused(x, points, how)
+    if run is None:
+        at, elements = _flat_points(points), _flat_elements(x)
+        weight = weights(at, how, (0,) * len(how.size))
+        return sample(elements, positions(at, how), weight).reshape(shape)
+    out = np.empty(shape, x.dtype)
+    width, count = prod(how.size), prod(shape[2:])
+    blocks = -(-count // fused.BLOCK)
+    getattr(fused.sampled, run)(
+        plain(x), plain(points), np.array(how.size), out, channels, width, count, *_options(how),
+        blocks, batch * blocks, rows_of(4 * (channels + 4) * fused.BLOCK),
+    )  # fmt: skip
+    return out
+
+
+def input_gradient(
+    g: np.ndarray, points: np.ndarray, how: Sampling, shape: tuple[int, ...]
+) -> np.ndarray:
+    """The adjoint of `sampled` with respect to the elements, which are of that shape."""
+    batch, channels, *_ = shape
+    width, count = prod(how.size), prod(points.shape[1:-1])
+    run = _fused(g, points, how)
+    if run is None:
+        at, slopes = _flat_points(points), _flat_elements(g)
+        weight = weights(at, how, (0,) * len(how.size))
+        return spread(slopes, positions(at, how), weight, width).reshape(shape)
+    out = np.zeros(shape, g.dtype)
+    groups = -(-channels // fused.GROUP)
+    getattr(fused.input_gradient, run)(
+        plain(g), plain(points), np.array(how.size), out, channels, width, count, *_options(how),
+        groups, batch * groups, rows_of(4 * (min(channels, fused.GROUP) + 4) * count),
+    )  # fmt: skip
+    return out
+
+
+def points_gradient(g: np.ndarray, x: np.ndarray, points: np.ndarray, how: Sampling) -> np.ndarray:
+    """The adjoint of `sampled` with respect to the points."""
+    batch, channels, *_ = x.shape
+    width, count, axes = prod(how.size), prod(points.shape[1:-1]), len(how.size)
+    run = _fused(x, points, how, g)
+    if run is None:
+        at = _flat_points(points)
+        products = responses(_flat_elements(g), _flat_elements(x), positions(at, how))
+        orders = np.eye(axes, dtype=int).tolist()
+        slopes = [np.vecdot(products, weights(at, how, tuple(order))) for order in orders]
+        return np.stack(slopes, -1).reshape(points.shape)
+    out = np.empty(points.shape, x.dtype)
+    blocks = -(-count // fused.BLOCK)
+    getattr(fused.grid_gradient, run)(
+        plain(g), plain(x), plain(points), np.array(how.size), out, channels, width, count,
+        *_options(how), blocks, batch * blocks, rows_of(4 * (channels + 12) * fused.BLOCK),
+    )  # fmt: skip
     return out

@@ -116,7 +116,7 @@ def _reflected(x: real, low: real, span: real, out: reals) -> None:
 
 
 @inline
-def _within(x: real, n: i64, padding: i64, align: i64, out: reals) -> None:
+def within(x: real, n: i64, padding: i64, align: i64, out: reals) -> None:
     """A coordinate after padding (0 by zeros, 1 border, 2 reflection), and its derivative."""
     out[0] = x
     out[1] = 1.0
@@ -144,17 +144,23 @@ def _place(x: real, n: i64) -> i64:
 
 
 @inline
-def _cubic(x: real, n: i64, padding: i64, align: i64, shares: reals, places: i64s,
+def _cubic(x: real, n: i64, order: i64, padding: i64, align: i64, shares: reals, places: i64s,
            moved: reals) -> None:  # fmt: skip
-    """Four taps by Keys' kernel, with a = -0.75."""
+    """Four taps by Keys' kernel, with a = -0.75, or their derivatives."""
     base = floor(x)
     t = x - base
     for k in range(4):
         d = fabs(t + 1.0 - real(k))
-        near = 1.0 + d * d * (-2.25 + d * 1.25)
-        far = 3.0 + d * (-6.0 + d * (3.75 + d * -0.75))
-        shares[k] = near if (k == 1 or k == 2) else far
-        _within(base + (real(k) - 1.0), n, padding, align, moved)
+        close = k == 1 or k == 2
+        if order == 0:
+            near = 1.0 + d * d * (-2.25 + d * 1.25)
+            far = 3.0 + d * (-6.0 + d * (3.75 + d * -0.75))
+            shares[k] = near if close else far
+        else:
+            steep = d * (-4.5 + d * 3.75) if close else -6.0 + d * (7.5 + d * -2.25)
+            slope = (steep if k < 2 else -steep) * (real(n - align) / 2.0)
+            shares[k] = slope
+        within(base + (real(k) - 1.0), n, padding, align, moved)
         places[k] = _place(moved[0], n)
 
 
@@ -171,17 +177,23 @@ def _linear(x: real, n: i64, order: i64, slope: real, shares: reals, places: i64
 
 
 @inline
+def located(coordinate: real, n: i64, align: i64) -> real:
+    """Where a coordinate from -1 to 1 lies among `n` elements."""
+    c = coordinate + 1.0
+    return c / 2.0 * real(n - 1) if align != 0 else real(f64(c) * f64(n) - 1.0) / 2.0
+
+
+@inline
 def _along(
     coordinate: real, n: i64, order: i64, mode: i64, padding: i64, align: i64, shares: reals,
     places: i64s, moved: reals,
 ) -> None:  # fmt: skip
     """The taps along one axis."""
-    c = coordinate + 1.0
-    x = c / 2.0 * real(n - 1) if align != 0 else real(f64(c) * f64(n) - 1.0) / 2.0
+    x = located(coordinate, n, align)
     if mode == 4:
-        _cubic(x, n, padding, align, shares, places, moved)
+        _cubic(x, n, order, padding, align, shares, places, moved)
     else:
-        _within(x, n, padding, align, moved)
+        within(x, n, padding, align, moved)
         if mode == 2:
             slope = moved[1] * (real(n - align) / 2.0)
             _linear(moved[0], n, order, slope, shares, places)
@@ -205,6 +217,26 @@ def _join(
             shares[k * mode + m] = share * others[m]
 
 
+@inline
+def point_taps(
+    point: reals, sizes: i64s, orders: i64s, axes: i64, mode: i64, padding: i64, align: i64,
+    all_places: i64s, all_shares: reals,
+) -> i64:  # fmt: skip
+    """The places (-1 for none) and shares of all taps of a point, of which there are so many."""
+    shares = local(real, 4)
+    places = local(i64, 4)
+    moved = local(real, 2)
+    all_shares[0] = 1.0
+    all_places[0] = 0
+    total = 1
+    for d in range(axes):
+        n = sizes[d]
+        _along(point[axes - 1 - d], n, orders[d], mode, padding, align, shares, places, moved)
+        _join(all_places, all_shares, total, places, shares, mode, n)
+        total = total * mode
+    return total
+
+
 @exact_kernel
 def taps(
     points: reals, sizes: i64s, orders: i64s, index: i64s, weight: reals, axes: i64, mode: i64,
@@ -213,30 +245,19 @@ def taps(
     """Indices (or None) and weights (or None) of the taps: 1 nearest, 2 linear, 4 cubic by axis.
 
     The coordinates of a point come in the opposite order of the axes. `orders` says how often the
-    weights are differentiated by each axis; not at all if cubic.
+    weights are differentiated by each axis; at most once if cubic.
     """
-    shares = local(real, 4)
-    places = local(i64, 4)
-    moved = local(real, 2)
-    all_shares = local(real, 16)
-    all_places = local(i64, 16)
+    shares = local(real, 16)
+    places = local(i64, 16)
     elements = 1
     for d in range(axes):
         elements = elements * sizes[d]
     for p in range(start, stop):
-        all_shares[0] = 1.0
-        all_places[0] = 0
-        total = 1
-        for d in range(axes):
-            x = points[p * axes + axes - 1 - d]
-            n = sizes[d]
-            _along(x, n, orders[d], mode, padding, align, shares, places, moved)
-            _join(all_places, all_shares, total, places, shares, mode, n)
-            total = total * mode
+        point = at(points, p * axes)
+        total = point_taps(point, sizes, orders, axes, mode, padding, align, places, shares)
         if given(index):
             for t in range(total):
-                place = all_places[t]
-                index[p * total + t] = place if place >= 0 else elements
+                index[p * total + t] = places[t] if places[t] >= 0 else elements
         if given(weight):
             for t in range(total):
-                weight[p * total + t] = all_shares[t]
+                weight[p * total + t] = shares[t]

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.core.forks import hold_forks
 from wengert.kernels.products import openblas
-from wengert.kernels.products.blas import dot, one_thread, threads_for
+from wengert.kernels.products.blas import dot, matmul, one_thread, threads_for
 
 Info = np.ndarray | None
 Outcome = tuple[np.ndarray, Info]
@@ -22,6 +22,10 @@ Triangle = Literal["L", "U"]
 
 # Rows, and right sides, from which half of a triangular system is a product: those are fast.
 _SUBSTITUTED = 32
+# Rows from which matrices of a stack are worth a call each.
+_WORTH_CALLS = 16
+# How many times a tolerance a bound must be, for all that was rounded.
+_BEYOND_DOUBT = 8
 
 
 def _lapack(names: tuple[str, ...], *arrays: np.ndarray) -> Any:
@@ -137,7 +141,28 @@ def inverse(a: np.ndarray) -> Outcome:
 
 def solve(a: np.ndarray, b: np.ndarray) -> Outcome:
     """x of a @ x = b, for `b` of as many dimensions."""
-    return _or_nan(np.linalg.solve, zero_pivots, a, b)
+    found = _solved_in_place(a, b) if a.size and b.size and a.dtype == b.dtype else None
+    return _or_nan(np.linalg.solve, zero_pivots, a, b) if found is None else found
+
+
+def _solved_in_place(a: np.ndarray, b: np.ndarray) -> Outcome | None:
+    """The same in half of the time that NumPy takes, matrix by matrix; None if it cannot be."""
+    lead, (n, sides) = a.shape[:-2], b.shape[-2:]
+    if prod(lead) > 1 and n < _WORTH_CALLS:
+        return None
+    out = np.empty((prod(lead), sides, n), b.dtype).swapaxes(-1, -2)  # in columns, as LAPACK's
+    info = np.zeros(len(out), np.int32)
+    with _threads_for(a):
+        for i, (matrix, given) in enumerate(zip(stacked(a), stacked(b), strict=True)):
+            out[i] = given
+            code = openblas.solve(np.array(matrix, order="F"), out[i])
+            if code is None:
+                return None
+            info[i] = code
+    if not info.any():
+        return out.reshape(b.shape), None
+    out[info > 0] = np.nan
+    return out.reshape(b.shape), info.reshape(lead)
 
 
 def solve_triangular(a: np.ndarray, b: np.ndarray, upper: bool, unit: bool) -> np.ndarray:
@@ -249,6 +274,38 @@ def svdvals(a: np.ndarray) -> np.ndarray:
         return svd(a, False)[1]
     with _threads_for(a):
         return np.linalg.svd(a, compute_uv=False)
+
+
+def full_rank_inverse(a: np.ndarray, atol: np.ndarray, rtol: np.ndarray) -> np.ndarray | None:
+    """The pseudoinverses of matrices whose singular values are above tolerances beyond doubt.
+
+    By QR, in a fraction of the time that singular values take. None if some matrix may have a
+    smaller one: Frobenius norms bound the largest and the smallest.
+    """
+    m, n = a.shape[-2:]
+    if m < n:
+        found = full_rank_inverse(_adjoint(a), atol, rtol)
+        return None if found is None else _adjoint(found)
+    with _threads_for(a):
+        q, r = np.linalg.qr(a)
+    if not np.diagonal(r, axis1=-2, axis2=-1).all():
+        return None
+    inverse_of_r = solve_triangular(
+        r, np.broadcast_to(np.eye(n, dtype=r.dtype), r.shape), True, False
+    )
+    with np.errstate(all="ignore"):
+        most, least = _frobenius(r), 1 / _frobenius(inverse_of_r)
+        if not (least > _BEYOND_DOUBT * np.maximum(atol, rtol * most)).all():
+            return None
+    return matmul(inverse_of_r, _adjoint(q))
+
+
+def _adjoint(a: np.ndarray) -> np.ndarray:
+    return np.swapaxes(a, -1, -2).conj()
+
+
+def _frobenius(a: np.ndarray) -> Any:
+    return np.sqrt(np.square(np.abs(a)).sum((-2, -1), dtype=np.float64))
 
 
 def matrix_exp(a: np.ndarray) -> np.ndarray:

@@ -81,6 +81,32 @@ def _trsm(letter: str) -> Any:
     return kind(where) if where else None
 
 
+def solve(a: np.ndarray, x: np.ndarray) -> int | None:
+    """Replace right sides, columns of `x`, by the solutions of a @ x = b, and `a` by its factors.
+
+    LAPACK's code: the place (from 1) of a zero pivot, or 0; None if not here. Both are of one
+    dtype and in Fortran's order.
+    """
+    gesv = _gesv(_LETTERS.get(a.dtype.str[1:], "")) if a.dtype == x.dtype else None
+    if gesv is None:
+        return None
+    n, sides = x.shape
+    sizes, pivots = np.array([max(1, n), sides, 0]), np.empty(n, np.int64)
+    first = sizes.ctypes.data
+    gesv(
+        first, first + 8, a.ctypes.data, first, pivots.ctypes.data, x.ctypes.data, first,
+        first + 16,
+    )  # fmt: skip
+    return int(sizes[2])
+
+
+@cache
+def _gesv(letter: str) -> Any:
+    """LAPACK's solution for matrices of one dtype; None if it is missing."""
+    where = address(f"{letter}gesv_") if letter else 0
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8)(where) if where else None
+
+
 class Holds(NamedTuple):
     """Functions to hold the BLAS to one thread while any caller needs it, and to set the count."""
 

@@ -18,8 +18,6 @@ _FEW = 256
 # Best elements up to which a row is gone through once; elements of a row whose indices fit 32 bits.
 _BEST, _MOST = 512, (1 << 31) - 1
 _SINGLE = np.dtype(np.float32)
-# The key of NaN, and no key.
-_NAN, _NEVER = (1 << 31) - 1, 1 << 31
 
 
 def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
@@ -68,19 +66,6 @@ def _ordered(keys: np.ndarray) -> np.ndarray:
     scratch = np.empty((3, keys.size), np.int32)
     native.orders.f32(keys, out, *scratch, n, rows, rows_of(8 * n))
     return out
-
-
-def modes(array: np.ndarray, axis: int) -> np.ndarray | None:
-    """The place of the last of the most frequent elements, the axis kept; None without kernels."""
-    if array.size < SOME or (keys := _keys(array, axis, False)) is None:
-        return None
-    n, rows = keys.shape[-1], keys.size // keys.shape[-1]
-    packed, out = np.empty(keys.shape, np.int64), np.empty((*keys.shape[:-1], 1), np.int64)
-    native.pack.f32(keys, packed, n, rows, rows_of(n))
-    packed.sort()
-    single = _NEVER if array.dtype.kind in "iub" else _NAN
-    native.modes.f32(packed, out, n, single, rows, rows_of(n))
-    return out if axis == array.ndim - 1 else np.moveaxis(out, -1, axis)
 
 
 def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
@@ -133,3 +118,20 @@ def kth(array: np.ndarray, k: int, axis: int) -> np.ndarray:
     if array.ndim == 0:
         return np.zeros((), np.int64)
     return _slice(np.argpartition(widened(array), k, axis=axis), axis, k, k + 1)
+
+
+def last_of_most(array: np.ndarray, axis: int) -> np.ndarray | None:
+    """The last index of the most frequent value, of several the smallest; the axis kept.
+
+    None where there is no kernel.
+    """
+    keys = _keys(array, axis, False) if array.ndim and array.size >= SOME else None
+    if keys is None:
+        return None
+    n = keys.shape[-1]
+    out = np.empty((*keys.shape[:-1], 1), np.int64)
+    unequal = int(array.dtype.kind not in "iub")  # whether the largest key is that of nan
+    native.most_frequent.f32(
+        keys, np.sort(keys, axis=-1), out, n, unequal, keys.size // n, rows_of(2 * n)
+    )
+    return out if axis == array.ndim - 1 else np.moveaxis(out, -1, axis)

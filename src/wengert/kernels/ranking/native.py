@@ -119,29 +119,27 @@ def tops(keys: i32s, out: i64s, best: i32s, n: i64, count: i64, start: i64, stop
 
 
 @kernel
-def pack(keys: i32s, out: i64s, n: i64, start: i64, stop: i64) -> None:
-    """Each key of a row and its place, in one number of their order."""
-    for row in range(start, stop):
-        own = at(keys, row * n)
-        o = at(out, row * n)
-        for i in range(n):
-            o[i] = (i64(own[i]) << 32) | i
+def most_frequent(
+    keys: i32s, ranked: i32s, out: i64s, n: i64, unequal: i64, start: i64, stop: i64
+) -> None:
+    """The last index of the key that comes most often in each row, of several the smallest.
 
-
-@kernel
-def modes(packed: i64s, out: i64s, n: i64, single: i64, start: i64, stop: i64) -> None:
-    """In sorted rows the last place of the most frequent key; of several the smallest.
-
-    The key `single` differs from itself.
+    Keys that are the largest number, as those of nan are, are `unequal` to each other, if it is 1.
     """
     for row in range(start, stop):
-        own = at(packed, row * n)
-        best = -1
-        run = 0
-        for k in range(n):
-            key = own[k] >> 32
-            again = k > 0 and key == own[max(k - 1, 0)] >> 32 and key != single
-            run = run + 1 if again else 0
-            if run > best:
-                best = run
-                out[row] = own[k] & 4294967295
+        r = at(ranked, row * n)
+        own = at(keys, row * n)
+        most = 0
+        best = r[0]
+        length = 0
+        for i in range(n):
+            same = i > 0 and r[max(i - 1, 0)] == r[i]
+            same = same and (unequal == 0 or r[i] < _LARGEST)
+            length = length + 1 if same else 1
+            best = r[i] if length > most else best
+            most = max(most, length)
+        place = 0
+        if unequal == 0 or best < _LARGEST:
+            for i in range(n):
+                place = i if own[i] == best else place
+        out[row] = place

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wengert.kernels.chunks import SOME
-from wengert.kernels.resample.native import resampled
+from wengert.kernels.resample.native import planes, resampled
 
 
 class Taps(NamedTuple):
@@ -60,6 +60,43 @@ def scatter(g: np.ndarray, taps: Taps) -> np.ndarray:
         weighted = g if taps.weight is None else _weighted(g, taps, row)
         _add_rows(total, index, weighted, taps.axis)
     return total
+
+
+def gather_all(x: np.ndarray, taps: tuple[Taps, ...]) -> np.ndarray:
+    """The output along the axes of all taps, one after the other."""
+    if _are_of_planes(x, taps):
+        rows, columns = sorted(taps, key=lambda along: along.axis)
+        found = planes(x, rows.source[0], columns.source[0], None)
+        if found is not None:
+            return found
+    for along in taps:
+        x = gather(x, along)
+    return x
+
+
+def scatter_all(g: np.ndarray, taps: tuple[Taps, ...]) -> np.ndarray:
+    """The adjoint of `gather_all`."""
+    if _are_of_planes(g, taps):
+        rows, columns = sorted(taps, key=lambda along: along.axis)
+        size = rows.size, columns.size
+        found = planes(g, rows.source[0], columns.source[0], size)
+        if found is not None:
+            return found
+    for along in reversed(taps):
+        g = scatter(g, along)
+    return g
+
+
+def _are_of_planes(x: np.ndarray, taps: tuple[Taps, ...]) -> bool:
+    """Whether taps name rows and columns, without weights."""
+    return (
+        len(taps) == 2
+        and x.size >= SOME
+        and taps[0].weight is None
+        and taps[1].weight is None
+        and {taps[0].axis, taps[1].axis} == {x.ndim - 2, x.ndim - 1}
+        and all([t.source.dtype == np.int64 and t.source.flags.c_contiguous for t in taps])
+    )
 
 
 def _add_rows(total: np.ndarray, index: np.ndarray, g: np.ndarray, axis: int) -> None:

@@ -9,8 +9,9 @@ from math import prod
 
 import numpy as np
 
-from wengert.kernels.jit import CHUNK, kernel, usable
-from wengert.kernels.jit.builtins import at, given, i64, i64s, inline, reals
+from wengert.kernels.chunks import real_of
+from wengert.kernels.jit import CHUNK, kernel
+from wengert.kernels.jit.builtins import at, given, i64, i64s, inline, real, reals
 
 
 @inline
@@ -19,17 +20,19 @@ def _blend(
 ) -> None:
     for j in range(outputs):
         target = at(out, j * inner)
-        for k in range(inner):
-            target[k] = 0.0
-        for t in range(taps):
-            place = t * outputs + j
-            share = 1.0
-            if given(weight):
-                share = weight[place]
-            if source[place] >= 0:
-                row = at(x, source[place] * inner)
-                for k in range(inner):
-                    target[k] = target[k] + share * row[k]
+        if given(weight):
+            for k in range(inner):
+                target[k] = 0.0
+            for t in range(taps):
+                place = t * outputs + j
+                if source[place] >= 0:
+                    row = at(x, source[place] * inner)
+                    for k in range(inner):
+                        target[k] = target[k] + weight[place] * row[k]
+        else:
+            whole = at(x, source[j] * inner)
+            for k in range(inner):
+                target[k] = whole[k]
 
 
 @inline
@@ -70,6 +73,49 @@ def _spread(
 
 
 @kernel
+def _gather_planes(
+    x: reals, rows: i64s, columns: i64s, out: reals, height: i64, width: i64, tall: i64, wide: i64,
+    start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """Rows and columns of each plane."""
+    for p in range(start, stop):
+        for y in range(tall):
+            row = at(x, (p * height + rows[y]) * width)
+            target = at(out, (p * tall + y) * wide)
+            for j in range(wide):
+                target[j] = row[columns[j]]
+
+
+@kernel
+def _scatter_planes(
+    g: reals, rows: i64s, columns: i64s, out: reals, sums: reals, height: i64, width: i64,
+    tall: i64, wide: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """The adjoint of `_gather_planes`; `out` has been zero. Equal rows in a row are summed first.
+
+    `sums` has room for a row of each plane.
+    """
+    for p in range(start, stop):
+        part = at(sums, p * wide)
+        for y in range(tall):
+            row = at(g, (p * tall + y) * wide)
+            if y > 0 and rows[max(y - 1, 0)] == rows[y]:
+                for j in range(wide):
+                    part[j] = part[j] + row[j]
+            else:
+                for j in range(wide):
+                    part[j] = row[j]
+            if y + 1 == tall or rows[min(y + 1, tall - 1)] != rows[y]:
+                target = at(out, (p * height + rows[y]) * width)
+                total = real(0.0)
+                for j in range(wide):
+                    total = total + part[j]
+                    if j + 1 == wide or columns[min(j + 1, wide - 1)] != columns[j]:
+                        target[columns[j]] = target[columns[j]] + total
+                        total = real(0.0)
+
+
+@kernel
 def _gather(
     x: reals, source: i64s, weight: reals, out: reals, taps: i64, size: i64, outputs: i64,
     inner: i64, start: i64, stop: i64,
@@ -105,7 +151,8 @@ def resampled(
 
     `source` (taps, outputs) says which inputs an output is made of, by which `weight` each.
     """
-    if not usable(x) or not x.size:
+    run = real_of(x) if x.size else None
+    if run is None:
         return None
     taps, outputs = source.shape
     lead, rest = x.shape[:axis], x.shape[axis + 1 :]
@@ -116,8 +163,33 @@ def resampled(
     if size is None:
         out = np.empty((*lead, outputs, *rest), x.dtype)
         sizes = taps, x.shape[axis], outputs, inner
-        _gather.f32(x, given, weights, out, *sizes, prod(lead), share)
+        getattr(_gather, run)(x, given, weights, out, *sizes, prod(lead), share)
     else:
         out = np.empty((*lead, size, *rest), x.dtype)
-        _scatter.f32(x, given, weights, out, taps, size, outputs, inner, prod(lead), share)
+        sizes = taps, size, outputs, inner
+        getattr(_scatter, run)(x, given, weights, out, *sizes, prod(lead), share)
+    return out
+
+
+def planes(
+    x: np.ndarray, rows: np.ndarray, columns: np.ndarray, size: tuple[int, int] | None
+) -> np.ndarray | None:
+    """The rows and columns of planes, the last two axes; None if it cannot.
+
+    With a size the adjoint: planes of that size, to whose rows and columns `x` is added.
+    """
+    run = real_of(x) if x.size else None
+    if run is None:
+        return None
+    count = prod(x.shape[:-2])
+    tall, wide = len(rows), len(columns)
+    share = max(1, CHUNK // (tall * wide))
+    if size is None:
+        out = np.empty((*x.shape[:-2], tall, wide), x.dtype)
+        sizes = *x.shape[-2:], tall, wide
+        getattr(_gather_planes, run)(x, rows, columns, out, *sizes, count, share)
+    else:
+        out, sums = np.zeros((*x.shape[:-2], *size), x.dtype), np.empty((count, wide), x.dtype)
+        sizes = *size, tall, wide
+        getattr(_scatter_planes, run)(x, rows, columns, out, sums, *sizes, count, share)
     return out

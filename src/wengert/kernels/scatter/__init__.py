@@ -200,3 +200,25 @@ def _add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
     width = out.shape[1]
     places = rows if width == 1 else (rows[:, None] * width + np.arange(width)).ravel()
     np.add.at(out.reshape(-1), places, values.ravel())
+
+
+def largest_rows(x: np.ndarray, bag: np.ndarray, bags: int) -> np.ndarray:
+    """For each bag and column the row of the first of the largest elements; 0 for an empty bag.
+
+    `bag` has the bag of each row, `bags` or more for none. Nothing is larger than nan.
+    """
+    found = native.largest_rows(x, bag, bags)
+    if found is not None:
+        return np.maximum(found, 0, out=found)
+    found = np.zeros((bags, x.shape[1]), np.int64)
+    order = np.argsort(bag, kind="stable")
+    order = order[: np.searchsorted(bag[order], bags)]
+    if order.size:
+        used, starts, counts = np.unique(bag[order], return_index=True, return_counts=True)
+        values = x[order]
+        largest = np.repeat(np.fmax.reduceat(values, starts), counts, axis=0)
+        ties = values == largest
+        ties[starts] |= values[starts] != values[starts]
+        ranks = np.where(ties, order[:, None], len(bag))
+        found[used] = np.minimum.reduceat(ranks, starts)
+    return found

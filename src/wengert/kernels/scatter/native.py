@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels.chunks import real_of
 from wengert.kernels.jit import CHUNK, available, get_threads, kernel
-from wengert.kernels.jit.builtins import at, i64, i64s, reals
+from wengert.kernels.jit.builtins import at, i64, i64s, inline, real, reals
 
 _I64 = np.dtype(np.int64)
 _LINE = 16  # numbers of a cache line
@@ -106,29 +107,33 @@ def _add_elements(
                 target[place] = target[place] + values[row + j]
 
 
+@inline
+def _combined(old: real, value: real, how: i64) -> real:
+    """The product (`how` is 0), or the larger (1) or the smaller number (-1), NaN if one is."""
+    better = value > old if how == 1 else value < old
+    extreme = value if better or value != value else old
+    return old * value if how == 0 else extreme
+
+
 @kernel
 def _combine_elements(
     out: reals, index: i64s, values: reals, length: i64, count: i64, inner: i64, stripe: i64,
     how: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
-    """Products (`how` is 0), or the largest (1) or the smallest (-1) elements, NaN if one is."""
     stripes = (inner + stripe - 1) // stripe
     for task in range(start, stop):
         outer = task // stripes
         first = task % stripes * stripe
         target = at(out, outer * length * inner)
-        for k in range(count):
-            row = (outer * count + k) * inner
-            for j in range(first, min(first + stripe, inner)):
-                place = index[row + j] * inner + j
-                value = values[row + j]
-                old = target[place]
-                if how == 0:
-                    target[place] = old * value
-                elif how == 1:
-                    target[place] = value if value > old or value != value else old
-                else:
-                    target[place] = value if value < old or value != value else old
+        if inner == 1:
+            for k in range(outer * count, (outer + 1) * count):
+                target[index[k]] = _combined(target[index[k]], values[k], how)
+        else:
+            for k in range(count):
+                row = (outer * count + k) * inner
+                for j in range(first, min(first + stripe, inner)):
+                    place = index[row + j] * inner + j
+                    target[place] = _combined(target[place], values[row + j], how)
 
 
 @kernel
@@ -139,10 +144,14 @@ def _put_elements(
     """The element that is written last stays."""
     for outer in range(start, stop):
         target = at(out, outer * length * inner)
-        for k in range(count):
-            row = (outer * count + k) * inner
-            for j in range(inner):
-                target[index[row + j] * inner + j] = values[row + j]
+        if inner == 1:
+            for k in range(outer * count, (outer + 1) * count):
+                target[index[k]] = values[k]
+        else:
+            for k in range(count):
+                row = (outer * count + k) * inner
+                for j in range(inner):
+                    target[index[row + j] * inner + j] = values[row + j]
 
 
 def within(index: np.ndarray, length: int) -> bool:
@@ -299,3 +308,33 @@ def _as_long(array: np.ndarray, index: np.ndarray, axis: int) -> bool:
     """Whether an index is as long as the array along all other axes."""
     a, b = array.shape, index.shape
     return a[:axis] == b[:axis] and a[axis + 1 :] == b[axis + 1 :]
+
+
+@kernel
+def _largest_rows(
+    x: reals, bag: i64s, best: reals, place: i64s, width: i64, bags: i64, start: i64, stop: i64
+) -> None:
+    """One piece of work, which takes rows in their order; `place` has been -1."""
+    for k in range(start, stop):
+        if bag[k] < bags:
+            row = at(x, k * width)
+            top = at(best, bag[k] * width)
+            to = at(place, bag[k] * width)
+            for c in range(width):
+                better = to[c] < 0 or row[c] > top[c]
+                to[c] = k if better else to[c]
+                top[c] = row[c] if better else top[c]
+
+
+def largest_rows(x: np.ndarray, bag: np.ndarray, bags: int) -> np.ndarray | None:
+    """For each bag and column the row of the first of the largest elements; -1 for an empty bag.
+
+    `bag` has the bag of each row, `bags` or more for none. Nothing is larger than nan.
+    """
+    run = real_of(x) if x.size and bag.dtype == _I64 and bag.flags.c_contiguous else None
+    if run is None:
+        return None
+    width = x.shape[1]
+    place, best = np.full((bags, width), -1), np.empty((bags, width), x.dtype)
+    getattr(_largest_rows, run)(x, bag, best, place, width, bags, len(x), len(x))
+    return place
