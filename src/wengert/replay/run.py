@@ -386,7 +386,11 @@ class Run(Walks):
 
     def _compute(self) -> None:
         if self.steps:
-            self.fill([(k, t) for k, ref in enumerate(self.outputs) if (t := ref()) is not None])
+            self.fill([
+                (k, t)
+                for k, ref in enumerate(self.outputs)
+                if ref is not nobody and (t := ref()) is not None
+            ])  # fmt: skip
 
     def fill(self, living: Sequence[tuple[int, Any]]) -> None:
         """Compute the values of the tensors at some places."""
