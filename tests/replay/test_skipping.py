@@ -63,6 +63,31 @@ def a_step_with_its_optimizer(wrap, log):
 
 
 @skipped
+def operations_after_the_step(wrap, log):
+    model, head = mlp(8, 64, 3), nn.Linear(3, 1)
+    optimizer = wengert.optim.SGD([*model.parameters(), *head.parameters()], lr=0.1)
+    scheduler = wengert.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+
+    @wrap
+    def step(x, target):
+        optimizer.zero_grad()
+        scores = model(x)
+        first, second = F.cross_entropy(scores, target), head(scores).square().mean()
+        first.backward(retain_graph=True)
+        second.backward()
+        optimizer.step()
+        scheduler.step()
+        right = (scores.argmax(1) == target).float().mean()
+        return first + second, first.detach(), {"right": right, "ones": wengert.ones(2)}
+
+    target = wengert.arange(64) % 3
+    for _ in range(8):
+        total, loss, more = step(batch(), target)
+        log += [total, loss, more["right"], more["ones"], scheduler.get_last_lr()[0]]
+    log += [*state(model), *state(head)]
+
+
+@skipped
 def a_value_of_a_global(wrap, log):
     global SCALE
     f = wrap(lambda x: (x * SCALE).tanh().sum())

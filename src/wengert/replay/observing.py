@@ -87,6 +87,12 @@ class Preparation(NamedTuple):
         return self.results if type(self.results) is tuple else (self.results,)
 
 
+class Value(NamedTuple):
+    """A value of the run, by its place."""
+
+    place: int
+
+
 class Effect(NamedTuple):
     """A call of a method that changes its object, or what belongs to it."""
 
@@ -116,7 +122,8 @@ class Observer:
     Attributes:
         executed: the code of users that ran, with its globals.
         preparations: the calls of functions that look at elements.
-        effects: those of methods that change something, after so many entries.
+        effects: those of methods that change something, and of operations on values that such a
+            method has asked for, after so many entries.
         reason: why no shortcut can stand for the call, empty if one can.
     """
 
@@ -124,11 +131,11 @@ class Observer:
         self.run = run
         self.executed: dict[types.CodeType, dict[str, Any]] = {}
         self.preparations: list[Preparation] = []
-        self.effects: list[tuple[int, Effect]] = []
+        self.effects: list[tuple[int, Effect | Preparation]] = []
         self.reason = ""
         self.sites: list[tuple[Any, Any]] = []
         self.numbers: list[float] = []
-        self._places: dict[int, int] = {}
+        self._places: dict[int, tuple[int, Any]] = {}
         self._metadata = _metadata()
         self._newest = clock.newest
         self._words = default_generator.get_state()._array.tobytes()
@@ -154,9 +161,9 @@ class Observer:
             raise UnguardedError("it writes to memory")
         return self.run.entry.path()
 
-    def place_of(self, x: Tensor) -> int | None:
-        """The place of a tensor among the values of the run."""
-        return self._places.get(id(x))
+    def values(self) -> dict[int, Value]:
+        """The places of the values of the run, by the identity of their tensors."""
+        return {key: Value(place) for key, (place, _) in self._places.items()}
 
     def draws(self) -> bool:
         """Whether random numbers were drawn."""
@@ -169,7 +176,9 @@ class Observer:
             return
         self.numbers = [*run.numbers]
         self.sites = [(site, off) for site, off, _ in run.steps]
-        self._places = {id(x): k for k, of in enumerate(run.outputs) if (x := of()) is not None}
+        self._places = {
+            id(x): (k, x) for k, of in enumerate(run.outputs) if (x := of()) is not None
+        }
 
     def _prepare(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         before = self._apart
@@ -179,8 +188,18 @@ class Observer:
         finally:
             self._apart = before
         if before is None:
-            self.preparations.append(Preparation(function, args, {}, results))
+            self._note(Preparation(function, args, {}, results))
         return results
+
+    def _note(self, call: Preparation) -> None:
+        if self.run.settled:
+            self.effects.append((self._count(), call))
+        else:
+            self.preparations.append(call)
+
+    def _count(self) -> int:
+        """How many entries the run has gone along."""
+        return self.run.entry.depth - self.run.start.depth
 
     def _see(self, frame: types.FrameType, event: str, arg: Any) -> None:
         code, apart = frame.f_code, self._apart
@@ -202,15 +221,13 @@ class Observer:
 
     def _state(self) -> tuple[Entry, int]:
         """What is another as soon as the run has gone on, or something was computed at once."""
-        return self.run.entry, len(self.preparations)
+        return self.run.entry, len(self.preparations) + len(self.effects)
 
     def _called(self, frame: types.FrameType) -> None:
         """The library is called, by its own code or a user's."""
         code, back = frame.f_code, frame.f_back
         front = front_of(code)
         by_user = not _is_ours(back)
-        if by_user and self.run.settled and code.co_name not in _EFFECTS:
-            self._refuse(frame, f"{code.co_name}(), after a value was read")
         if isinstance(front, _PURE):
             given = frame.f_locals
             self._set_apart(frame, front.function, given["args"], given["kwargs"])
@@ -233,11 +250,12 @@ class Observer:
         """Do not look into a function that depends on its arguments alone."""
 
         def end(apart: _Apart, result: Any) -> None:
-            if self.run.entry is not apart.entry or self.run.settled:
-                return  # deferred, or a value was read, which is another's reason
+            if self.run.entry is not apart.entry:
+                return  # it was deferred
             results = result if type(result) is tuple else (result,)
-            if all(isinstance(x, Tensor) and x._edge is None for x in results):
-                self.preparations.append(Preparation(function, args, kwargs, result))
+            late = self.run.settled
+            if all(isinstance(x, Tensor) and (late or x._edge is None) for x in results):
+                self._note(Preparation(function, args, kwargs, result))
             else:
                 self._refuse(frame, f"{frame.f_code.co_name}()")
 
@@ -248,7 +266,7 @@ class Observer:
         self._note_run()
         args, kwargs = _arguments(frame)
         effect = Effect(args[0] if args else None, frame.f_code.co_name, args[1:], kwargs)
-        self.effects.append((self.run.entry.depth - self.run.start.depth, effect))
+        self.effects.append((self._count(), effect))
         self._apart = _Apart(frame, self.run.entry, self._end_effect)
 
     def _end_effect(self, apart: _Apart, result: Any) -> None:

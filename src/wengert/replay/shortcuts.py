@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from wengert.core.tensor import Tensor, new, tick
 from wengert.replay.deferred import Deferred
 from wengert.replay.direct import deferred_at
 from wengert.replay.guards import Guard, UnguardedError
-from wengert.replay.observing import Effect, Observer, Preparation
+from wengert.replay.observing import Effect, Observer, Preparation, Value
 from wengert.replay.run import Run
 from wengert.replay.state import computing_at_once
 from wengert.replay.trace import BackwardEntry, Entry, Memo, OpEntry, Record, input_of
@@ -54,6 +55,13 @@ class Prepared(NamedTuple):
     result: int
 
 
+class Late(NamedTuple):
+    """A result of an operation that came after an effect, by the places of both."""
+
+    effect: int
+    result: int
+
+
 class Way(NamedTuple):
     """What a watched call has done.
 
@@ -64,10 +72,10 @@ class Way(NamedTuple):
         preparations: what was computed at once, or looked at.
         prepared: what that gave: a `Memo` of each tensor or array, and values.
         draws: whether random numbers were drawn, by preparations.
-        effects: the calls that change something, after so many entries.
+        effects: the calls that change something, and operations that follow, after so many entries.
         numbers: the Python floats among its operands.
         sites: of each step, where operations were recorded, and where that was turned off.
-        outputs: the results: an int for the place of a value, an `Argument`, a value in a list.
+        outputs: the results.
         spec: the structure of the results.
     """
 
@@ -77,7 +85,7 @@ class Way(NamedTuple):
     preparations: tuple[Preparation, ...]
     prepared: tuple[tuple[Any, ...], ...]
     draws: bool
-    effects: tuple[tuple[int, Effect], ...]
+    effects: tuple[tuple[int, Effect | Preparation], ...]
     numbers: tuple[float, ...]
     sites: tuple[tuple[Any, Any], ...]
     outputs: tuple[Any, ...]
@@ -93,9 +101,40 @@ class Way(NamedTuple):
             and [*map(len, self.prepared)] == [*map(len, other.prepared)]
             and _keys(self.effects) == _keys(other.effects)
             and all(map(is_same, self.numbers, other.numbers))
-            and repr(self.outputs) == repr(other.outputs)
+            and [*map(type, self.outputs)] == [*map(type, other.outputs)]
+            and all(map(is_same, self.outputs, other.outputs))
             and self.spec == other.spec
         )
+
+
+class Following:
+    """A call that takes a shortcut: its run, and what its places stand for."""
+
+    def __init__(self, run: Run, path: Sequence[Entry], leaves: Sequence[Any]) -> None:
+        self.run, self.path, self.leaves = run, path, leaves
+        self.prepared: list[tuple[Any, ...]] = []
+        self.late: list[tuple[Any, ...]] = []
+        self.made: dict[int, Deferred] = {}
+
+    def value(self, x: Any) -> Any:
+        """What something stands for; other objects stand for themselves."""
+        kind = type(x)
+        if kind is Argument:
+            return self.leaves[x.place]
+        if kind is Prepared:
+            return self.prepared[x.preparation][x.result]
+        if kind is Late:
+            return self.late[x.effect][x.result]
+        return self.tensor(x.place) if kind is Value else x
+
+    def tensor(self, place: int) -> Any:
+        """The deferred tensor of a place."""
+        made, outputs = self.made, self.run.outputs
+        if place not in made:
+            deferred_at(self.run, self.path, place, made)
+            for k, tensor in made.items():
+                outputs[k] = weakref.ref(tensor)
+        return made[place]
 
 
 class Shortcut:
@@ -112,29 +151,29 @@ class Shortcut:
         self.values = last.first + len(last.outlines)
         self.walks = [e for e in way.path if isinstance(e, BackwardEntry)]
         before, end = way.path.index(self.walks[0]) if self.walks else 0, len(way.path)
-        self.clearing = [effect for count, effect in way.effects if count <= before]
-        self.effects_before = [pair for pair in way.effects if pair[0] < end]
-        self.effects_after = [effect for count, effect in way.effects if count == end]
+        effects = [(count, one) for count, one in way.effects if isinstance(one, Effect)]
+        self.clearing = [effect for count, effect in effects if count <= before]
+        self.effects_before = [pair for pair in effects if pair[0] < end]
+        self.after = [one for count, one in way.effects if count == end]
+        late = [one for one in self.after if not isinstance(one, Effect)]
+        read = [x for one in late for x in one.args]
+        self.asked = [x.place for x in (*way.outputs, *read) if type(x) is Value]
         self.steps = [(*site, 0) for site in way.sites]
         # Whether there are nodes, which have numbers.
         self.numbered = bool(self.walks) or any(e.records for e in way.path)  # type: ignore[attr-defined]
 
-    def prepare(self, record: Record, leaves: Sequence[Any]) -> Run | None:
-        """A run for other arguments; None if its way may depend on their elements."""
+    def prepare(self, record: Record, leaves: Sequence[Any]) -> Following | None:
+        """What follows for other arguments; None if the way may depend on their elements."""
         words = default_generator.get_state() if self.way.draws else None
-        run = self._begun(record, leaves)
-        if run is None and words is not None:
+        following = self._begun(record, leaves)
+        if following is None and words is not None:
             default_generator.set_state(words)  # Python is to draw them
-        return run
+        return following
 
-    def _begun(self, record: Record, leaves: Sequence[Any]) -> Run | None:
-        way, prepared = self.way, list[tuple[Any, ...]]()
-
-        def value(x: Any) -> Any:
-            if type(x) is Argument:
-                return leaves[x.place]
-            return prepared[x.preparation][x.result] if type(x) is Prepared else x
-
+    def _begun(self, record: Record, leaves: Sequence[Any]) -> Following | None:
+        way, run = self.way, Run(record)
+        following = Following(run, way.path, leaves)
+        value, prepared = following.value, following.prepared
         for one, expected in zip(way.preparations, way.prepared, strict=True):
             try:
                 with computing_at_once():
@@ -146,19 +185,19 @@ class Shortcut:
                 if not (like.fits(x) if type(like) is Memo else is_same(like, x)):
                     return None
             prepared.append(values)
-        run = Run(record)
         run._bind([*map(value, way.inputs)], [*way.numbers])
-        return run if self._may_walk(run) else None
+        return following if self._may_walk(run) else None
 
     def _may_walk(self, run: Run) -> bool:
         """Whether gradients can be deferred: nobody listens, and there are none to add to."""
         cleared: set[int] | None = None
         for walk in self.walks:
-            for slot in walk.leaves:
+            added = walk.added or walk.leaves  # of `autograd.grad`, no matter what
+            for slot, before in zip(walk.leaves, added, strict=True):
                 if not run._is_quiet(slot):
                     return False
                 leaf = run.tensors[slot]()
-                if walk.added is None or getattr(leaf, "_grad", None) is None:
+                if before is not None or getattr(leaf, "_grad", None) is None:
                     continue
                 if cleared is None:
                     cleared = {id(p) for effect in self.clearing for p in effect.cleared()}
@@ -166,9 +205,9 @@ class Shortcut:
                     return False
         return True
 
-    def follow(self, run: Run, leaves: Sequence[Any]) -> Any:
+    def follow(self, following: Following) -> Any:
         """The results of a call, deferred unless an effect has asked for them."""
-        way = self.way
+        way, run = self.way, following.run
         run.outputs = [nobody] * self.values
         run._watch()
         done = 0
@@ -176,17 +215,15 @@ class Shortcut:
             done = self._defer(run, done, count)
             effect.happen()
         self._defer(run, done, len(way.path))
-        made, found = dict[int, Deferred](), list[Any]()
-        for x in way.outputs:
-            if type(x) is int:
-                found.append(deferred_at(run, way.path, x, made))
+        for place in self.asked:
+            following.tensor(place)
+        for one in self.after:
+            if isinstance(one, Effect):
+                one.happen()
             else:
-                found.append(leaves[x.place] if type(x) is Argument else x[0])
-        for place, tensor in made.items():
-            run.outputs[place] = weakref.ref(tensor)
-        for effect in self.effects_after:
-            effect.happen()
-        return unflatten_tree(found, way.spec)
+                found = one.function(*map(following.value, one.args), **one.kwargs)
+                following.late.append(found if type(found) is tuple else (found,))
+        return unflatten_tree([*map(following.value, way.outputs)], way.spec)
 
     def _defer(self, run: Run, start: int, stop: int) -> int:
         """Take some of the steps; where that has come to."""
@@ -205,14 +242,15 @@ class Shortcut:
         return stop
 
     def _walk(self, run: Run, walk: BackwardEntry) -> None:
-        """Give the leaves of a backward their gradients."""
-        if walk.added is None:
-            return
-        for k, slot in enumerate(walk.leaves):
-            gradient = new(Deferred)
-            run.tensors[slot]()._grad = gradient
-            gradient._pending = run, walk.first + k, walk.outlines[k], None
-            run.outputs[walk.first + k] = weakref.ref(gradient)
+        """Give the leaves of a backward their gradients, or what those become."""
+        for k, (slot, before) in enumerate(zip(walk.leaves, walk.added or (), strict=False)):
+            leaf = run.tensors[slot]()
+            if before is None:
+                leaf._grad = new(Deferred)
+            else:
+                run.outputs[before] = nobody
+            leaf._grad._pending = run, walk.first + k, walk.outlines[k], None
+            run.outputs[walk.first + k] = weakref.ref(leaf._grad)
 
 
 def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) -> Way:
@@ -221,29 +259,38 @@ def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) ->
     if not path or not all(_may_be_skipped(e) for e in path):
         raise UnguardedError("no operation in it can be deferred" if not path else
                              "it updates buffers, or adds to gradients")  # fmt: skip
-    arguments = {id(x): Argument(k) for k, x in enumerate(leaves) if isinstance(x, Tensor)}
-    sources: dict[int, Any] = {**arguments}
-    preparations = []
-    for k, one in enumerate(observer.preparations):
-        args = tuple([sources.get(id(x), x) for x in one.args])
-        preparations.append(one._replace(args=args, results=None))
-        made = {id(x): Prepared(k, n) for n, x in enumerate(one.values()) if _is_array(x)}
-        sources = made | sources
+    sources: dict[int, Any] = {
+        id(x): Argument(k) for k, x in enumerate(leaves) if isinstance(x, Tensor)
+    }
+    preparations = [
+        _in_places(one, sources, partial(Prepared, k))
+        for k, one in enumerate(observer.preparations)
+    ]
     inputs = [of() for of in run.tensors]
     if any(x is None for x in inputs):
         raise UnguardedError("a tensor is made in it that no operation on record has made")
+    given = tuple([sources.get(id(x), x) for x in inputs])
+    sources = observer.values() | sources
+    effects: list[tuple[int, Effect | Preparation]] = []
+    late = 0
+    for count, one in observer.effects:
+        if isinstance(one, Preparation):
+            effects.append((count, _in_places(one, sources, partial(Late, late))))
+            late += 1
+        else:
+            effects.append((count, one))
     found, spec = flatten_tree(results)
     return Way(
         path=path,
         code=frozenset(observer.executed),
-        inputs=tuple([sources.get(id(x), x) for x in inputs]),
+        inputs=given,
         preparations=tuple(preparations),
         prepared=tuple([tuple(map(_expected, one.values())) for one in observer.preparations]),
         draws=observer.draws(),
-        effects=tuple(observer.effects),
+        effects=tuple(effects),
         numbers=tuple(observer.numbers),
         sites=tuple(observer.sites),
-        outputs=tuple([_output(x, observer, arguments) for x in found]),
+        outputs=tuple([_output(x, sources) for x in found]),
         spec=spec,
     )
 
@@ -256,28 +303,34 @@ def _may_be_skipped(entry: Entry) -> bool:
     if isinstance(entry, OpEntry):
         return not entry.updated
     assert isinstance(entry, BackwardEntry)
-    return entry.added is None or all(place is None for place in entry.added)
+    # None to add to, or those of a walk before it.
+    return entry.added is None or all(place is None or place >= 0 for place in entry.added)
 
 
 def _expected(x: Any) -> Any:
     return Memo(input_of(x)) if _is_array(x) else x
 
 
-def _output(x: Any, observer: Observer, arguments: dict[int, Argument]) -> Any:
-    if isinstance(x, Tensor):
-        place = observer.place_of(x)
-        if place is not None:
-            return place
-        if id(x) in arguments:
-            return arguments[id(x)]
-    elif is_value(x):
-        return [x]
-    raise UnguardedError(f"a result of type {type(x).__name__} is none of its operations'")
+def _in_places(one: Preparation, sources: dict[int, Any], result: Any) -> Preparation:
+    """A call with places for its arguments; its results become sources of others."""
+    args = tuple([sources.get(id(x), x) for x in one.args])
+    sources.update({id(x): result(n) for n, x in enumerate(one.values()) if _is_array(x)})
+    return one._replace(args=args, results=None)
+
+
+def _output(x: Any, sources: dict[int, Any]) -> Any:
+    if is_value(x):
+        return x
+    source = sources.get(id(x))
+    if source is None:
+        raise UnguardedError(f"a result of type {type(x).__name__} is none of its operations'")
+    return source
 
 
 def check_sources(way: Way, guard: Guard) -> None:
     """UnguardedError for a tensor that comes from where no guard looks."""
-    given, _ = flatten_tree([(one.args, one.kwargs) for one in way.preparations])
+    late = [one for _, one in way.effects if isinstance(one, Preparation)]
+    given, _ = flatten_tree([(one.args, one.kwargs) for one in (*way.preparations, *late)])
     for x in given:
         if not (_is_array(x) or is_value(x) or guard.has(x) or _is_constant(x)):
             raise UnguardedError(f"a {type(x).__name__} comes from where no guard looks")
@@ -285,7 +338,7 @@ def check_sources(way: Way, guard: Guard) -> None:
         if _is_array(x) and id(x) not in guard.tensors:
             kind = "a tensor" if isinstance(x, Tensor) else "an array"
             raise UnguardedError(f"{kind} comes from where no guard looks")
-    for _, effect in way.effects:
+    for effect in [one for _, one in way.effects if isinstance(one, Effect)]:
         for x in (effect.owner, *effect.args, *effect.kwargs.values()):
             if not is_value(x) and not guard.has(x):
                 raise UnguardedError(f"{effect.name}() has an argument that no guard looks at")
@@ -302,7 +355,7 @@ def is_same(one: Any, other: Any) -> bool:
         return True
     if type(one) is not type(other):
         return False
-    if isinstance(one, Argument | Prepared):
+    if isinstance(one, Argument | Prepared | Value | Late):
         return bool(one == other)
     return is_value(one) and repr(one) == repr(other)
 
@@ -314,5 +367,9 @@ def _is_constant(x: Any) -> bool:
     return own and not isinstance(x, Generator)
 
 
-def _keys(effects: Sequence[tuple[int, Effect]]) -> list[Any]:
-    return [(k, id(e.owner), e.name, repr((e.args, e.kwargs))) for k, e in effects]
+def _keys(effects: Sequence[tuple[int, Effect | Preparation]]) -> list[Any]:
+    return [
+        (k, id(e.owner), e.name, repr((e.args, e.kwargs))) if isinstance(e, Effect) else
+        (k, id(e.function), len(e.args))
+        for k, e in effects
+    ]  # fmt: skip

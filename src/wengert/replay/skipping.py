@@ -65,11 +65,11 @@ class Skipping(Compiled):
         settings = mode.site is None, defaults.dtype, spec
         shortcut = self._found(leaves, settings)
         if shortcut is not None and shortcut.proven:
-            run = shortcut.prepare(self.record, leaves)
-            if run is None:
+            following = shortcut.prepare(self.record, leaves)
+            if following is None:
                 return super()._begun(args, kwargs)
             self.skipped += 1
-            return self._along(run, partial(shortcut.follow, run, leaves), (), {})
+            return self._along(following.run, partial(shortcut.follow, following), (), {})
         if not self._may_watch() or not self.record.size:
             return super()._begun(args, kwargs)
         return self._watch(args, kwargs, Form(leaves, settings), leaves, shortcut)
