@@ -1,4 +1,4 @@
-"""Functions that look at elements before an operation is called: checks of indices, say.
+"""Functions beside the operations: checks of indices, say, and counters of batches.
 
 Whoever stands in for a function has to call them all the same.
 """
@@ -10,9 +10,9 @@ from functools import wraps
 from threading import get_ident
 from typing import Any
 
-# By thread, what is asked to run them while somebody watches: it is given the function, and its
-# arguments.
-watchers: dict[int, Callable[[Callable[..., Any], tuple[Any, ...]], Any]] = {}
+# By thread, what is asked to run them while somebody watches: it is given the function, its
+# arguments, and whether it changes something.
+watchers: dict[int, Callable[[Callable[..., Any], tuple[Any, ...], bool], Any]] = {}
 
 
 def preparation(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -24,6 +24,17 @@ def preparation(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def prepared(*args: Any) -> Any:
         watcher = watchers.get(get_ident()) if watchers else None
-        return function(*args) if watcher is None else watcher(function, args)
+        return function(*args) if watcher is None else watcher(function, args, False)
 
     return prepared
+
+
+def effect(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that changes what its arguments show, which nobody compares: watched, too."""
+
+    @wraps(function)
+    def effective(*args: Any) -> Any:
+        watcher = watchers.get(get_ident()) if watchers else None
+        return function(*args) if watcher is None else watcher(function, args, True)
+
+    return effective

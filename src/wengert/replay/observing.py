@@ -94,7 +94,7 @@ class Value(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """A call of a method that changes its object, or what belongs to it."""
+    """A call of a method that changes its object or what belongs to it, or of a function."""
 
     owner: Any
     name: str
@@ -180,14 +180,16 @@ class Observer:
             id(x): (k, x) for k, of in enumerate(run.outputs) if (x := of()) is not None
         }
 
-    def _prepare(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    def _prepare(self, function: Callable[..., Any], args: tuple[Any, ...], changes: bool) -> Any:
         before = self._apart
         self._apart = before or _Apart(None, self.run.entry, lambda apart, result: None)
         try:
             results = function(*args)
         finally:
             self._apart = before
-        if before is None:
+        if before is None and changes:
+            self.effects.append((self._count(), Effect(function, "__call__", args, {})))
+        elif before is None:
             self._note(Preparation(function, args, {}, results))
         return results
 

@@ -236,7 +236,7 @@ class Run(Walks):
             if buffers:
                 outline, *others = child.outlines
                 result = self._deferred(outline, None)
-                self._update(buffers, others)
+                self.update(buffers, others, len(outputs))
                 return result
             tick()  # for the nodes of its results
             return tuple([self._deferred(outline, source) for outline in child.outlines])
@@ -341,19 +341,19 @@ class Run(Walks):
         self.recorded[id(tensor)] = weakref.ref(tensor), len(self.outputs)
         self.outputs.append(weakref.ref(tensor))
 
-    def _update(self, buffers: list[Any], outlines: list[Outline]) -> None:
-        """Let buffers show their next elements once they are there."""
-        for x, outline in zip(buffers, outlines, strict=True):
-            place = self.place_of(x)
-            if place is None:
+    def update(self, buffers: list[Any], outlines: Sequence[Outline], first: int) -> None:
+        """Let buffers show their next elements, from a place on, once they are there."""
+        for place, (x, outline) in enumerate(zip(buffers, outlines, strict=True), first):
+            before = self.place_of(x)
+            if before is None:
                 memory = self.originals[self.slots[id(x)]]
                 set_class(x, Deferred)
             else:
-                memory = self.updates.pop(place)
-                self.outputs[place] = nobody
-            self.updates[len(self.outputs)] = memory
-            x._pending = self, len(self.outputs), outline, None
-            self.outputs.append(reference(x))
+                memory = self.updates.pop(before)
+                self.outputs[before] = nobody
+            self.updates[place] = memory
+            x._pending = self, place, outline, None
+            self.outputs[place : place + 1] = [reference(x)]
 
     def _leave_record(self) -> None:
         """Compute what was deferred: the run records from here on."""

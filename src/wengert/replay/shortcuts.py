@@ -5,20 +5,21 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from functools import partial
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
 from wengert.core.generators import Generator, default_generator
-from wengert.core.tensor import Tensor, new, tick
-from wengert.replay.deferred import Deferred
+from wengert.core.tensor import Tensor, internal, new, tick
+from wengert.replay.deferred import Deferred, settle
 from wengert.replay.direct import deferred_at
 from wengert.replay.guards import Guard, UnguardedError
 from wengert.replay.observing import Effect, Observer, Preparation, Value
 from wengert.replay.run import Run
-from wengert.replay.state import computing_at_once
-from wengert.replay.trace import BackwardEntry, Entry, Memo, OpEntry, Record, input_of
+from wengert.replay.state import computing_at_once, shows_exposed
+from wengert.replay.trace import BackwardEntry, Entry, Memo, OpEntry, Record, Ref, input_of
 from wengert.replay.walks import nobody
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None))
@@ -159,8 +160,13 @@ class Shortcut:
         read = [x for one in late for x in one.args]
         self.asked = [x.place for x in (*way.outputs, *read) if type(x) is Value]
         self.steps = [(*site, 0) for site in way.sites]
-        # Whether there are nodes, which have numbers.
-        self.numbered = bool(self.walks) or any(e.records for e in way.path)  # type: ignore[attr-defined]
+        operations = [e for e in way.path if isinstance(e, OpEntry)]
+        self.updates = {e: refs for e in operations if (refs := _updated(e))}
+        self.buffers = [
+            way.inputs[r.index] for refs in self.updates.values() for r in refs if r.kind == "input"
+        ]
+        # Whether there is more to a step than that it is one: nodes, which have numbers, say.
+        self.numbered = bool(self.walks or self.updates) or any(e.records for e in operations)
 
     def prepare(self, record: Record, leaves: Sequence[Any]) -> Following | None:
         """What follows for other arguments; None if the way may depend on their elements."""
@@ -185,8 +191,20 @@ class Shortcut:
                 if not (like.fits(x) if type(like) is Memo else is_same(like, x)):
                     return None
             prepared.append(values)
+        if not self._may_update():
+            return None
         run._bind([*map(value, way.inputs)], [*way.numbers])
         return following if self._may_walk(run) else None
+
+    def settle(self) -> None:
+        """Let buffers show the elements that the last call has deferred."""
+        for x in self.buffers:
+            if type(x) is Deferred:
+                settle(x)
+
+    def _may_update(self) -> bool:
+        """Whether nobody sees that buffers are written to later; no run holds their memory yet."""
+        return all([type(x) is Tensor and not shows_exposed(x) for x in self.buffers])
 
     def _may_walk(self, run: Run) -> bool:
         """Whether gradients can be deferred: nobody listens, and there are none to add to."""
@@ -235,6 +253,9 @@ class Shortcut:
                 run.steps.append((site, off, tick()))
                 if isinstance(entry, BackwardEntry):
                     self._walk(run, entry)
+                elif entry in self.updates:
+                    buffers = [x() for x in map(partial(_reference, run), self.updates[entry])]
+                    run.update(buffers, entry.outlines[1:], entry.first + 1)
                 elif not entry.single:  # type: ignore[attr-defined]
                     tick()  # for the nodes of its results
         if stop:
@@ -258,7 +279,7 @@ def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) ->
     path = observer.path()
     if not path or not all(_may_be_skipped(e) for e in path):
         raise UnguardedError("no operation in it can be deferred" if not path else
-                             "it updates buffers, or adds to gradients")  # fmt: skip
+                             "it adds to gradients of other calls")  # fmt: skip
     sources: dict[int, Any] = {
         id(x): Argument(k) for k, x in enumerate(leaves) if isinstance(x, Tensor)
     }
@@ -295,13 +316,23 @@ def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) ->
     )
 
 
+def _updated(entry: OpEntry) -> list[Ref]:
+    """The buffers that an operation updates."""
+    return [ref for name in entry.op.updates if (ref := entry.refs[name]) is not None]
+
+
+def _reference(run: Run, ref: Ref) -> Any:
+    """The reference to an operand's tensor."""
+    return run.tensors[ref.index] if ref.kind == "input" else run.outputs[ref.index]
+
+
 def _is_array(x: Any) -> bool:
     return isinstance(x, Tensor | np.ndarray)
 
 
 def _may_be_skipped(entry: Entry) -> bool:
     if isinstance(entry, OpEntry):
-        return not entry.updated
+        return True
     assert isinstance(entry, BackwardEntry)
     # None to add to, or those of a walk before it.
     return entry.added is None or all(place is None or place >= 0 for place in entry.added)
@@ -340,7 +371,7 @@ def check_sources(way: Way, guard: Guard) -> None:
             raise UnguardedError(f"{kind} comes from where no guard looks")
     for effect in [one for _, one in way.effects if isinstance(one, Effect)]:
         for x in (effect.owner, *effect.args, *effect.kwargs.values()):
-            if not is_value(x) and not guard.has(x):
+            if not (is_value(x) or guard.has(x) or _is_of_library(x)):
                 raise UnguardedError(f"{effect.name}() has an argument that no guard looks at")
 
 
@@ -365,6 +396,11 @@ def _is_constant(x: Any) -> bool:
     kind = type(x)
     own = kind.__module__.startswith(("wengert.", "builtins", "numpy"))
     return own and not isinstance(x, Generator)
+
+
+def _is_of_library(x: Any) -> bool:
+    """Whether an object is a function of the library."""
+    return isinstance(x, FunctionType) and x.__code__.co_filename in internal
 
 
 def _keys(effects: Sequence[tuple[int, Effect | Preparation]]) -> list[Any]:

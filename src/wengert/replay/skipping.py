@@ -85,6 +85,7 @@ class Skipping(Compiled):
         """The shortcut for some arguments, if its guard holds."""
         for shortcut in self.shortcuts:
             if shortcut.form.fits(leaves, settings):
+                shortcut.settle()
                 if shortcut.guard.holds(leaves):
                     return shortcut
                 self._drop(shortcut)
@@ -106,6 +107,8 @@ class Skipping(Compiled):
             return results  # a new way: the next call may go along it
         try:
             way = way_of(run, observer, leaves, results)
+            if any(of is not None for of in run.updates.values()):
+                run.settle()  # what buffers show is compared
             if candidate is not None:
                 if not candidate.guard.holds(leaves):
                     raise UnguardedError("it changes something that its code can reach")

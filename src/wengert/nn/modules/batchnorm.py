@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.preparations import effect
 from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.nn import functional as F
 from wengert.nn import init
@@ -118,6 +119,7 @@ class _BatchNorm(_NormBase):
         )
 
 
+@effect
 def _count_batch(batches: Tensor) -> Any:
     """Count a batch; return the count, a tensor if models in a batch count separately."""
     if isinstance(batches, Tracer):
