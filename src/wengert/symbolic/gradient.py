@@ -293,7 +293,9 @@ def verify_grad(fun: Any, pt: Any, n_tests: int = 2, rng: Any = None, eps: float
     relative = rel_tol or limit
     if rng is None:
         raise TypeError("rng should be a valid instance of numpy.random.RandomState.")
-    variables = [TensorType(p.dtype, [False] * p.ndim)(f"input {k}") for k, p in enumerate(points)]
+    variables = [
+        TensorType(p.dtype, [n == 1 for n in p.shape])(f"input {k}") for k, p in enumerate(points)
+    ]
     out: Any = fun(*variables)
     out = out if isinstance(out, Variable) else out[0]
     projection = rng.rand(*function(variables, out, mode=mode)(*points).shape) + 0.5

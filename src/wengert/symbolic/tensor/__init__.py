@@ -33,6 +33,7 @@ from wengert.symbolic.expressions.elemwise import Elemwise as Elemwise
 from wengert.symbolic.expressions.elemwise import Rebroadcast as Rebroadcast
 from wengert.symbolic.expressions.elemwise import Sum as Sum
 from wengert.symbolic.expressions.extra_ops import *
+from wengert.symbolic.expressions.extra_ops import Diagonal as ExtractDiag
 from wengert.symbolic.expressions.indexing import *
 from wengert.symbolic.expressions.products import *
 from wengert.symbolic.expressions.reductions import *
