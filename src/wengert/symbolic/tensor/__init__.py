@@ -76,6 +76,7 @@ from wengert.symbolic.tensor import type_other as type_other
 from wengert.symbolic.tensor import xlogx as xlogx
 from wengert.symbolic.tensor.type_other import NoneConst as NoneConst
 from wengert.symbolic.tensor.type_other import make_slice as make_slice
+from wengert.symbolic.tensor.type_other import slicetype as slicetype
 
 basic = _sys.modules[__name__]
 # `dmatrix`, `fvectors`, `tensor4` and their like.
