@@ -111,3 +111,17 @@ def pooling_operations(theano, T):
 
 def called_with(theano, inputs, outputs, *values):
     return theano.function(inputs, outputs, on_unused_input="ignore")(*values)
+
+
+@program
+def elements_in_other_orders(theano, T):
+    v, x, p, rows = T.dvector(), T.dmatrix(), T.ivector(), T.imatrix()
+    results = [
+        T.permute_row_elements(v, rows), T.permute_row_elements(x, p),
+        T.permute_row_elements(x, rows, inverse=True), T.inverse_permutation(rows),
+        T.choose(rows % 2, (x, x * 2)), T.AllocDiag(-1)(v), T.tensordot(x, x, ([0], [0])),
+        T.max(x, axis=T.constant(0)), T.grad(T.permute_row_elements(x, p)[:, 0].sum(), x),
+    ]  # fmt: skip
+    order = np.array([[2, 0, 1], [1, 2, 0]], "int32")
+    f = theano.function([v, x, p, rows], results)
+    return f([1.0, 2.0, 4.0], [[1.0, 2.0, 3.0], [6.0, 5.0, 4.0]], order[0], order)

@@ -476,3 +476,37 @@ def test_a_program_says_what_shapes_its_operation_gives() -> None:
 
     x = T.dvector("x")
     assert theano.function([x], Widened()(x).shape)([1.0, 2.0]).tolist() == [4]
+
+
+def test_variables_have_the_methods_of_arrays_though_they_know_their_lines() -> None:
+    x = T.dmatrix("x")
+    assert theano.function([x], x.trace())(np.eye(3)) == 3
+    assert theano.function([x], T.dscalar().size + x.size)(np.eye(3)) == 10
+
+
+def test_what_is_not_ordered_is_refused() -> None:
+    z, a = T.zvector("z"), T.dscalar()
+    for build in (lambda: z > 1, lambda: T.clip(z, a, a), lambda: T.ceil(z)):
+        with pytest.raises(TypeError, match="not ordered"):
+            build()
+    with pytest.raises(theano.scalar.ComplexError):
+        z % 5
+
+
+def test_numbers_in_expressions_are_found() -> None:
+    c, x = T.constant(np.arange(6.0).reshape(2, 3)), T.dvector("x")
+    for expression, number in (
+        (c[1, 2], 5), (T.stack([1, 2, 3])[1], 2), (T.constant(c.data).shape[1], 3),
+        (T.opt.Assert()(T.constant(2), T.constant(1) > 0), 2), (T.fill(x, 7), 7),
+    ):  # fmt: skip
+        assert T.get_scalar_constant_value(expression) == number
+    with pytest.raises(T.NotScalarConstantError):
+        T.get_scalar_constant_value(x[0])
+    with pytest.raises(T.EmptyConstantError):
+        T.get_scalar_constant_value(np.array([]))
+    rows, columns = T.dtensor3().shape[1:]
+    assert rows.ndim == columns.ndim == 0
+
+
+def test_finite_differences_know_dimensions_that_are_repeated() -> None:
+    theano.gradient.verify_grad(T.add, [np.ones((3, 1)), np.ones((3, 4))], rng=np.random)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 
 import wengert.symbolic as theano
 from wengert.symbolic import tensor as T
 from wengert.symbolic.gof import graph
+from wengert.symbolic.programs import registered
 from wengert.symbolic.scan_module import scan_utils
 from wengert.symbolic.tests import unittest_tools
+
+
+@pytest.fixture
+def rewrites() -> Iterator[None]:
+    before = list(registered.REWRITES)
+    yield
+    registered.REWRITES[:] = before
 
 
 def test_graphs_are_compared_operation_by_operation() -> None:
@@ -147,7 +158,7 @@ def test_function_graphs_have_nodes_and_clients() -> None:
     assert [len(f.maker.fgraph.clients(f.maker.fgraph.inputs[0]))] == [1]
 
 
-def test_views_with_another_gradient_and_rewrites_of_programs() -> None:
+def test_views_with_another_gradient_and_rewrites_of_programs(rewrites: None) -> None:
     class Clipped(theano.compile.ViewOp):
         def grad(self, inputs, output_gradients):  # type: ignore[no-untyped-def]
             return [T.clip(output_gradients[0], -1, 1)]
@@ -162,3 +173,52 @@ def test_views_with_another_gradient_and_rewrites_of_programs() -> None:
 
     f = theano.function([x], [clipped(x), theano.grad((clipped(x) ** 2).sum(), x)])
     assert [v.tolist() for v in f([0.1, 5.0])] == [[0.1, 5.0], [0.2, 1.0]]
+
+
+def ops_of(f: Any) -> list[str]:
+    return [str(node.op) for node in f.maker.fgraph.toposort()]
+
+
+def test_rewrites_that_programs_register_run(rewrites: None) -> None:
+    x = T.dvector("x")
+
+    @T.opt.register_specialize
+    @theano.gof.local_optimizer([T.sin])
+    def sine_as_cosine(node: Any) -> Any:
+        return [T.cos(node.inputs[0] - np.pi / 2)]
+
+    f = theano.function([x], T.sin(x))
+    assert "cos" in ops_of(f)[-1]
+    np.testing.assert_allclose(f([0.5, 1.0]), np.sin([0.5, 1.0]))
+    mode = theano.Mode().excluding("sine_as_cosine")
+    assert ops_of(theano.function([x], T.sin(x), mode=mode)) == ["Elemwise{sin,no_inplace}"]
+    assert ops_of(theano.function([x], T.sin(x), mode="FAST_COMPILE")) == [
+        "Elemwise{sin,no_inplace}"
+    ]
+
+
+def test_rewrites_are_included_by_name(rewrites: None) -> None:
+    x = T.dvector("x")
+    pattern = theano.gof.PatternSub((T.sqrt, (T.sqr, "a")), (T.abs_, "a"))
+    theano.compile.optdb.register("root_of_square", theano.gof.opt.in2out(pattern), 1, "mine")
+    y = T.sqrt(T.sqr(x))
+    assert "abs_" not in str(ops_of(theano.function([x], y)))
+    f = theano.function([x], y, mode=theano.Mode().including("mine"))
+    assert ops_of(f) == ["Elemwise{abs_,no_inplace}"]
+    assert f([-2.0, 3.0]).tolist() == [2.0, 3.0]
+
+
+def test_rewrites_that_undo_each_other_end_and_those_that_fail_warn(rewrites: None) -> None:
+    x = T.dvector("x")
+    T.opt.register_canonicalize(theano.gof.OpSub(T.sinh.op, T.cosh.op), name="there")
+    T.opt.register_canonicalize(theano.gof.OpSub(T.cosh.op, T.sinh.op), name="back")
+    assert theano.function([x], T.sinh(x))([0.0]) in ([0.0], [1.0])
+
+    @T.opt.register_canonicalize
+    @theano.gof.local_optimizer([T.Dot])
+    def failing(node: Any) -> Any:
+        raise KeyError("nothing here")
+
+    with pytest.warns(UserWarning, match="'failing' failed on dot"):
+        f = theano.function([x], T.dot(x, x))
+    assert f([1.0, 2.0]) == 5.0

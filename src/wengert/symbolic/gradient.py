@@ -293,14 +293,18 @@ def verify_grad(fun: Any, pt: Any, n_tests: int = 2, rng: Any = None, eps: float
     relative = rel_tol or limit
     if rng is None:
         raise TypeError("rng should be a valid instance of numpy.random.RandomState.")
-    variables = [TensorType(p.dtype, [False] * p.ndim)(f"input {k}") for k, p in enumerate(points)]
+    variables = [
+        TensorType(p.dtype, [n == 1 for n in p.shape])(f"input {k}") for k, p in enumerate(points)
+    ]
     out: Any = fun(*variables)
     out = out if isinstance(out, Variable) else out[0]
-    projection = rng.rand(*function(variables, out, mode=mode)(*points).shape) + 0.5
+    plain = function(variables, out, mode=mode, on_unused_input="ignore")
+    projection = rng.rand(*plain(*points).shape) + 0.5
     # A sum in double precision adds no rounding of its own to the differences.
     cost = sum_over(mul(cast(out, "float64"), np.asarray(projection, "float64")))
-    value = function(variables, cost, mode=mode)
-    exact = function(variables, grad(cost, variables, disconnected_inputs="ignore"), mode=mode)
+    value = function(variables, cost, mode=mode, on_unused_input="ignore")
+    gradients = grad(cost, variables, disconnected_inputs="ignore")
+    exact = function(variables, gradients, mode=mode, on_unused_input="ignore")
     for k, (p, g) in enumerate(zip(points, exact(*points), strict=True)):
         numeric = np.zeros_like(p)
         for position in np.ndindex(*p.shape):

@@ -115,7 +115,8 @@ class Variable:
     Variables are compared by identity, hash, and are true (but for results of comparisons).
     """
 
-    trace: tuple[CodeType, int] | None = None
+    # The line that made it; `trace` is a method of arrays.
+    origin: tuple[CodeType, int] | None = None
 
     def __init__(
         self, type: Any, owner: Apply | None = None, index: int | None = None,
@@ -150,11 +151,11 @@ class Variable:
 
     def where(self) -> str:
         """The line of the program that made it, or an empty string."""
-        trace = self.trace if self.owner is None else self.owner.trace
+        trace = self.origin if self.owner is None else self.owner.trace
         return "" if trace is None else quoted_location(*trace)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k != "trace"}
+        return {k: v for k, v in self.__dict__.items() if k != "origin"}
 
 
 class Constant(Variable):
@@ -215,6 +216,10 @@ class Apply:
         index = getattr(self.op, "default_output", None)
         if index is None and len(self.outputs) != 1:
             raise AttributeError(f"{self.op} has {len(self.outputs)} outputs and no default_output")
+        if index is not None and (not isinstance(index, int) or not 0 <= index < len(self.outputs)):
+            raise AttributeError(
+                f"{self.op}.default_output is {index!r}, and there are {len(self.outputs)} outputs"
+            )
         return self.outputs[index or 0]
 
     def get_parents(self) -> list[Any]:
@@ -381,7 +386,7 @@ def undefined(op: Any, position: int, x: Any, comment: str = "") -> Variable:
 
 def marked(variable: Any) -> Any:
     """A variable, with the line of the program that makes it."""
-    variable.trace = caller(getframe(1))
+    variable.origin = caller(getframe(1))
     return variable
 
 

@@ -32,6 +32,7 @@ class Mode:
     def __init__(self, linker: Any = "cvm", optimizer: Any = "fast_run") -> None:
         self.linker, self.optimizer = linker, optimizer
         self.excluded: frozenset[str] = frozenset()
+        self.included: frozenset[str] = frozenset()
 
     @property
     def rewrites(self) -> bool:
@@ -41,8 +42,12 @@ class Mode:
     @property
     def fuses(self) -> bool:
         """Whether elementwise operations are merged."""
-        return self.rewrites and self.optimizer not in ("fast_compile", "merge") and (
-            "fusion" not in self.excluded)  # fmt: skip
+        return self.fuses_by_default and "fusion" not in self.excluded
+
+    @property
+    def fuses_by_default(self) -> bool:
+        """Whether all rewrites are wanted, not only those that have to be."""
+        return self.rewrites and self.optimizer not in ("fast_compile", "merge")
 
     def excluding(self, *tags: str) -> Mode:
         """A mode without some rewrites."""
@@ -51,12 +56,15 @@ class Mode:
         return mode
 
     def including(self, *tags: str) -> Mode:
-        """The mode itself: all rewrites are included already."""
-        return self
+        """A mode with rewrites that programs have registered; the library's are in already."""
+        mode = copy.copy(self)
+        mode.included = self.included | set(tags)
+        mode.excluded = self.excluded - set(tags)
+        return mode
 
     def requiring(self, *tags: str) -> Mode:
-        """The mode itself."""
-        return self
+        """As `including`."""
+        return self.including(*tags)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)

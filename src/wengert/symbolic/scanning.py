@@ -207,10 +207,8 @@ def scan(
     loop = _Loop(elements, outputs, results, updates, condition)
     if strict:
         loop.check_strict(fixed)
-    loop.computed = {v: v.type(v.name) for v in fixed if v.owner is not None}
+    loop.give(fixed)
     stacked, changes = loop.built(xs, steps, truncate_gradient, name, mode)
-    for y in stacked[:1]:
-        y.owner.tag.non_sequences = fixed
     if not stacked:
         return None, changes
     return (stacked if return_list or len(stacked) > 1 else stacked[0]), changes
@@ -257,13 +255,18 @@ class _Loop:
         ]
         self.condition = condition
         self.updates = {s: fitted_update(s, v) for s, v in updates.items()}
-        # Non-sequences that are computed before the loop, and what stands for them inside of it.
-        self.computed: dict[Any, Any] = {}
+        self.give([])
         self._add_default_updates()
 
     def _graph(self) -> list[Any]:
         extra = [] if self.condition is None else [self.condition]
         return [*self.results, *self.updates.values(), *extra]
+
+    def give(self, fixed: list[Any]) -> None:
+        """Note the non-sequences."""
+        self.fixed = fixed
+        # Those that are computed before the loop, and what stands for them inside of it.
+        self.computed = {v: v.type(v.name) for v in fixed if v.owner is not None}
 
     def check_strict(self, fixed: list[Any]) -> None:
         """MissingInputError for a shared variable that is not among the non-sequences."""
@@ -313,6 +316,7 @@ class _Loop:
         loop = Loop(step, truncate_gradient, name, mode)
         outer = replaced_in([*xs, *starts, *constants], {i: v for v, i in self.computed.items()})
         values = loop(steps, *outer, return_list=True)
+        values[0].owner.tag.non_sequences = self.fixed
         return self._arranged(values, step, targets)
 
     def _arranged(

@@ -116,7 +116,28 @@ _DEFAULTS: dict[str, Any] = {
     "experimental.unpickle_gpu_on_cpu": False,
     "warn.ignore_bug_before": "0.9",
     "warn.round": False,
+    "warn.inc_subtensor1_opt": True,
+    "DebugMode.check_preallocated_output_ndim": 4,
+    "metaopt.optimizer_excluding": "",
+    "metaopt.optimizer_including": "",
+    "tensor.insert_inplace_optimizer_validate_nb": -1,
+    "experimental.local_alloc_elemwise": True,
+    "experimental.local_alloc_elemwise_assert": True,
+    "cmodule.preload_cache": False,
+    "cmodule.debug": False,
+    "gpuelemwise.sync": True,
+    "dnn.base_path": "",
+    "ctc.root": "",
 }
+# Warnings about errors of earlier versions, which programs turn on and off.
+_DEFAULTS |= {
+    f"warn.{name}": False
+    for name in (
+        "argmax_pushdown_bug", "gpusum_01_011_0111_bug", "sum_sum_bug", "sum_div_dimshuffle_bug",
+        "subtensor_merge_bug", "gpu_set_subtensor1", "vm_gc_bug", "signal_conv2d_interface",
+        "reduce_join", "inc_set_subtensor1", "identify_1pexp_bug",
+    )
+}  # fmt: skip
 NAMES = tuple(_DEFAULTS)
 FLOATS = ("float16", "float32", "float64")
 

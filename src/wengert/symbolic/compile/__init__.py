@@ -16,6 +16,7 @@ from wengert.symbolic.functions import Out as SymbolicOutput
 from wengert.symbolic.functions import UnusedInputError as UnusedInputError
 from wengert.symbolic.functions import function as function
 from wengert.symbolic.functions import pfunc as pfunc
+from wengert.symbolic.gof.optdb import optdb as optdb
 from wengert.symbolic.graph import Op as Op
 from wengert.symbolic.modes import FAST_COMPILE as FAST_COMPILE
 from wengert.symbolic.modes import FAST_RUN as FAST_RUN

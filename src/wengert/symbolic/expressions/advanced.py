@@ -81,16 +81,46 @@ class AdvancedIncSubtensor(IncSubtensor, metaclass=_Indexed):
     of, single = IncSubtensor, False
 
 
+# A mask is an index like its places.
+AdvancedBooleanSubtensor, AdvancedBooleanIncSubtensor = AdvancedSubtensor, AdvancedIncSubtensor
+
+
+def advanced_subtensor(x: Any, *args: Any) -> Any:
+    """``x[args]``, of arrays of indices, masks and slices."""
+    return index(as_tensor_variable(x), args)
+
+
+def advanced_inc_subtensor(x: Any, y: Any, *args: Any) -> Any:
+    """An array with `y` added at ``x[args]``."""
+    return inc_subtensor(advanced_subtensor(x, *args), y)
+
+
+def advanced_set_subtensor(x: Any, y: Any, *args: Any) -> Any:
+    """An array with `y` at ``x[args]``."""
+    return set_subtensor(advanced_subtensor(x, *args), y)
+
+
+advanced_boolean_subtensor = advanced_subtensor
+advanced_boolean_inc_subtensor = advanced_inc_subtensor
+advanced_boolean_set_subtensor = advanced_set_subtensor
 advanced_subtensor1 = AdvancedSubtensor1()
 advanced_inc_subtensor1 = AdvancedIncSubtensor1()
 advanced_set_subtensor1 = AdvancedIncSubtensor1(set_instead_of_inc=True)
 
 __all__ = [
+    "AdvancedBooleanIncSubtensor",
+    "AdvancedBooleanSubtensor",
     "AdvancedIncSubtensor",
     "AdvancedIncSubtensor1",
     "AdvancedSubtensor",
     "AdvancedSubtensor1",
+    "advanced_boolean_inc_subtensor",
+    "advanced_boolean_set_subtensor",
+    "advanced_boolean_subtensor",
+    "advanced_inc_subtensor",
     "advanced_inc_subtensor1",
+    "advanced_set_subtensor",
     "advanced_set_subtensor1",
+    "advanced_subtensor",
     "advanced_subtensor1",
 ]

@@ -14,7 +14,7 @@ from wengert.symbolic.expressions.type import (
     as_tensor_variable,
     stacking,
 )
-from wengert.symbolic.graph import Apply, Kernel, NullType, Operation, disconnected
+from wengert.symbolic.graph import Apply, Constant, Kernel, NullType, Operation, disconnected
 from wengert.symbolic.settings import config
 
 
@@ -331,10 +331,10 @@ def pad_left(x: Any, count: int) -> Any:
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """Axes as a sorted tuple of numbers from 0; all of them for None."""
+    if isinstance(axis, Constant):  # a number, or None
+        axis = axis.data
     if axis is None:
         return tuple(range(ndim))
-    if isinstance(axis, TensorConstant):
-        axis = axis.data
     axes = [axis] if np.ndim(axis) == 0 else list(axis)
     numbers = []
     for a in axes:
@@ -354,6 +354,8 @@ class Reduction(Operation):
     __props__: tuple[str, ...] = ("axis", "dtype", "acc_dtype")
 
     def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
+        if isinstance(axis, Constant):
+            axis = axis.data
         if axis is not None:
             axis = (axis,) if np.ndim(axis) == 0 else tuple(int(a) for a in axis)
         self.axis, self.acc_dtype = axis, acc_dtype

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from wengert import ops
-from wengert.symbolic.dtypes import DISCRETE, sum_dtype
-from wengert.symbolic.expressions.arithmetic import abs_, add, cast, eq, mul, switch
+from wengert.symbolic.dtypes import DISCRETE, sum_dtype, upcast
+from wengert.symbolic.expressions.arithmetic import abs_, cast, eq, mul, switch
 from wengert.symbolic.expressions.creation import arange, ones, zeros, zeros_like
-from wengert.symbolic.expressions.elemwise import fill, float_zeros
+from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.indexing import inc_subtensor, index, nonzero, set_subtensor
 from wengert.symbolic.expressions.products import dot
 from wengert.symbolic.expressions.reductions import sum as sum_over
@@ -22,7 +22,6 @@ from wengert.symbolic.expressions.structure import (
     flatten,
     reshape,
     shape_padright,
-    stack,
 )
 from wengert.symbolic.expressions.structure import squeeze as squeeze
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
@@ -190,23 +189,30 @@ def _on_diagonal(x: Any, g: Any, offset: int, axis1: int, axis2: int) -> Any:
 class AllocDiag(Operation):
     """A matrix with a vector on a diagonal."""
 
-    __props__ = ("offset",)
+    __props__ = ("offset", "axis1", "axis2")
 
-    def __init__(self, offset: int = 0) -> None:
-        self.offset = offset
+    def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> None:
+        self.offset, self.axis1, self.axis2 = offset, axis1, axis2
 
     def make_node(self, x: Any) -> Apply:
-        """A matrix."""
+        """One dimension more: the last one becomes the diagonal of two."""
         x = as_tensor_variable(x)
-        return Apply(self, [x], [TensorType(x.dtype, (False, False))()])
+        if not x.ndim:
+            raise ValueError("AllocDiag needs an input with 1 or more dimensions", x)
+        return Apply(self, [x], [TensorType(x.dtype, (False,) * (x.ndim + 1))()])
 
     def compute(self, x: np.ndarray) -> np.ndarray:
-        """NumPy's."""
-        return np.diag(x, self.offset)
+        """Zeros, and the values on the diagonal."""
+        size = x.shape[-1] + abs(self.offset)
+        out = np.zeros((*x.shape[:-1], size, size), x.dtype)
+        places = np.arange(x.shape[-1])
+        below, above = max(0, -self.offset), max(0, self.offset)
+        out[..., places + below, places + above] = x
+        return np.moveaxis(out, (-2, -1), (self.axis1, self.axis2))
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """The diagonal of the gradient."""
-        return [Diagonal(self.offset)(output_gradients[0])]
+        return [Diagonal(self.offset, self.axis1, self.axis2)(output_gradients[0])]
 
 
 def cumsum(x: Any, axis: Any = None) -> Any:
@@ -340,6 +346,12 @@ def _chosen(a: Any, choices: Any, mode: str) -> Any:
     return table.expand(count, *shape).gather(0, a.expand(shape).unsqueeze(0)).squeeze(0)
 
 
+def _chosen_of(a: Any, *rest: Any) -> Any:
+    """`_chosen`, of arrays that are passed one by one and broadcast."""
+    *choices, mode = rest
+    return _chosen(a, ops.stack(ops.broadcast_tensors(*choices)), mode)
+
+
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """Elements of several arrays: at each place of the array whose number stands in `a`.
 
@@ -353,13 +365,16 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if out is not None:
         raise AssertionError("choose: out= is not supported")
     a = as_tensor_variable(a)
-    if isinstance(choices, list | tuple):
-        options = [as_tensor_variable(c) for c in choices]
-        common = add(*options)
-        choices = stack([fill(common, c) for c in options])
-    choices = as_tensor_variable(choices)
-    own = TensorType(choices.dtype, (False,) * max(a.ndim, choices.ndim - 1))
-    return Wrapped("Choose", Bound(_chosen, mode), [own])(a, choices)
+    if a.dtype not in DISCRETE:
+        raise TypeError(f"choose: a must be integers, {a} is {a.type}")
+    options = list(map(as_tensor_variable, choices)) if isinstance(choices, list | tuple) else None
+    choices = as_tensor_variable(choices) if options is None else choices
+    parts: Any = options or [choices]
+    dtype = upcast(*[c.dtype for c in parts])
+    ndims = [c.ndim for c in parts] if options else [choices.ndim - 1]
+    own = TensorType(dtype, (False,) * max(a.ndim, *ndims))
+    function = Bound(_chosen_of, mode) if options else Bound(_chosen, mode)
+    return Wrapped("Choose", function, [own])(a, *parts)
 
 
 def compress(condition: Any, x: Any, axis: Any = None) -> Any:
@@ -469,15 +484,19 @@ def bartlett(M: Any) -> Any:  # noqa: N803
 def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Any:
     """The elements of each row in the order that a row of `y` says."""
     x, y = as_tensor_variable(x), as_tensor_variable(y)
-    order = argsort(y, -1) if inverse else y
-    if order.ndim < x.ndim:
-        order = order + zeros_like(x, "int64")
-    return TakeAlong(x.ndim - 1)(x, order)
+    order = cast(argsort(y, -1) if inverse else y, "int64")
+    rank = max(x.ndim, order.ndim)
+    # Rows of one are repeated for those of the other; the last dimension is not.
+    x, order = as_tensor_variable(x, ndim=rank), as_tensor_variable(order, ndim=rank)
+    x = x + zeros_like(sum_over(order, -1, keepdims=True), x.dtype)
+    order = order + zeros_like(sum_over(x, -1, keepdims=True), "int64")
+    return TakeAlong(rank - 1)(x, order)
 
 
 def inverse_permutation(perm: Any) -> Any:
-    """Where each number stands in a permutation."""
-    return argsort(perm, -1)
+    """Where each number stands in a permutation, or in each row of permutations."""
+    perm = as_tensor_variable(perm)
+    return cast(argsort(perm, -1), perm.dtype)
 
 
 __all__ = [

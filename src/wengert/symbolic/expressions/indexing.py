@@ -269,7 +269,10 @@ def nonzero_values(a: Any) -> Any:
 
 def flatnonzero(a: Any) -> Any:
     """The places of elements that are not zero, in the flat array."""
-    return nonzero(as_tensor_variable(a).flatten())[0]
+    a = as_tensor_variable(a)
+    if not a.ndim:
+        raise ValueError("Nonzero only supports non-scalar arrays.")
+    return nonzero(a.flatten())[0]
 
 
 def _number(value: Any) -> Any:

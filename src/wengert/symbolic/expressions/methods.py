@@ -16,6 +16,7 @@ from wengert.symbolic.expressions import (
     structure,
 )
 from wengert.symbolic.expressions import reductions as over
+from wengert.symbolic.expressions.scalars import ComplexError
 from wengert.symbolic.expressions.type import TensorOperators
 from wengert.symbolic.graph import Variable
 
@@ -26,6 +27,8 @@ def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
             return NotImplemented  # a sparse matrix knows what to do
         try:
             return function(self, other)
+        except ComplexError:
+            raise
         except NotImplementedError:
             return NotImplemented
 
@@ -184,8 +187,6 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
 def _size(self: Any) -> Any:
     if self.ndim == 1:
         return self.shape[0]
-    if not self.ndim:
-        return shapes.as_shape([1])[0]
     return over.prod(self.shape)
 
 

@@ -178,15 +178,20 @@ def dot(l: Any, r: Any) -> Any:  # noqa: E741
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """The product summed over axes: a number of them, or a pair of lists."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
-    if np.ndim(axes) == 0:
+    if not isinstance(axes, list | tuple | np.ndarray) or getattr(axes, "ndim", 1) == 0:
         count = int(axes)
         if count > min(a.ndim, b.ndim):
             raise ValueError(f"axes {axes} can not be larger than the dimension of an input")
         pairs = [list(range(a.ndim - count, a.ndim)), list(range(count))]
     else:
-        pairs = [[axis] if np.ndim(axis) == 0 else list(axis) for axis in axes]
+        pairs = [
+            list(axis) if isinstance(axis, list | tuple | np.ndarray) else [axis] for axis in axes
+        ]
         if len(pairs) != 2 or len(pairs[0]) != len(pairs[1]):
             raise ValueError(f"Axes to combine must have the same length: {axes}")
+        for x, own in ((a, pairs[0]), (b, pairs[1])):
+            if len(own) > x.ndim or any(not -x.ndim <= d < x.ndim for d in own):
+                raise ValueError(f"axes {axes} do not fit {x}, which has {x.ndim} dimensions")
     over_a, over_b = [d % a.ndim for d in pairs[0]], [d % b.ndim for d in pairs[1]]
     free_a = [d for d in range(a.ndim) if d not in over_a]
     free_b = [d for d in range(b.ndim) if d not in over_b]

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert import ops
 from wengert.ops.op import REGISTRY, Op
-from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE, quotient, to_float, upcast
+from wengert.symbolic.dtypes import COMPLEX, CONTINUOUS, DISCRETE, quotient, to_float, upcast
 from wengert.symbolic.expressions.elemwise import (
     PARAMETRIC,
     SCALARS,
@@ -284,6 +284,23 @@ def _cast(dtype: str) -> Scalar:
     )  # fmt: skip
 
 
+class ComplexError(NotImplementedError):
+    """An operation has no meaning for complex numbers."""
+
+
+def _without_complex(
+    name: str, dtype: Callable[..., str], error: type[Exception]
+) -> Callable[..., str]:
+    """What gives the dtype of a result, for operations on real numbers alone."""
+
+    def checked(*dtypes: str) -> str:
+        if not set(COMPLEX).isdisjoint(dtypes):
+            raise error(f"{name}: complex numbers are not ordered, got {', '.join(dtypes)}")
+        return dtype(*dtypes)
+
+    return checked
+
+
 def _enter() -> None:
     """Fill the table, and what rules build."""
     Scalar("second", _second, lambda a, b: b, _second_gradient, apart=(0,))
@@ -293,6 +310,10 @@ def _enter() -> None:
     _logic()
     _complexes()
     SCALARS["switch"].apart = (0,)
+    for name in ("lt", "le", "gt", "ge", "maximum", "minimum", "clip", "ceil", "floor", "trunc"):
+        SCALARS[name].dtype = _without_complex(name, SCALARS[name].dtype, TypeError)
+    for name in ("mod", "int_div"):
+        SCALARS[name].dtype = _without_complex(name, SCALARS[name].dtype, ComplexError)
     PARAMETRIC["Cast"] = _cast
     for ufunc, name in {
         np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "true_div",

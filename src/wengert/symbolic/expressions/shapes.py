@@ -29,6 +29,10 @@ class NotScalarConstantError(Exception):
     """An expression is not one number that is known without computing."""
 
 
+class EmptyConstantError(NotScalarConstantError):
+    """An array of no elements was passed for a number."""
+
+
 class ShapeError(Exception):
     """An operation cannot say what shapes its outputs have: `infer_shape` may raise it."""
 
@@ -115,8 +119,8 @@ class Reshape(Operation):
 
     __props__ = ("ndim", "pattern")
 
-    def __init__(self, ndim: int, pattern: tuple[bool, ...]) -> None:
-        self.ndim, self.pattern = ndim, pattern
+    def __init__(self, ndim: int, pattern: tuple[bool, ...] | None = None) -> None:
+        self.ndim, self.pattern = ndim, (False,) * ndim if pattern is None else pattern
 
     def make_node(self, x: Any, shape: Any) -> Apply:
         """`shape` is a vector of integers."""
@@ -164,11 +168,19 @@ class Join(Operation):
 
     __props__ = ("axis",)
 
-    def __init__(self, axis: int) -> None:
-        self.axis = axis
+    def __init__(self, axis: int | None = None, view: int = -1) -> None:
+        self.axis: Any = axis
 
     def make_node(self, *inputs: Any) -> Apply:
-        """Inputs have the same number of dimensions, and the result a common dtype."""
+        """Inputs have the same number of dimensions, and the result a common dtype.
+
+        An operation without an axis takes that as its first input; it has to be a constant.
+        """
+        if self.axis is None:
+            number = number_in(as_tensor_variable(inputs[0]))
+            if number is None:
+                raise TypeError("join: the axis has to be known when the expression is built")
+            return Join(number % max(as_tensor_variable(inputs[1]).ndim, 1)).make_node(*inputs[1:])
         variables = [as_tensor_variable(x) for x in inputs]
         ndims = {x.ndim for x in variables}
         if len(ndims) != 1:
@@ -205,11 +217,21 @@ class Split(Operation):
 
     __props__ = ("axis", "count")
 
-    def __init__(self, axis: int, count: int) -> None:
-        self.axis, self.count = axis, count
+    def __init__(self, axis: int, count: int | None = None) -> None:
+        # By the number of parts alone, as programs make it, it takes the axis as an input.
+        self.axis: Any = None if count is None else axis
+        self.count: Any = axis if count is None else count
 
-    def make_node(self, x: Any, sizes: Any) -> Apply:
-        """`sizes` is a vector of lengths."""
+    def make_node(self, x: Any, *rest: Any) -> Apply:
+        """The lengths of the parts are a vector."""
+        if self.axis is None:
+            axis, sizes = rest
+            number = number_in(as_tensor_variable(axis))
+            if number is None:
+                raise TypeError("split: the axis has to be known when the expression is built")
+            own = Split(number % max(as_tensor_variable(x).ndim, 1), self.count)
+            return own.make_node(x, sizes)
+        (sizes,) = rest
         x, sizes = as_tensor_variable(x), as_tensor_variable(sizes)
         pattern = [b and d != self.axis for d, b in enumerate(x.broadcastable)]
         outputs = [TensorType(x.dtype, pattern)() for _ in range(self.count)]
@@ -244,6 +266,13 @@ class SpecifyShape(Operation):
     def make_node(self, x: Any, shape: Any) -> Apply:
         """`shape` is a vector."""
         x, lengths = as_tensor_variable(x), as_tensor_variable(shape)
+        empty = isinstance(lengths, TensorConstant) and not lengths.data.size
+        if (lengths.ndim != 1 or lengths.dtype not in DISCRETE) and not empty:
+            raise AssertionError(f"specify_shape: expected a vector of integers, got {shape!r}")
+        if isinstance(lengths, TensorConstant) and len(lengths.data) != x.ndim:
+            raise AssertionError(
+                f"specify_shape: {x} has {x.ndim} dimensions, and the shape is {shape!r}"
+            )
         return Apply(self, [x, lengths], [x.type()])
 
     def compute(self, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
@@ -340,7 +369,9 @@ def get_scalar_constant_value(v: Any, elemwise: bool = True, only_process_consta
     """
     if isinstance(v, int | float | np.generic | np.ndarray | TensorConstant):
         data = v.data if isinstance(v, TensorConstant) else np.asarray(v)
-        if data.size and (data == data.flat[0]).all():
+        if not data.size:
+            raise EmptyConstantError(v)
+        if (data == data.flat[0]).all():
             return data.flat[0]
         raise NotScalarConstantError(v)
     node = getattr(v, "owner", None)
@@ -348,18 +379,52 @@ def get_scalar_constant_value(v: Any, elemwise: bool = True, only_process_consta
         raise NotScalarConstantError(v)
     if isinstance(node.op, DimShuffle | Rebroadcast | Alloc | SpecifyShape):
         return get_scalar_constant_value(node.inputs[0])
-    if isinstance(node.op, Length) and node.inputs[0].broadcastable[node.op.axis]:
-        return np.asarray(1)
-    if isinstance(node.op, MakeVector) and node.nin == 1:
-        return get_scalar_constant_value(node.inputs[0])
-    if isinstance(node.op, Elemwise) and not v.ndim and elemwise:
-        if node.op.scalar_op.name == "second":
-            return get_scalar_constant_value(node.inputs[1])
+    if isinstance(node.op, Elemwise) and node.op.scalar_op.name == "second":
+        return get_scalar_constant_value(node.inputs[1])
+    if not isinstance(node.op, Elemwise):
+        return _number_through(node)
+    if not v.ndim and elemwise:
         values = [get_scalar_constant_value(x) for x in node.inputs]
         return node.op.kernel(node)(*[
             np.asarray(value, x.dtype) for value, x in zip(values, node.inputs, strict=True)
         ])  # fmt: skip
     raise NotScalarConstantError(v)
+
+
+def _number_through(node: Apply) -> Any:
+    """The number of a length, of an element, or of what is asserted."""
+    if not node.inputs:
+        raise NotScalarConstantError(node)
+    x, *others = node.inputs
+    if isinstance(node.op, MakeVector) and not others:
+        return get_scalar_constant_value(x)
+    if isinstance(node.op, Length):
+        if x.broadcastable[node.op.axis]:
+            return np.asarray(1)
+        if isinstance(x, TensorConstant):
+            return np.asarray(x.data.shape[node.op.axis])
+    if type(node.op).__name__ not in ("Subtensor", "Assert"):
+        raise NotScalarConstantError(node)
+    values = [get_scalar_constant_value(n) for n in others]
+    if type(node.op).__name__ == "Assert":
+        if not np.all(values):
+            raise NotScalarConstantError(node)
+        return get_scalar_constant_value(x)
+    return _element(node, x, values)
+
+
+def _element(node: Apply, x: Any, values: list[Any]) -> Any:
+    """The number at an index of a constant, of listed scalars or of a shape."""
+    key = getattr(node.op, "key", None)
+    if key is None or set(key.entries) != {"i"} or node.outputs[0].ndim:
+        raise NotScalarConstantError(node)
+    if isinstance(x, TensorConstant):
+        return np.asarray(x.data[key.filled(values)])
+    if x.owner is not None and isinstance(x.owner.op, MakeVector):
+        return get_scalar_constant_value(x.owner.inputs[int(values[0])])
+    if x.owner is not None and isinstance(x.owner.op, Shape):
+        return get_scalar_constant_value(shape_i(x.owner.inputs[0], int(values[0])))
+    raise NotScalarConstantError(node)
 
 
 def as_shape(lengths: Any) -> Any:
@@ -374,6 +439,7 @@ def as_shape(lengths: Any) -> Any:
 
 __all__ = [
     "Alloc",
+    "EmptyConstantError",
     "Join",
     "Length",
     "MakeVector",

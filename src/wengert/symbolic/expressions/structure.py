@@ -78,7 +78,7 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Any:
 
 def flatten(x: Any, ndim: int | None = None, outdim: int | None = None) -> Any:
     """With as many dimensions as asked for: the last ones become one."""
-    count = outdim or ndim or 1
+    count = next((n for n in (outdim, ndim) if n is not None), 1)
     x = as_tensor_variable(x)
     if not 1 <= count <= max(x.ndim, 1):
         raise ValueError(f"ndim {count} out of bound [1, {x.ndim + 1})")
@@ -188,7 +188,7 @@ def transpose(x: Any, axes: Any = None) -> Any:
     if axes is None:
         axes = range(x.ndim - 1, -1, -1)
     out = DimShuffle(x.broadcastable, [a % x.ndim for a in axes])(x)
-    if x.name and x.ndim <= 2:
+    if x.name:
         out.name = f"{x.name}.T"
     return out
 
@@ -274,7 +274,18 @@ def get_vector_length(v: Any) -> int:
             return int(v.owner.inputs[0].ndim)
         if isinstance(v.owner.op, Join):
             return sum(get_vector_length(x) for x in v.owner.inputs)
+        if getattr(v.owner.op, "key", None) and not v.owner.op.key.advanced:
+            return _sliced_length(v.owner)
     raise ValueError(f"length not known: {v}")
+
+
+def _sliced_length(node: Any) -> int:
+    """The length of a slice of a vector of known length, between ends that are known."""
+    x, *values = node.inputs
+    numbers = [number_in(n) for n in values]
+    if None in numbers:
+        raise ValueError(f"length not known: {node.outputs[0]}")
+    return len(range(get_vector_length(x))[node.op.key.filled(numbers)[0]])
 
 
 stacking.stack = staticmethod(stack)  # type: ignore[method-assign]

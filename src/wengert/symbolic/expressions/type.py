@@ -147,11 +147,15 @@ class TensorType(Type):
         """A constant."""
         return TensorConstant(self, value, name)
 
-    def values_eq(self, a: Any, b: Any) -> bool:
+    @staticmethod
+    def values_eq(a: Any, b: Any, force_same_dtype: bool = True) -> bool:
         """Whether two arrays are equal."""
+        if force_same_dtype and np.asarray(a).dtype != np.asarray(b).dtype:
+            return False
         return np.array_equal(a, b, equal_nan=True)
 
-    def values_eq_approx(self, a: Any, b: Any, allow_remove_inf: bool = False,
+    @staticmethod
+    def values_eq_approx(a: Any, b: Any, allow_remove_inf: bool = False,
                          allow_remove_nan: bool = False, rtol: float | None = None,
                          atol: float | None = None) -> bool:  # fmt: skip
         """Whether two arrays are equal up to rounding; they may have NaN at the same places.
@@ -213,12 +217,12 @@ def allclose(a: Any, b: Any, rtol: float | None = None, atol: float | None = Non
 
 def values_eq_approx_remove_inf(a: Any, b: Any) -> bool:
     """`TensorType.values_eq_approx`, but for places of infinite values."""
-    return TensorType(a.dtype, (False,) * a.ndim).values_eq_approx(a, b, True)
+    return TensorType.values_eq_approx(a, b, True)
 
 
 def values_eq_approx_remove_nan(a: Any, b: Any) -> bool:
     """`TensorType.values_eq_approx`, but for places of NaN."""
-    return TensorType(a.dtype, (False,) * a.ndim).values_eq_approx(a, b, False, True)
+    return TensorType.values_eq_approx(a, b, False, True)
 
 
 class TensorOperators:
@@ -332,11 +336,11 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
     if hasattr(x, "_as_TensorVariable"):
         x = x._as_TensorVariable()
     if isinstance(x, Apply):
-        if len(x.outputs) != 1:
+        if len(x.outputs) != 1 and getattr(x.op, "default_output", None) is None:
             raise ValueError(
                 "It is ambiguous which output of a multi-output Op has to be fetched.", x
             )
-        x = x.outputs[0]
+        x = x.default_output()
     if isinstance(x, Variable):
         if not isinstance(x.type, TensorType):
             raise TypeError(f"Variable type field must be a TensorType: {x} has {x.type}")

@@ -7,6 +7,7 @@ from wengert.symbolic.gof import graph as graph
 from wengert.symbolic.gof import link as link
 from wengert.symbolic.gof import op as op
 from wengert.symbolic.gof import opt as opt
+from wengert.symbolic.gof import optdb as optdb
 from wengert.symbolic.gof import utils as utils
 from wengert.symbolic.gof.fg import FunctionGraph as FunctionGraph
 from wengert.symbolic.gof.fg import MissingInputError as MissingInputError
@@ -16,11 +17,14 @@ from wengert.symbolic.gof.link import Linker as Linker
 from wengert.symbolic.gof.link import OpWiseCLinker as OpWiseCLinker
 from wengert.symbolic.gof.link import PerformLinker as PerformLinker
 from wengert.symbolic.gof.link import WrapLinker as WrapLinker
+from wengert.symbolic.gof.opt import LocalOptGroup as LocalOptGroup
 from wengert.symbolic.gof.opt import LocalOptimizer as LocalOptimizer
 from wengert.symbolic.gof.opt import OpRemove as OpRemove
 from wengert.symbolic.gof.opt import OpSub as OpSub
 from wengert.symbolic.gof.opt import PatternSub as PatternSub
 from wengert.symbolic.gof.opt import local_optimizer as local_optimizer
+from wengert.symbolic.gof.optdb import EquilibriumDB as EquilibriumDB
+from wengert.symbolic.gof.optdb import SequenceDB as SequenceDB
 from wengert.symbolic.graph import Apply as Apply
 from wengert.symbolic.graph import Constant as Constant
 from wengert.symbolic.graph import Generic as Generic
@@ -38,9 +42,11 @@ __all__ = [
     "CLinker",
     "Constant",
     "Container",
+    "EquilibriumDB",
     "FunctionGraph",
     "Generic",
     "Linker",
+    "LocalOptGroup",
     "LocalOptimizer",
     "MethodNotDefined",
     "MissingInputError",
@@ -51,6 +57,7 @@ __all__ = [
     "PatternSub",
     "PerformLinker",
     "PureOp",
+    "SequenceDB",
     "Type",
     "Variable",
     "WrapLinker",
@@ -62,6 +69,7 @@ __all__ = [
     "local_optimizer",
     "op",
     "opt",
+    "optdb",
     "type",
     "utils",
 ]

@@ -1,43 +1,197 @@
-"""``theano.gof.opt``: rewrites of graphs, as programs describe them.
+"""``theano.gof.opt``: rewrites of graphs, as programs describe and register them.
 
-A rewrite keeps the values of a graph, so that functions are right without it. Those of programs are
-accepted and not run: what is done to graphs here is in `programs/`.
+What is registered runs when functions are compiled, after the library's own rules (`programs/`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from wengert.symbolic.graph import Apply, Constant
+from wengert.symbolic.programs.registered import REWRITES, Rewrite
 
 
 class LocalOptimizer:
-    """A rewrite of a node, described by what it was made with."""
+    """A rewrite of single nodes: a subclass has `transform`, and `tracks` may list operations."""
 
-    def __init__(self, *description: Any, **options: Any) -> None:
-        self.description, self.options = description, options
+    name: str | None = None
+
+    def tracks(self) -> Sequence[Any] | None:
+        """Classes of operations, or operations; None for all."""
+        return None
+
+    def transform(self, node: Apply) -> Any:
+        """What stands for the node's outputs, in a list; False for no change."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.name or type(self).__name__
+
+
+class FromFunctionLocalOptimizer(LocalOptimizer):
+    """A function of a node as a rewrite."""
+
+    def __init__(self, fn: Callable[[Apply], Any], tracks: Sequence[Any] | None = None,
+                 requirements: Any = ()) -> None:  # fmt: skip
+        self.function, self._tracks = fn, tracks
+        self.name = getattr(fn, "__name__", None)
+        self.__doc__ = fn.__doc__
+
+    def tracks(self) -> Sequence[Any] | None:
+        """As given."""
+        return self._tracks
+
+    def transform(self, node: Apply) -> Any:
+        """What the function gives."""
+        return self.function(node)
 
 
 class OpRemove(LocalOptimizer):
-    """The input of an operation, in place of its output."""
+    """The inputs of an operation, in place of its outputs."""
+
+    def __init__(self, op: Any) -> None:
+        self.op = op
+
+    def tracks(self) -> Sequence[Any]:
+        """The operation."""
+        return [self.op]
+
+    def transform(self, node: Apply) -> Any:
+        """The inputs, if there are as many."""
+        return list(node.inputs) if node.nin == node.nout else False
 
 
 class OpSub(LocalOptimizer):
     """An operation in place of another."""
 
+    def __init__(self, op1: Any, op2: Any, transfer_tags: bool = True) -> None:
+        self.op1, self.op2 = op1, op2
+
+    def tracks(self) -> Sequence[Any]:
+        """The operation that is replaced."""
+        return [self.op1]
+
+    def transform(self, node: Apply) -> Any:
+        """The other operation, of the same inputs."""
+        return self.op2(*node.inputs, return_list=True)
+
 
 class PatternSub(LocalOptimizer):
-    """A graph in place of another."""
+    """A graph in place of another.
+
+    A pattern is a tuple of an operation and patterns of its inputs; text stands for any variable,
+    the same text for the same one; ``{"pattern": p, "constraint": f}`` matches what `f` accepts;
+    numbers match constants.
+
+    >>> from wengert.symbolic import gof
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.dscalar("x")
+    >>> rewrite = gof.PatternSub((T.sqrt, (T.sqr, "a")), (T.abs_, "a"))
+    >>> rewrite.transform(T.sqrt(T.sqr(x)).owner)
+    [Elemwise{abs_,no_inplace}.0]
+    """
+
+    def __init__(self, in_pattern: Any, out_pattern: Any, allow_multiple_clients: bool = False,
+                 skip_identities_fn: Any = None, name: str | None = None,
+                 tracks: Any = (), get_nodes: Any = None) -> None:  # fmt: skip
+        self.in_pattern, self.out_pattern, self.name = in_pattern, out_pattern, name
+
+    def transform(self, node: Apply) -> Any:
+        """The other graph, if the node is the root of the first."""
+        if node.nout != 1:
+            return False
+        found: dict[str, Any] = {}
+        if not _matches(self.in_pattern, node.outputs[0], found):
+            return False
+        return [_built(self.out_pattern, found)]
+
+
+def _op_of(symbol: Any) -> Any:
+    """The operation that a pattern names: itself, or what a function such as ``T.exp`` applies."""
+    return getattr(symbol, "op", symbol)
+
+
+def _matches(pattern: Any, v: Any, found: dict[str, Any]) -> bool:
+    if isinstance(pattern, dict):
+        accepted = pattern.get("constraint", lambda _: True)
+        return _matches(pattern["pattern"], v, found) and bool(accepted(v))
+    if isinstance(pattern, str):
+        return bool(found.setdefault(pattern, v) is v)
+    if isinstance(pattern, tuple):
+        node = v.owner
+        if node is None or node.op != _op_of(pattern[0]) or node.nin != len(pattern) - 1:
+            return False
+        return all(_matches(p, x, found) for p, x in zip(pattern[1:], node.inputs, strict=True))
+    value = pattern.data if isinstance(pattern, Constant) else pattern
+    return isinstance(v, Constant) and bool((v.data == value).all())
+
+
+def _built(pattern: Any, found: dict[str, Any]) -> Any:
+    if isinstance(pattern, str):
+        return found[pattern]
+    if isinstance(pattern, tuple):
+        return pattern[0](*[_built(p, found) for p in pattern[1:]])
+    return pattern
+
+
+class LocalOptGroup(LocalOptimizer):
+    """Several rewrites as one: the first that changes something is taken."""
+
+    def __init__(self, *optimizers: Any, **options: Any) -> None:
+        self.opts = list(optimizers)
+
+    def transform(self, node: Apply) -> Any:
+        """The result of the first that gives one."""
+        for opt in self.opts:
+            if Rewrite(str(opt), frozenset(), _tracks(opt), opt.transform).tracked(node):
+                new = opt.transform(node)
+                if new:
+                    return new
+        return False
 
 
 def local_optimizer(tracks: Any, inplace: bool = False, requirements: Any = ()
-                    ) -> Callable[[Any], Any]:  # fmt: skip
-    """Declares a function of a node as a rewrite of some operations."""
-    return lambda function: function
+                    ) -> Callable[[Any], FromFunctionLocalOptimizer]:  # fmt: skip
+    """Makes a rewrite of a function of a node, for some operations."""
+    if tracks is not None and not tracks:
+        raise ValueError("Use None instead of an empty list to register to all ops")
+    return lambda function: FromFunctionLocalOptimizer(function, tracks)
+
+
+def in2out(*local_opts: Any, **options: Any) -> LocalOptimizer:
+    """Rewrites for a whole graph; the order in which nodes come is the library's."""
+    group: LocalOptimizer = local_opts[0] if len(local_opts) == 1 else LocalOptGroup(*local_opts)
+    group.name = options.get("name", group.name)
+    return group
+
+
+out2in = TopoOptimizer = in2out
+
+
+def _tracks(opt: Any) -> tuple[Any, ...] | None:
+    tracked = opt.tracks() if hasattr(opt, "tracks") else None
+    return None if tracked is None else tuple(_op_of(t) for t in tracked)
 
 
 def register(rewrite: Any, *tags: str, **options: Any) -> Any:
-    """Accepts a rewrite; with a tag alone, gives what accepts one."""
-    return (lambda function: function) if isinstance(rewrite, str) else rewrite
+    """Have a rewrite run where functions are compiled, and give it back.
+
+    With a tag alone, gives what registers one. `name` is what modes include and exclude.
+    """
+    if isinstance(rewrite, str):
+        return lambda own: register(own, rewrite, *tags, **options)
+    name = options.pop("name", None) or str(rewrite)
+    enter(name, rewrite, "fast_run", *tags)
+    return rewrite
+
+
+def enter(name: str, rewrite: Any, *tags: str) -> None:
+    """Put a rewrite where functions look; a name that is taken gets the new one."""
+    if not hasattr(rewrite, "transform"):
+        raise TypeError(f"a rewrite has a method transform(node), and {rewrite!r} has none")
+    REWRITES[:] = [r for r in REWRITES if r.name != name]
+    REWRITES.append(Rewrite(name, frozenset(tags), _tracks(rewrite), rewrite.transform))
 
 
 def copy_stack_trace(from_var: Any, to_var: Any) -> Any:

@@ -168,7 +168,9 @@ def rebroadcast_of_rebroadcast(node: Apply) -> Results:
 def shape_by_lengths(node: Apply) -> Results:
     """A shape is the vector of its lengths."""
     x = node.inputs[0]
-    return [MakeVector()(*[Length(d)(x) for d in range(x.ndim)])] if x.ndim else None
+    if not x.ndim:
+        return [TensorConstant(TensorType("int64", (False,)), np.empty(0, np.int64))]
+    return [MakeVector()(*[Length(d)(x) for d in range(x.ndim)])]
 
 
 @rule(Length)

@@ -9,6 +9,7 @@ from wengert.symbolic.modes import Mode
 from wengert.symbolic.programs import algebra as algebra
 from wengert.symbolic.programs import stability as stability
 from wengert.symbolic.programs.fusion import fused
+from wengert.symbolic.programs.registered import active
 from wengert.symbolic.programs.rewriting import Rewriter
 from wengert.symbolic.settings import config
 
@@ -17,7 +18,7 @@ def optimized(results: Sequence[Any], inputs: Sequence[Any], mode: Mode) -> list
     """Expressions in normal form; what stands before a function's inputs is not looked at."""
     if not mode.rewrites:
         return list(results)
-    rewriter = Rewriter()
+    rewriter = Rewriter(active(mode))
     for x in inputs:
         rewriter.normal[x] = x
     with config.change_flags(compute_test_value="off"):  # it is asked for where programs build

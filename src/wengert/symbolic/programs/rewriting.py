@@ -16,12 +16,14 @@ import numpy as np
 from wengert.symbolic.expressions.elemwise import Elemwise, rebroadcast
 from wengert.symbolic.expressions.type import TensorConstant, TensorType
 from wengert.symbolic.graph import Apply, Constant, Variable, toposort
+from wengert.symbolic.programs.registered import Rewrite
 
 # A rule gives the variables that stand for a node's outputs, or None.
 Rule = Callable[[Apply], Sequence[Any] | None]
 # By the class of the operation, and by the name of the scalar for elementwise ones.
 RULES: dict[Any, list[Rule]] = {}
 
+_MOST_IN_A_ROW = 20  # rewrites of programs, each of what the one before has put in place
 _LARGEST_CONSTANT = 1 << 12  # elements
 
 
@@ -39,7 +41,8 @@ def rule(*keys: Any) -> Callable[[Rule], Rule]:
 class Rewriter:
     """The walk, and the nodes that are in normal form."""
 
-    def __init__(self) -> None:
+    def __init__(self, registered: Sequence[Rewrite] = ()) -> None:
+        self.registered, self.depth = registered, 0
         self.normal: dict[Any, Any] = {}
         self.built: dict[Any, list[Any]] = {}
         self.constants: dict[Any, Any] = {}
@@ -83,10 +86,24 @@ class Rewriter:
         ):
             results = apply_rule(node)
             if results is not None:
-                fitted = [
-                    as_type(new, old.type) for new, old in zip(results, node.outputs, strict=True)
-                ]
-                return self.rewritten(fitted)
+                return self._in_place_of(node, results)
+        return self._by_registered(node) if self.registered else None
+
+    def _in_place_of(self, node: Apply, results: Sequence[Any]) -> list[Any]:
+        fitted = [as_type(new, old.type) for new, old in zip(results, node.outputs, strict=True)]
+        return self.rewritten(fitted)
+
+    def _by_registered(self, node: Apply) -> list[Any] | None:
+        if self.depth >= _MOST_IN_A_ROW:  # two rewrites may undo each other
+            return None
+        for rewrite in self.registered:
+            results = rewrite.results(node) if rewrite.tracked(node) else None
+            if results is not None:
+                self.depth += 1
+                try:
+                    return self._in_place_of(node, results)
+                finally:
+                    self.depth -= 1
         return None
 
     def _folded(self, node: Apply) -> list[Any] | None:

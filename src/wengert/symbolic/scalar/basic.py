@@ -18,6 +18,7 @@ from wengert.symbolic.dtypes import autocast_float_as as autocast_float_as
 from wengert.symbolic.dtypes import autocast_int as autocast_int
 from wengert.symbolic.expressions import arithmetic
 from wengert.symbolic.expressions.elemwise import Elemwise, Scalar
+from wengert.symbolic.expressions.scalars import ComplexError as ComplexError
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
 from wengert.symbolic.graph import Apply, MethodNotDefinedError
 
@@ -243,6 +244,7 @@ class BinaryScalarOp(ScalarOp):
 
 __all__ = [
     "BinaryScalarOp",
+    "ComplexError",
     "Scalar",
     "ScalarOp",
     "UnaryScalarOp",

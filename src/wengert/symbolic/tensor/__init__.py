@@ -33,6 +33,7 @@ from wengert.symbolic.expressions.elemwise import Elemwise as Elemwise
 from wengert.symbolic.expressions.elemwise import Rebroadcast as Rebroadcast
 from wengert.symbolic.expressions.elemwise import Sum as Sum
 from wengert.symbolic.expressions.extra_ops import *
+from wengert.symbolic.expressions.extra_ops import Diagonal as ExtractDiag
 from wengert.symbolic.expressions.indexing import *
 from wengert.symbolic.expressions.products import *
 from wengert.symbolic.expressions.reductions import *
@@ -75,6 +76,7 @@ from wengert.symbolic.tensor import type_other as type_other
 from wengert.symbolic.tensor import xlogx as xlogx
 from wengert.symbolic.tensor.type_other import NoneConst as NoneConst
 from wengert.symbolic.tensor.type_other import make_slice as make_slice
+from wengert.symbolic.tensor.type_other import slicetype as slicetype
 
 basic = _sys.modules[__name__]
 # `dmatrix`, `fvectors`, `tensor4` and their like.

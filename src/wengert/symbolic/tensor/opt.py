@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.symbolic.expressions.shapes import Length
 from wengert.symbolic.expressions.shapes import MakeVector as MakeVector
 from wengert.symbolic.expressions.shapes import ShapeError as ShapeError
 from wengert.symbolic.expressions.type import as_tensor_variable
@@ -58,6 +59,6 @@ class Assert(Operation):
 
 
 assert_op = assert_ = Assert()
-make_vector = MakeVector()
+make_vector, Shape_i = MakeVector(), Length
 register_canonicalize = register_specialize = register_stabilize = register
 register_uncanonicalize = register_useless = register
