@@ -100,8 +100,13 @@ def test_modes_are_those_of_numpy(
 
 
 @each_shape
-def test_kernels_of_modes_stay_within_their_arrays(shape: tuple[int, ...], axis: int) -> None:
-    x = sample(tuple(-(-n // 9) for n in shape), "float32").astype("f4")
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8"])
+def test_kernels_of_modes_and_doubles_stay_within_their_arrays(
+    shape: tuple[int, ...], axis: int, dtype: str
+) -> None:
+    x = sample(tuple(-(-n // 9) for n in shape), "float32" if dtype[0] == "f" else "int64")
+    x = x.astype(dtype)
     with in_python((ranking, "SOME")):
-        found = selection.mode_index(x, axis)
-    np.testing.assert_array_equal(found, selection.mode_index(x, axis))
+        found = selection.mode_index(x, axis), ranking.top(x, 2, axis, False)
+    np.testing.assert_array_equal(found[0], selection.mode_index(x, axis))
+    np.testing.assert_array_equal(found[1], ranking.top(x, 2, axis, False))

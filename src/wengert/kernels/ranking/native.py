@@ -7,13 +7,17 @@ from wengert.kernels.jit.builtins import (
     apart,
     at,
     bits,
+    bits64,
     f32s,
+    f64,
+    f64s,
     i32,
     i32s,
     i64,
     i64s,
     inline,
     local,
+    reals,
 )
 
 _LEAST, _LARGEST = -2147483648, 2147483647
@@ -145,3 +149,54 @@ def modes(packed: i64s, out: i64s, n: i64, single: i64, start: i64, stop: i64) -
             if run > best:
                 best = run
                 out[row] = own[k] & 4294967295
+
+
+@inline
+def _double_key(x: f64, flip: i64) -> i64:
+    """As `float_keys`, of 64 bits."""
+    b = bits64(x + 0.0)  # no -0
+    key = b ^ ((b >> 63) & 9223372036854775807)
+    return (key if x == x else 9223372036854775807) ^ flip
+
+
+@kernel
+def tops_of_doubles(
+    x: f64s, out: i64s, best: i64s, flip: i64, n: i64, count: i64, start: i64, stop: i64
+) -> None:
+    """As `tops`, with the keys made on the way."""
+    for row in range(start, stop):
+        own = at(x, row * n)
+        b = at(best, row * count)
+        o = at(out, row * count)
+        some = 0
+        for i in range(n):
+            key = _double_key(own[i], flip)
+            if some < count or key > b[count - 1]:
+                j = min(some, count - 1)
+                while j > 0 and b[max(j - 1, 0)] < key:
+                    b[j] = b[j - 1]
+                    o[j] = o[j - 1]
+                    j = j - 1
+                b[j] = key
+                o[j] = i
+                some = min(some + 1, count)
+
+
+@kernel
+def modes_of_reals(ranked: reals, x: reals, out: i64s, n: i64, start: i64, stop: i64) -> None:
+    """The last place in each row of `x` of its mode, found in the sorted row; NaN has no equal."""
+    for row in range(start, stop):
+        own = at(ranked, row * n)
+        best = -1
+        run = 0
+        mode = own[0]
+        for k in range(n):
+            run = run + 1 if k > 0 and own[k] == own[max(k - 1, 0)] else 0
+            if run > best:
+                best = run
+                mode = own[k]
+        values = at(x, row * n)
+        place = 0
+        for i in range(n):
+            place = i if values[i] == mode else place
+        out[row] = place
