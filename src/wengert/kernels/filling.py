@@ -5,14 +5,13 @@ NumPy's loop for one number takes twice as long as the memory.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from wengert.kernels.jit import CHUNK, LARGE, available, exact_kernel, kernel, loaded
 from wengert.kernels.jit.builtins import f32, f32s, f64, f64s, i32s, i64, i64s
-from wengert.kernels.jit.native import native
+from wengert.kernels.jit.mathlib64 import multiply_add
 
 # Below so many doubles NumPy's wider ones do.
 _FEW = 1 << 5
@@ -55,25 +54,14 @@ def _spaced(
         out[i] = f32(last - step * f64(n - 1 - i))
 
 
-@native(
-    "define internal double @fused(double %a, double %b, double %c) alwaysinline nounwind {\n"
-    "  %r = call double @llvm.fma.f64(double %a, double %b, double %c)\n"
-    "  ret double %r\n}",
-    "double @llvm.fma.f64(double, double, double)",
-)
-def fused(a: f64, b: f64, c: f64) -> f64:
-    """a * b + c, rounded once."""
-    return float(Fraction(a) * Fraction(b) + Fraction(c))
-
-
 @kernel
 def _spaced_doubles(
     first: f64, last: f64, step: f64, out: f64s, n: i64, half: i64, start: i64, stop: i64
 ) -> None:
     for i in range(start, min(stop, half)):
-        out[i] = fused(step, f64(i), first)
+        out[i] = multiply_add(step, f64(i), first)
     for i in range(max(start, half), stop):
-        out[i] = fused(-step, f64(n - 1 - i), last)
+        out[i] = multiply_add(-step, f64(n - 1 - i), last)
 
 
 def spaced(first: float, last: float, step: float, n: int, kind: Any) -> np.ndarray | None:
