@@ -240,3 +240,13 @@ def test_forked_processes_write_to_shared_memory() -> None:
     view = base.view(2)
     with pytest.raises(RuntimeError, match="view"):
         view.share_memory_()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("n", [1, 300])
+def test_doubles_become_halves_by_way_of_singles(torch: Any, dtype: str, n: int) -> None:
+    for value in (1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-8 + 2.0**-40, 1e300, -1e300, float("nan")):
+        ours = wengert.full((n,), value, dtype=wengert.float64).to(getattr(wengert, dtype))
+        theirs = torch.full((n,), value, dtype=torch.float64).to(getattr(torch, dtype))
+        np.testing.assert_array_equal(ours.float().numpy(), theirs.float().numpy())

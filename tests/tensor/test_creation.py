@@ -446,3 +446,13 @@ def test_eye_of_any_shape_has_one_diagonal():
     for rows, columns in ((0, 0), (0, 3), (3, 0), (1, 4), (4, 1), (3, 5), (5, 3)):
         expected = np.eye(rows, columns, dtype=np.float32)
         np.testing.assert_array_equal(wengert.eye(rows, columns).numpy(), expected)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("n", [2, 32, 255, 1001, 50_000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_long_linspaces_are_pytorchs(torch: Any, n: int, dtype: str) -> None:
+    for first, last in [(0, 1), (-3.7, 1e6), (0.1, -0.3), (1e-300, 1.0), (2, 2)]:
+        ours = wengert.linspace(first, last, n, dtype=getattr(wengert, dtype)).numpy()
+        theirs = torch.linspace(first, last, n, dtype=getattr(torch, dtype)).numpy()
+        np.testing.assert_array_equal(ours, theirs, strict=True)

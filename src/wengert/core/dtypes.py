@@ -295,9 +295,8 @@ def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
 
     Unsigned integers take small negative integers, which wrap around.
     """
-    plain = type(value) is float or type(value) is int
-    if plain and to.category == FLOAT and to.itemsize > 1:  # no float8
-        array = _float_array(value.real, to)
+    if to.category == FLOAT and to.itemsize > 1 and (type(value) is float or type(value) is int):
+        array = _float_array(value, to)  # no float8
         if array is not None:
             return array
     return _any_array(value, to, name)

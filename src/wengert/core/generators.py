@@ -28,7 +28,8 @@ _FIRST_SEED = 67280421310721  # of an unseeded generator
 _WIDE = 1 << 28  # ranges of this size and larger draw 64 bits per integer
 _DOUBLE_BITS = np.uint64(2**53 - 1)
 _BLOCK = 16  # normals are generated in blocks of 8 pairs
-_FEW = 256  # below, calling a kernel costs more than the numbers
+_FEW = 16  # below, calling a kernel costs more than the numbers
+_MANY = 256  # the same for shuffling
 _RAW = 1 << 12  # up to this many words, NumPy's raw ones cost less than its array of integers
 
 # The state in PyTorch's layout, as in the ByteTensor of `get_state`.
@@ -343,7 +344,7 @@ class Generator:
         words %= np.arange(n, n - len(words), -1, dtype=words.dtype)
         ahead = words.astype(np.int64)
         order = np.arange(n)
-        if n >= _FEW and self.shuffler is not None and self.shuffler(order, ahead):
+        if n >= _MANY and self.shuffler is not None and self.shuffler(order, ahead):
             return order
         numbers = order.tolist()
         for i, distance in enumerate(ahead.tolist()):

@@ -5,10 +5,16 @@ NumPy's loop for one number takes twice as long as the memory.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from wengert.kernels.jit import CHUNK, LARGE, available, exact_kernel, kernel, loaded
-from wengert.kernels.jit.builtins import f32, f32s, f64, i32s, i64, i64s
+from wengert.kernels.jit.builtins import f32, f32s, f64, f64s, i32s, i64, i64s
+from wengert.kernels.jit.mathlib64 import multiply_add
+
+# Below so many doubles NumPy's wider ones do.
+_FEW = 1 << 5
 
 
 @kernel
@@ -48,13 +54,25 @@ def _spaced(
         out[i] = f32(last - step * f64(n - 1 - i))
 
 
-def spaced(first: float, last: float, step: float, n: int) -> np.ndarray | None:
-    """`n` float32 counted from both ends, in float64; None if it cannot be done.
+@kernel
+def _spaced_doubles(
+    first: f64, last: f64, step: f64, out: f64s, n: i64, half: i64, start: i64, stop: i64
+) -> None:
+    for i in range(start, min(stop, half)):
+        out[i] = multiply_add(step, f64(i), first)
+    for i in range(max(start, half), stop):
+        out[i] = multiply_add(-step, f64(n - 1 - i), last)
 
-    Few are left to NumPy unless kernels are in use already: both compute the same.
+
+def spaced(first: float, last: float, step: float, n: int, kind: Any) -> np.ndarray | None:
+    """`n` float32 or float64 counted from both ends, each rounded once; None if it cannot be done.
+
+    Few float32 are left to NumPy unless kernels are in use already: both compute the same.
     """
-    if (n < LARGE and not loaded()) or not available():
+    single = kind is np.float32
+    if n < (LARGE if single and not loaded() else _FEW) or not available():
         return None
-    out = np.empty(n, np.float32)
-    _spaced.f32(first, last, step, out, n, n // 2, n, CHUNK)
+    run = _spaced if single else _spaced_doubles
+    out = np.empty(n, kind)
+    run.f32(first, last, step, out, n, n // 2, n, CHUNK)
     return out

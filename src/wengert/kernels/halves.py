@@ -64,6 +64,8 @@ def has_halves() -> bool:
 
 def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """The array in another dtype, as `astype` gives it."""
+    if array.dtype == np.float64 and dtype in (_HALF, _BRAIN):  # as in PyTorch, by way of float32
+        array = _by_numpy(array, _SINGLE)
     known = _KERNELS.get((array.dtype, dtype))
     if known is None or not available():
         return _by_numpy(array, dtype)

@@ -31,6 +31,8 @@ def narrowed(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """`array.astype(dtype)`, in a kernel where there is one for halves."""
     if array.size < MANY:
+        if array.dtype == np.float64 and dtype in HALF:  # as in PyTorch, by way of float32
+            array = astype(array, _SINGLE)
         return astype(array, dtype, copy=True)
     return _compiled()(array, dtype)
 

@@ -20,10 +20,10 @@ def evenly(first: Any, last: Any, n: int, kind: Any) -> np.ndarray:
     Each is an end and so many steps, rounded once: computed in a wider kind, in which the
     product is exact, where there is one.
     """
-    if kind is np.float32 and n > 1 and max(abs(first), abs(last)) < _SAFE:
-        a, b = np.float32(first), np.float32(last)
-        step = (b - a) / np.float32(n - 1)
-        spaced = kernels.filling.spaced(float(a), float(b), float(step), n)
+    if kind in _WIDER and n > 1 and max(abs(first), abs(last)) < _SAFE:
+        a, b = kind(first), kind(last)
+        step = (b - a) / kind(n - 1)
+        spaced = kernels.filling.spaced(float(a), float(b), float(step), n, kind)
         if spaced is not None:
             return spaced
     with np.errstate(all="ignore"):

@@ -208,12 +208,12 @@ def _floored(input: Value, other: Value) -> Value:
     remainders = np.fmod(input, other)
     quotient = (input - remainders) / other
     quotient = np.where(
-        (remainders != 0) & ((remainders < 0) ^ (other < 0)), quotient - np.float32(1), quotient
+        (remainders != 0) & ((remainders < 0) ^ (other < 0)), quotient - 1.0, quotient
     )
     near = np.floor(quotient)
-    near = np.where(quotient - near > 0.5, near + np.float32(1), near)
+    near = np.where(quotient - near > 0.5, near + 1.0, near)
     plain = input / other
-    near = np.where(quotient != 0, near, np.copysign(np.float32(0), plain))
+    near = np.where(quotient != 0, near, np.copysign(0.0, plain))
     return np.where(other == 0, plain, near)
 
 

@@ -164,6 +164,9 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     shape: Shape = ()
     for x in several:
         own_shape = x._outline.shape
+        if own_shape == shape or not shape:
+            shape = own_shape
+            continue
         try:
             shape = np.broadcast_shapes(shape, own_shape)
         except ValueError:

@@ -72,9 +72,9 @@ def normals(mean: Value, std: Value, draws: Value) -> Value:
 def check_weights(input: Value) -> Value:
     """The input; RuntimeError for weights that are not a distribution."""
     largest = input.max(-1, initial=0)
-    if not (input.min(initial=0) >= 0 and (largest < np.inf).all()):
+    if not (input.min(initial=0) >= 0 and largest.max(initial=0) < np.inf):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not (largest > 0).all():
+    if not largest.min(initial=1) > 0:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     return input
 

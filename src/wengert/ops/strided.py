@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as _unowned_view
 
 from wengert.core.dtypes import of_numpy
-from wengert.core.storage import owner
+from wengert.core.storage import address_of, owner
 from wengert.core.tensor import Node, Tensor, memory_of, mode, shape_of
 from wengert.kernels.axes import axis_of
 from wengert.ops.batching import Batch
@@ -91,7 +91,7 @@ def look(array: np.ndarray, window: Window) -> np.ndarray:
     flat = base if base.flags.c_contiguous else base.ravel("K")
     if flat is not base and not np.may_share_memory(flat, base):  # not dense: ravel had to copy
         return _unowned_look(array, window)
-    start = _address(array) - _address(flat) + window.offset
+    start = address_of(array) - address_of(flat) + window.offset
     return np.ndarray(window.shape, window.dtype, flat, start, window.strides)
 
 

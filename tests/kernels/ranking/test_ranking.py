@@ -117,3 +117,11 @@ def test_no_number_is_frequent() -> None:
     with by_numpy(ranking):
         expected = selection.mode_index(x, 1)
     np.testing.assert_array_equal(selection.mode_index(x, 1), expected)
+
+
+@each_shape
+def test_kernels_of_doubles_stay_within_their_arrays(shape: tuple[int, ...], axis: int) -> None:
+    x = sample(tuple(-(-n // 9) for n in shape), "float32").astype("f8")
+    with in_python((ranking, "SOME")):
+        found = ranking.top(x, 2, axis, False)
+    np.testing.assert_array_equal(found, ranking.top(x, 2, axis, False))

@@ -7,6 +7,7 @@ say; NaN comes out as NaN.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from wengert.kernels.jit.builtins import (
     bits64,
@@ -18,6 +19,26 @@ from wengert.kernels.jit.builtins import (
     i64,
     inline,
     rint,
+    sqrt,
+    trunc,
+)
+from wengert.kernels.jit.native import Native
+
+
+def _multiply_add(a: f64, b: f64, c: f64) -> f64:
+    """a * b + c, rounded once."""
+    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+        return a * b + c
+    return float(Fraction(a) * Fraction(b) + Fraction(c))
+
+
+_multiply_add.__name__ = "multiply_add"
+multiply_add = Native(
+    _multiply_add,
+    "define internal double @multiply_add(double %a, double %b, double %c) alwaysinline nounwind {"
+    "\n  %r = call double @llvm.fma.f64(double %a, double %b, double %c)\n  ret double %r\n}",
+    "double @llvm.fma.f64(double, double, double)",
+    real="any",
 )
 
 
@@ -221,3 +242,93 @@ def erf(x: f64) -> f64:
     q = q * m + 557.535340817727675546
     far = copysign(1.0 - exp_double(-m * m) * p / q, x)
     return near if a < 1.0 else far
+
+
+@inline
+def _sine(r: f64) -> f64:
+    """The sine for |r| < 0.79: the polynomial of fdlibm."""
+    z = r * r
+    p = f64(1.58969099521155010221e-10) * z - 2.50507602534068634195e-08
+    p = p * z + 2.75573137070700676789e-06
+    p = p * z - 1.98412698298579493134e-04
+    p = p * z + 8.33333333332248946124e-03
+    p = p * z - 1.66666666666666324348e-01
+    return r + r * z * p
+
+
+@inline
+def _cosine(r: f64) -> f64:
+    """The cosine for |r| < 0.79: the polynomial of fdlibm."""
+    z = r * r
+    p = f64(-1.13596475577881948265e-11) * z + 2.08757232129817482790e-09
+    p = p * z - 2.75573143513906633035e-07
+    p = p * z + 2.48015872894767294178e-05
+    p = p * z - 1.38888888888741095749e-03
+    p = p * z + 4.16666666666666019037e-02
+    half = 0.5 * z
+    near = 1.0 - half
+    return near + ((1.0 - near - half) + z * z * p)
+
+
+@inline
+def _less_quarters(x: f64, n: f64) -> f64:
+    """x less n times pi / 2, in three parts; the first difference is exact."""
+    r = multiply_add(-n, 6.123233995736766e-17, multiply_add(-n, 1.5707963267948966, x))
+    return multiply_add(-n, -1.4973849048591833e-33, r)
+
+
+@inline
+def sin(x: f64) -> f64:
+    """The sine for |x| <= 1e6; 2 ulp."""
+    n = rint(x * 0.6366197723675814)
+    r = _less_quarters(x, n)
+    k = i32(n)
+    s = _cosine(r) if (k & 1) != 0 else _sine(r)
+    s = -s if (k & 2) != 0 else s
+    return s if (x == x and x != 0.0) else x
+
+
+@inline
+def cos(x: f64) -> f64:
+    """The cosine for |x| <= 1e6; 2 ulp."""
+    n = rint(x * 0.6366197723675814)
+    r = _less_quarters(x, n)
+    k = i32(n) + 1
+    s = _cosine(r) if (k & 1) != 0 else _sine(r)
+    s = -s if (k & 2) != 0 else s
+    return s if x == x else x
+
+
+@inline
+def fmod(x: f64, y: f64) -> f64:
+    """What truncated division leaves, for |x| <= 1e8 |y|; exact."""
+    r = multiply_add(-trunc(x / y), y, x)
+    # The quotient may have been rounded up to a whole number.
+    r = r + copysign(y, x) if r * copysign(1.0, x) < 0.0 else r
+    r = x if (fabs(y) == math.inf and fabs(x) < math.inf) else r
+    return copysign(r, x) if r == r else r
+
+
+@inline
+def hypot(x: f64, y: f64) -> f64:
+    """sqrt(x**2 + y**2), infinite where either is; 2 ulp."""
+    a = fabs(x)
+    b = fabs(y)
+    top = b if b > a else a
+    # By a power of two, so that squares are in range.
+    scale = f64(4.149515568880993e180) if top < 1e-150 else f64(1.0)
+    scale = f64(2.409919865102884e-181) if top > 1e150 else scale
+    a = a * scale
+    b = b * scale
+    size = sqrt(multiply_add(a, a, b * b)) / scale
+    return math.inf if (a == math.inf or b == math.inf) else size
+
+
+@inline
+def logaddexp(x: f64, y: f64) -> f64:
+    """log(exp(x) + exp(y)); 3 ulp of the larger."""
+    top = x if x > y else y
+    r = top + log1p_double(exp(-fabs(x - y)))
+    # Of two infinities the difference is no number.
+    r = x if x == y and fabs(x) == math.inf else r
+    return r if (x == x and y == y) else x + y

@@ -13,7 +13,18 @@ import numpy as np
 
 from wengert.kernels.jit import mathlib, precise, special
 from wengert.kernels.jit.builtins import bits, f32, from_bits, i32, inline, u16
-from wengert.kernels.jit.mathlib64 import erf, exp, log, sigmoid, tanh
+from wengert.kernels.jit.mathlib64 import (
+    cos,
+    erf,
+    exp,
+    fmod,
+    hypot,
+    log,
+    logaddexp,
+    sigmoid,
+    sin,
+    tanh,
+)
 
 
 @inline
@@ -55,7 +66,8 @@ _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _BRAIN = np.dtype(ml_dtypes.bfloat16)
 _LIBRARY = vars(special) | vars(mathlib) | vars(precise)
 _HALVES = _LIBRARY | {"from_brain": from_brain, "to_brain": to_brain}
-_DOUBLES = {f.__name__: f for f in (erf, exp, log, sigmoid, tanh)} | {"math": math}
+_ELEMENTARY = (cos, erf, exp, fmod, hypot, log, logaddexp, sigmoid, sin, tanh)
+_DOUBLES = {f.__name__: f for f in _ELEMENTARY} | {"math": math}
 
 # By the letters with which `kinds` of operands begin (see `operands.kinds_of`).
 REALS = {

@@ -387,7 +387,7 @@ class Traced:
         lines += [f"        {name} = {text}" for text, name in self.trace.lines.items()]
         lines += [f"        beyond += 1.0 if {text} else 0.0" for text in guards]
         lines += [f"        out{i}[i] = {self._stored(r)}" for i, r in enumerate(self.results)]
-        lines += [f"    wide[start // {self.chunk}] = beyond"] if guards else []
+        lines += [f"    wide[start // {self.chunk}] = f32(beyond)"] if guards else []
         return "\n".join(lines) + "\n"
 
     def _in_rows(self) -> str:

@@ -17,7 +17,7 @@ from wengert.kernels.ranking import native
 _FEW = 256
 # Best elements up to which a row is gone through once; elements of a row whose indices fit 32 bits.
 _BEST, _MOST = 512, (1 << 31) - 1
-_SINGLE = np.dtype(np.float32)
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
@@ -44,7 +44,7 @@ def _keys(array: np.ndarray, axis: int, descending: bool) -> np.ndarray | None:
     if array.dtype.kind == "c" or not 0 < array.shape[axis] <= _MOST or not available():
         return None
     flip = -1 if descending else 0
-    x = widened(array if axis == array.ndim - 1 else np.moveaxis(array, axis, -1))
+    x = widened(_last(array, axis))
     if x.dtype == _SINGLE:
         x = plain(x)
         keys = np.empty(x.shape, np.int32)
@@ -68,6 +68,11 @@ def _ordered(keys: np.ndarray) -> np.ndarray:
     return out
 
 
+def _last(array: np.ndarray, axis: int) -> np.ndarray:
+    """The array with an axis moved to the end."""
+    return array if axis == array.ndim - 1 else np.moveaxis(array, axis, -1)
+
+
 def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
     """A stable argsort. NumPy's vectorised sort is several times faster and serves if no ties."""
     few = array.shape[axis] <= _FEW
@@ -86,9 +91,10 @@ def top(array: np.ndarray, k: int, axis: int, largest: bool) -> Any:
     """The indices of the k largest or smallest elements, best first, of equal ones the first."""
     n = length_of(array.shape, axis)
     if array.ndim and 0 < k <= _BEST and array.size >= SOME and 4 * k <= n:
-        keys = _keys(array, axis, not largest)
-        if keys is not None:
+        best = _best_doubles(array, k, axis, largest) if array.dtype == _DOUBLE else None
+        if best is None and (keys := _keys(array, axis, not largest)) is not None:
             best = _best(keys, k)
+        if best is not None:
             return best if axis == array.ndim - 1 else np.moveaxis(best, -1, axis)
     if array.ndim == 0 or k == 0 or 4 * k > n or n <= _FEW:
         ranked = order(array, axis, descending=largest)
@@ -106,6 +112,17 @@ def _best(keys: np.ndarray, k: int) -> np.ndarray:
     rows, shape = keys.size // n, (*keys.shape[:-1], k)
     out, best = np.empty(shape, np.int64), np.empty(prod(shape), np.int32)
     native.tops.f32(keys, out, best, n, k, rows, rows_of(n))
+    return out
+
+
+def _best_doubles(array: np.ndarray, k: int, axis: int, largest: bool) -> np.ndarray | None:
+    if not available():
+        return None
+    x = plain(_last(array, axis))
+    n = x.shape[-1]
+    rows, shape = x.size // n, (*x.shape[:-1], k)
+    out, best = np.empty(shape, np.int64), np.empty(shape, np.int64)
+    native.tops_of_doubles.f32(x, out, best, 0 if largest else -1, n, k, rows, rows_of(n))
     return out
 
 

@@ -7,7 +7,10 @@ from wengert.kernels.jit.builtins import (
     apart,
     at,
     bits,
+    bits64,
     f32s,
+    f64,
+    f64s,
     i32,
     i32s,
     i64,
@@ -107,6 +110,37 @@ def tops(keys: i32s, out: i64s, best: i32s, n: i64, count: i64, start: i64, stop
         some = 0
         for i in range(n):
             key = own[i]
+            if some < count or key > b[count - 1]:
+                j = min(some, count - 1)
+                while j > 0 and b[max(j - 1, 0)] < key:
+                    b[j] = b[j - 1]
+                    o[j] = o[j - 1]
+                    j = j - 1
+                b[j] = key
+                o[j] = i
+                some = min(some + 1, count)
+
+
+@inline
+def _double_key(x: f64, flip: i64) -> i64:
+    """As `float_keys`, of 64 bits."""
+    b = bits64(x + 0.0)  # no -0
+    key = b ^ ((b >> 63) & 9223372036854775807)
+    return (key if x == x else 9223372036854775807) ^ flip
+
+
+@kernel
+def tops_of_doubles(
+    x: f64s, out: i64s, best: i64s, flip: i64, n: i64, count: i64, start: i64, stop: i64
+) -> None:
+    """As `tops`, with the keys made on the way."""
+    for row in range(start, stop):
+        own = at(x, row * n)
+        b = at(best, row * count)
+        o = at(out, row * count)
+        some = 0
+        for i in range(n):
+            key = _double_key(own[i], flip)
             if some < count or key > b[count - 1]:
                 j = min(some, count - 1)
                 while j > 0 and b[max(j - 1, 0)] < key:
