@@ -128,6 +128,17 @@ def test_no_digit_changes(name: str, threads: int) -> None:
     assert not wengert.equal(changed[0], first)
 
 
+def test_attention() -> None:
+    module, x = nn.MultiheadAttention(64, 4, batch_first=True), wengert.randn(2, 40, 64)
+    first = module(x, x, x)[0].detach()  # a graph would refer to weights
+    with wengert.no_grad():
+        outputs = [module(x, x, x)[0] for _ in range(4)]
+    assert all(wengert.equal(out, first) for out in outputs)
+    assert derived.keeps_for(module.in_proj_weight._array)
+    assert derived.keeps_for(module.out_proj.weight._array)
+    assert derived.kept_bytes() >= module.in_proj_weight.nbytes
+
+
 @pytest.mark.parametrize("name", ["few positions", "linear"])
 def test_gradients_of_inputs_through_frozen_weights(name: str) -> None:
     make, shape = PRODUCTS[name]
