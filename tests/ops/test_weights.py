@@ -65,9 +65,20 @@ def expected(module: Any) -> wengert.Tensor:
     return fresh(image())
 
 
+@wengert.no_grad()
+def by_function(module: Any) -> wengert.Tensor:
+    """The output of a call that does not note the use of the weight."""
+    out: wengert.Tensor = nn.functional.conv2d(
+        image(), module.weight, module.bias, module.stride, module.padding
+    )
+    return out
+
+
 def check(module: Any) -> None:
     """The output is right now, and when it has been computed again."""
     right = expected(module)
+    if isinstance(module, nn.Conv2d):
+        assert wengert.equal(by_function(module), right)
     for _ in range(4):
         assert wengert.equal(used(module), right)
 
@@ -126,6 +137,17 @@ def test_no_digit_changes(name: str, threads: int) -> None:
         changed = [module(x) for _ in range(4)]
     assert all(wengert.equal(out, changed[0]) for out in changed)
     assert not wengert.equal(changed[0], first)
+
+
+def test_attention() -> None:
+    module, x = nn.MultiheadAttention(64, 4, batch_first=True), wengert.randn(2, 40, 64)
+    first = module(x, x, x)[0].detach()  # a graph would refer to weights
+    with wengert.no_grad():
+        outputs = [module(x, x, x)[0] for _ in range(4)]
+    assert all(wengert.equal(out, first) for out in outputs)
+    assert derived.keeps_for(module.in_proj_weight._array)
+    assert derived.keeps_for(module.out_proj.weight._array)
+    assert derived.kept_bytes() >= module.in_proj_weight.nbytes
 
 
 @pytest.mark.parametrize("name", ["few positions", "linear"])
@@ -396,6 +418,17 @@ def test_two_parameters_of_one_memory() -> None:
         check(module)
 
 
+def test_a_part_of_a_kept_weight_is_a_weight_too() -> None:
+    """NumPy may then write to what was kept of the whole."""
+    module, part = layer(), layer()
+    used(module, 3)
+    part.weight = Parameter(module.weight.data[2:14])
+    part.bias = Parameter(part.bias.data[:12])
+    used(part, 3)
+    module.weight.detach().numpy()[...] = 2
+    check(module)
+
+
 def test_two_layers_share_a_parameter() -> None:
     first, second = layer(), layer()
     second.weight = first.weight
@@ -424,6 +457,17 @@ def test_training_gives_values_back() -> None:
     used(module, 3)
     by_optimizer(module)
     module(image()).sum().backward()
+    assert derived.kept_bytes() == 0
+
+
+def test_training_on_many_rows_gives_values_back() -> None:
+    module = nn.Linear(64, 128)
+    with wengert.no_grad():
+        for _ in range(3):
+            module(wengert.randn(100, 64))
+    assert kept(module)
+    in_place(module)
+    module(wengert.randn(1000, 64))
     assert derived.kept_bytes() == 0
 
 

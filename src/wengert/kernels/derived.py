@@ -49,11 +49,8 @@ def derived(array: np.ndarray, key: Hashable, make: Callable[[], np.ndarray]) ->
 
     `key` says what else than the elements it depends on.
     """
-    kept = _kept.get(id(array)) if _kept else None
-    if kept is None or kept.array() is not array:
-        return make()
-    if not kept.unchanged(array):
-        drop(array)
+    kept = _kept_for(array)
+    if kept is None:
         return make()
     value = kept.values.get(key)
     if value is None:
@@ -63,6 +60,17 @@ def derived(array: np.ndarray, key: Hashable, make: Callable[[], np.ndarray]) ->
     return value
 
 
+def _kept_for(array: np.ndarray) -> _Kept | None:
+    """What is kept of an array as it is; what was kept of it as it has been is given up."""
+    kept = _kept.get(id(array)) if _kept else None
+    if kept is None or kept.array() is not array:
+        return None
+    if kept.unchanged(array):
+        return kept
+    drop(array)
+    return None
+
+
 def kept_bytes() -> int:
     """How many bytes are kept for all weights."""
     values = [list(kept.values.values()) for kept in list(_kept.values())]
@@ -70,8 +78,8 @@ def kept_bytes() -> int:
 
 
 def keeps_for(array: np.ndarray) -> bool:
-    """Whether what is derived from an array is kept."""
-    return id(array) in _kept
+    """Whether what is derived from an array, as it is, is kept."""
+    return _kept_for(array) is not None
 
 
 def drop(array: np.ndarray) -> None:

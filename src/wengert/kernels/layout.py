@@ -63,7 +63,10 @@ def is_channels_last(array: np.ndarray) -> bool:
 
 
 def _has_innermost_channels(array: np.ndarray) -> bool:
-    shape, strides, least = array.shape, strides_of(array), 0
+    shape, strides, least = array.shape, array.strides, 0
+    if len(shape) > 2 and strides[-1] < strides[1] * shape[1] and 0 not in strides:
+        return False  # as most, at little cost
+    strides = strides_of(array)
     if not array.size or (array.flags.c_contiguous and 1 not in shape):
         return False
     for d in (1, *range(array.ndim - 1, 1, -1), 0):

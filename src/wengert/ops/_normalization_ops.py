@@ -303,7 +303,7 @@ def _batch_norm_by_running(
     input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value, eps: float
 ) -> Value:
     dtype = input.dtype
-    rstd = kernels.norm.inverse_deviation(running_var, eps).astype(dtype)
+    rstd = kernels.norm.inverse_deviation(running_var, eps).astype(dtype, copy=False)
     mean = running_mean.astype(dtype)  # a copy: the buffer may change before the backward pass
     scale = rstd if weight is None else weight * rstd
     out = kernels.norm.scaled(input, mean, scale, bias)

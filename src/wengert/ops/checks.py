@@ -40,10 +40,15 @@ def not_implemented(name: str, array: np.ndarray) -> NotImplementedError:
     return NotImplementedError(f"\"{name}\" not implemented for '{short}'")
 
 
+_are_ints = frozenset({int}).issuperset
+
+
 def typed_ints(name: str, what: str, value: Any) -> Shape:
     """An integer or a sequence of integers as a tuple. As in PyTorch, the first must be no bool."""
     if type(value) is int:
         return (value,)
+    if type(value) is tuple and _are_ints(map(type, value)):
+        return value
     values = tuple(value) if isinstance(value, tuple | list) else (value,)
     if not all(isinstance(v, int | np.integer) for v in values) or bool in map(type, values[:1]):
         raise TypeError(f"{name}(): argument {what!r} must be tuple of ints, not {value!r}")

@@ -53,7 +53,7 @@ def note_use(weight: Tensor) -> None:
     key, writes = id(array if array.base is None else owner(array)), write_count(array)
     use = _uses.get(key)
     if use is None or use.writes != writes or use.array() is not array:
-        derived.drop(array)
+        _forget(use)
         _uses[key] = _Use(array, key, writes)
     elif not (derived.keeps_for(array) or key in _pointed_to or _is_exposed(array)):
         derived.keep_for(array, use.unchanged)
@@ -63,7 +63,11 @@ def shown(array: np.ndarray) -> None:
     """Note that somebody is about to see memory who may write to it unnoticed."""
     if not _uses or type(array) is not np.ndarray:
         return
-    use = _uses.pop(id(owner(array)), None)
+    _forget(_uses.pop(id(owner(array)), None))
+
+
+def _forget(use: _Use | None) -> None:
+    """Keep nothing of the weight that was used."""
     known = None if use is None else use.array()
     if known is not None:
         derived.drop(known)

@@ -53,11 +53,11 @@ class Few(Im2col):
         self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
     ) -> np.ndarray:
         """`Route.forward`."""
-        (samples, channels, *_), kernel, out = self.problem.x, self.problem.kernel, self.problem.out
+        (samples, channels, *_), out = self.problem.x, self.problem.out
         whole = padded(x, self.problem.geometry.padding).reshape(samples, channels, -1)
-        columns = np.empty((channels, prod(kernel), samples, prod(out)), x.dtype)
-        for n in range(samples):
-            columns[:, :, n] = whole[n].take(self._met, axis=1, mode="clip")  # none is out of range
+        # None is out of range.
+        parts = [whole[n].take(self._met, axis=1, mode="clip") for n in range(samples)]
+        columns = parts[0] if samples == 1 else np.stack(parts, 2)
         rows = weight.reshape(len(weight), -1)
         result = weight_times(rows, columns.reshape(rows.shape[1], -1), weight)
         result = result.reshape(len(weight), samples, *out).swapaxes(0, 1)

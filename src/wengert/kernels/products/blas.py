@@ -71,7 +71,7 @@ def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
 
 def dot_by(a: np.ndarray, b: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> Any:
     """As `dot`, where `b` shows all elements of a weight, of which values may be kept."""
-    if derived.keeps_for(weight) and a.size * b.shape[-1] > _ALONE:
+    if len(a) > 1 and a.size * b.shape[-1] > _ALONE and derived.keeps_for(weight):
         out = kernels.products.gemm.gemm_by(a, b, weight, bias)
         if out is not None:
             return out

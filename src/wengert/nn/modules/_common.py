@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from wengert.core.device import on_meta
 from wengert.core.tensor import Tensor, wrap
 from wengert.meta.tensors import without_memory
 from wengert.nn.parameter import Parameter
+from wengert.ops.weights import note_use
+
+T = TypeVar("T")
 
 
 def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
@@ -36,6 +39,13 @@ def empty_tensor(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
 def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
     """A parameter to be filled by initialisation."""
     return Parameter(empty_tensor(*size, device=device, dtype=dtype))
+
+
+def used(weight: T) -> T:
+    """A weight about to be used: of a parameter, kernels may keep it as they read it."""
+    if type(weight) is Parameter:
+        note_use(weight)  # type: ignore[arg-type]
+    return weight
 
 
 def full_tensor(value: float, *size: int, device: Any = None, dtype: Any = None) -> Tensor:

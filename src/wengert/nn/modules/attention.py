@@ -8,7 +8,7 @@ from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.module import Module
-from wengert.nn.modules._common import parameter
+from wengert.nn.modules._common import parameter, used
 from wengert.nn.modules.linear import NonDynamicallyQuantizableLinear
 from wengert.nn.parameter import Parameter
 
@@ -126,9 +126,9 @@ class MultiheadAttention(Module):
             query, key, value = _swap_batch_and_time(query, key, value)
         separate = not self._qkv_same_embed_dim
         out, weights = F.multi_head_attention_forward(
-            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight,
+            query, key, value, self.embed_dim, self.num_heads, used(self.in_proj_weight),
             self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn, self.dropout,
-            self.out_proj.weight, self.out_proj.bias, self.training, key_padding_mask,
+            used(self.out_proj.weight), self.out_proj.bias, self.training, key_padding_mask,
             need_weights, attn_mask, separate, self.q_proj_weight, self.k_proj_weight,
             self.v_proj_weight, average_attn_weights=average_attn_weights, is_causal=is_causal,
         )  # fmt: skip

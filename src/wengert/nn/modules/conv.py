@@ -10,9 +10,8 @@ from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.module import Module
-from wengert.nn.modules._common import parameter, tuple_of
+from wengert.nn.modules._common import parameter, tuple_of, used
 from wengert.nn.parameter import Parameter
-from wengert.ops.weights import note_use
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -169,10 +168,7 @@ class _Conv(_ConvNd):
         return function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
-        weight = self.weight
-        if type(weight) is Parameter:
-            note_use(weight)
-        return self._conv_forward(input, weight, self.bias)
+        return self._conv_forward(input, used(self.weight), self.bias)
 
 
 class Conv1d(_Conv):
@@ -311,12 +307,10 @@ class _ConvTransposeNd(_ConvNd):
         extra = self.output_padding
         if output_size is not None:
             extra = self._output_padding_for(input._outline.shape, list(output_size))
-        weight = self.weight
-        if type(weight) is Parameter:
-            note_use(weight)
         return function(
-            input, weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
-        )
+            input, used(self.weight), self.bias, self.stride, self.padding, extra, self.groups,
+            self.dilation,
+        )  # fmt: skip
 
     def _output_padding_for(
         self, shape: tuple[int, ...], output_size: list[int]

@@ -9,9 +9,8 @@ from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.module import Module
-from wengert.nn.modules._common import parameter
+from wengert.nn.modules._common import parameter, used
 from wengert.nn.parameter import Parameter
-from wengert.ops.weights import note_use
 
 
 class Identity(Module):
@@ -77,10 +76,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        weight = self.weight
-        if type(weight) is Parameter:
-            note_use(weight)
-        return F.linear(input, weight, self.bias)
+        return F.linear(input, used(self.weight), self.bias)
 
     def extra_repr(self) -> str:
         return (

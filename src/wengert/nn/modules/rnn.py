@@ -12,13 +12,12 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
 from wengert.nn import init
 from wengert.nn.module import Module
-from wengert.nn.modules._common import full_tensor, parameter
+from wengert.nn.modules._common import full_tensor, parameter, used
 from wengert.nn.parameter import Parameter
 from wengert.nn.utils.rnn import PackedSequence
 from wengert.ops import gru_cell, index_select, lstm_cell, rnn_relu_cell, rnn_tanh_cell
 from wengert.ops.gathering import elements
 from wengert.ops.recurrent import GATES, over_time, stacked
-from wengert.ops.weights import note_use
 
 
 class RNNBase(Module):
@@ -124,8 +123,7 @@ class RNNBase(Module):
         """All weights, to be used now: kernels keep the recurrent ones as they read them."""
         layers = self.all_weights
         for _, recurrent, *_ in layers:
-            if type(recurrent) is Parameter:
-                note_use(recurrent)
+            used(recurrent)
         return [weight for weights in layers for weight in weights]
 
     def extra_repr(self) -> str:
