@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wengert.kernels import grid as grid
     from wengert.kernels import halves as halves
     from wengert.kernels import histogram as histogram
+    from wengert.kernels import kron as kron
     from wengert.kernels import norm as norm
     from wengert.kernels import pool as pool
     from wengert.kernels import products as products
