@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wengert.kernels import distance as distance
     from wengert.kernels import distinct as distinct
     from wengert.kernels import fourier as fourier
+    from wengert.kernels import gating as gating
     from wengert.kernels import grid as grid
     from wengert.kernels import halves as halves
     from wengert.kernels import histogram as histogram
