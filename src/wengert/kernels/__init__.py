@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from wengert.kernels import distinct as distinct
     from wengert.kernels import filling as filling
     from wengert.kernels import fourier as fourier
+    from wengert.kernels import gating as gating
     from wengert.kernels import grid as grid
     from wengert.kernels import halves as halves
     from wengert.kernels import histogram as histogram
+    from wengert.kernels import kron as kron
     from wengert.kernels import norm as norm
     from wengert.kernels import normals as normals
     from wengert.kernels import pool as pool

@@ -130,7 +130,7 @@ def _reshaped(op: Any, array: Any, others: Any, params: Any) -> tuple[Described,
 
 
 # Operations that refuse zeros: they are no matrices to invert.
-_OF_REGULAR = frozenset({"_cholesky", "_lu", "_inv", "solve_matrices"})
+_OF_REGULAR = frozenset({"_cholesky", "_lu", "_inv", "_solve_apart", "solve_matrices"})
 
 
 def _identities(x: Any) -> Any:

@@ -190,6 +190,8 @@ def _unbiased(variance: Value, count: int) -> Value:
 
 def _over_samples(now: Value, running: Value) -> Value:
     """The means of statistics of which each sample may have its own."""
+    if type(now) is np.ndarray and now.size == running.size:
+        return now.reshape(running.shape)
     return now.reshape((-1, running.shape[0])).mean(0)
 
 
@@ -225,7 +227,7 @@ def _moved_in_batch(b: Batch) -> Any:
 def _moved(running: Value, now: Value, momentum: Value = 0.1) -> Value:
     """Running statistics, moved in place towards the current ones."""
     running *= 1 - momentum
-    running += (momentum * now).astype(running.dtype)
+    running += (momentum * now).astype(running.dtype, copy=False)
     return running
 
 

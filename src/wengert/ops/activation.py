@@ -12,12 +12,13 @@ from collections.abc import Callable
 import numpy as np
 
 from wengert import kernels
-from wengert.core.tensor import Tensor, memory_of
+from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.precision import in_float32
 from wengert.ops.checks import require_in_range, require_kind
 from wengert.ops.complexes import conj
-from wengert.ops.declare import Value, elementwise
+from wengert.ops.declare import Value, elementwise, primitive
 from wengert.ops.exponential import exp, sigmoid
+from wengert.ops.joining import cat
 from wengert.ops.masking import where
 from wengert.ops.shape import contiguous
 from wengert.ops.special import erf
@@ -262,6 +263,34 @@ def hardshrink(input: Value, lambd: float = 0.5) -> Value:
     return np.where(np.abs(input) <= input.dtype.type(lambd), input.dtype.type(0), input)
 
 
+def _glu_parts(input: Value, axis: int) -> tuple[Value, Value]:
+    """The first half, and the sigmoid of the second."""
+    half = input.shape[axis] // 2
+    return narrow(input, axis, 0, half), sigmoid(narrow(input, axis, half, half))
+
+
+def _glu_reference(input: Value, axis: int) -> Value:
+    values, shares = _glu_parts(input, axis)
+    return values * shares
+
+
+def _glu_vjp(g: Value, input: Value, axis: int) -> Value:
+    if not isinstance(g, Tensor) and not isinstance(input, Tensor):
+        return kernels.gating.gradient(g, input, axis)
+    input = input if isinstance(input, Tensor) else wrap(input)
+    values, shares = _glu_parts(input, axis)
+    first = g * shares
+    return cat([first, first * values * (1.0 - shares)], axis)
+
+
+@primitive(
+    input=_glu_vjp, reference=_glu_reference, layout=("input",),
+    label="GluBackward0", name="glu",
+)  # fmt: skip
+def _glu(input: Value, axis: int) -> Value:
+    return kernels.gating.gated(input, axis)
+
+
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim` times the sigmoid of the second.
 
@@ -283,8 +312,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {dim % rank} is size {size}"
         )
-    half = size // 2
-    return narrow(input, dim, 0, half) * sigmoid(narrow(input, dim, half, half))
+    require_kind("glu_cpu", input._outline, "f")
+    return _glu(input, dim % rank)
 
 
 __all__ = ["hardshrink"]

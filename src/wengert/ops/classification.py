@@ -421,6 +421,7 @@ def _multi_margin_vjp(
 ) -> Value:
     if not any(isinstance(x, Tensor) for x in (g, input, index, share)):
         return kernels.classification.margins_gradient(g, input, index, share, p, margin)
+    input = input if isinstance(input, Tensor) else wrap(input)
     short, others, at = _shortfalls(input, index, margin)
     slope = others * (short > 0) if p == 1 else 2 * short
     slope = slope * (g * share).expand(len(at)).unsqueeze(1)
@@ -435,10 +436,9 @@ def _multi_margin_reference(
     return loss.sum() if reduced else loss
 
 
-def _shortfalls(input: Value, index: Value, margin: float) -> tuple[Tensor, Tensor, Tensor]:
+def _shortfalls(input: Tensor, index: Value, margin: float) -> tuple[Tensor, Tensor, Tensor]:
     """By how much other scores come within the margin; 1 for those; the index in a column."""
-    input, index = (x if isinstance(x, Tensor) else wrap(x) for x in (input, index))
-    at = index.unsqueeze(1)
+    at = (index if isinstance(index, Tensor) else wrap(index)).unsqueeze(1)
     others = (wrap(np.arange(input.shape[1])) != at).to(input.dtype)
     return (input - input.gather(1, at) + margin).relu() * others, others, at
 

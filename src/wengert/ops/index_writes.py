@@ -16,7 +16,7 @@ from wengert.kernels import layout
 from wengert.kernels.axes import axis_of
 from wengert.ops._row_indices import along_rows, from_start, out_of_bounds
 from wengert.ops.batched_keys import Picks
-from wengert.ops.batching import leading
+from wengert.ops.batching import Batch, leading
 from wengert.ops.broadcasting import broadcast_tensors, expand
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.diagonals import diagonal
@@ -27,6 +27,7 @@ from wengert.ops.gathering import (
     require_index,
     with_dims,
 )
+from wengert.ops.joining import stack
 from wengert.ops.masking import filling, number_of, where
 from wengert.ops.numpy_names import MISSING, either, require_arguments
 from wengert.ops.operands import traced
@@ -268,24 +269,47 @@ def _masked_scatter_reference(input: Tensor, mask: Tensor, source: Tensor) -> Te
     return contiguous(where(mask, reshape(elements, mask._outline.shape), input))
 
 
-def _scattered(g: Value, mask: Value, shape: tuple[int, ...]) -> Value:
-    """The adjoint of `_selected`."""
-    dtype = (g._outline if isinstance(g, Tensor) else g).dtype
-    return _masked_scatter(np.zeros(shape, dtype), mask, g)
+def _elements_in_batch(b: Batch) -> Value:
+    """Of the two operations below: those of one mask at once, else sample by sample."""
+    grad, shape = b.whole("grad"), b.params["shape"]
+    if "mask" not in b.batched:
+        return b(grad=grad, shape=(b.size, *shape))
+    mask = b.whole("mask")
+    return stack([b.op([grad[k], mask[k]], {"shape": shape}) for k in range(b.size)], 0)
 
 
 @multilinear(
     mixed=False,
-    grad=lambda g, mask, grad_shape: _scattered(g, mask, grad_shape),
+    grad=lambda g, mask, grad_shape: _put_back_at(g, mask, grad_shape),
     mask=None,
+    batch=_elements_in_batch,
     name="masked_scatter_backward",
 )
 def _selected(grad: Value, mask: Value, shape: tuple[int, ...]) -> Value:
-    """The elements where the mask is true, then zeros, in a shape."""
-    out = np.zeros(prod(shape), grad.dtype)
-    values = grad[mask]
-    out[: values.size] = values
+    """The elements where the mask is true, then zeros, in a shape; dimensions may stand in front.
+
+    The gradient of the source of `masked_scatter`.
+    """
+    lead = grad.shape[: grad.ndim - mask.ndim]
+    out = np.zeros((*lead, prod(shape[len(lead) :])), grad.dtype)
+    values = grad[(..., mask)]
+    out[..., : values.shape[-1]] = values
     return out.reshape(shape)
+
+
+@multilinear(
+    mixed=False,
+    grad=lambda g, mask, grad_shape: _selected(g, mask, grad_shape),
+    mask=None,
+    batch=_elements_in_batch,
+    name="masked_scatter_backward",
+)
+def _put_back_at(grad: Value, mask: Value, shape: tuple[int, ...]) -> Value:
+    """The adjoint of `_selected`."""
+    lead = shape[: len(shape) - mask.ndim]
+    out, values = np.zeros(shape, grad.dtype), grad.reshape(*lead, prod(grad.shape[len(lead) :]))
+    out[(..., mask)] = values[..., : np.count_nonzero(mask)]
+    return out
 
 
 @primitive(

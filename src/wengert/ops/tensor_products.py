@@ -9,10 +9,10 @@ import numpy as np
 from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.messages import warn
-from wengert.core.tensor import Tensor, wrap
+from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops import operands
-from wengert.ops.batching import batch_along
+from wengert.ops.batching import Batch, batch_along
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.einsum import contract, rearrange
@@ -20,6 +20,7 @@ from wengert.ops.matmul import dot
 from wengert.ops.numpy_names import either
 from wengert.ops.operands import sum_to
 from wengert.ops.outputs import write_out
+from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
 
 
@@ -121,6 +122,36 @@ def _paired(a: np.ndarray, b: np.ndarray, dims: Any) -> tuple[list[int], list[in
     return [axis_of(d, a.ndim) for d in first], [axis_of(d, b.ndim) for d in second]
 
 
+def _by_factors(g: Value, x: Value, of_first: bool, other: tuple[int, ...]) -> Value:
+    """The cotangent of the first or the second factor, whose shape is `other`; `x` is the other."""
+    (m, n), (tall, wide) = (other, tuple(x.shape)) if of_first else (tuple(x.shape), other)
+    parts = reshape(g, (m, tall, n, wide))
+    summed, left = (("k", "l"), ("i", "j")) if of_first else (("i", "j"), ("k", "l"))
+    return contract(parts, conj(x), ("i", "k", "j", "l"), summed, left)
+
+
+def _kron_in_batch(b: Batch) -> Value:
+    x, y = b.whole("input"), b.whole("other")
+    (m, n), (tall, wide) = b.shape("input"), b.shape("other")
+    product = reshape(x, (b.size, m, 1, n, 1)) * reshape(y, (b.size, 1, tall, 1, wide))
+    return reshape(product, (b.size, m * tall, n * wide))
+
+
+@multilinear(
+    input=lambda g, other, input_shape: _by_factors(g, other, True, input_shape),
+    other=lambda g, input, other_shape: _by_factors(g, input, False, other_shape),
+    batch=_kron_in_batch,
+    name="kron",
+)
+def _kron(input: Value, other: Value) -> Value:
+    """Of two matrices."""
+    return kernels.kron.kron(input, other)
+
+
+def _in_rows(x: Tensor) -> bool:
+    return isinstance(x, Tracer) or (not x._memoryless and x._array.flags.c_contiguous)
+
+
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Kronecker product: each element of `input` replaced by the product of it and `other`.
 
@@ -133,6 +164,8 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     require_tensor("kron", "input", input)
     require_tensor("kron", "other", other, 2)
     a, b = input._outline.shape, other._outline.shape
+    if len(a) == len(b) == 2 and _in_rows(input) and _in_rows(other):
+        return _kron(input, other)
     rank = max(len(a), len(b))
     a, b = (1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b
     x = input.reshape(tuple(n for pair in zip(a, (1,) * rank, strict=True) for n in pair))

@@ -14,6 +14,7 @@ from wengert.kernels.geometry import Geometry, Shape, padded, windows
 from wengert.kernels.layout import is_channels_last
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops.batch_fallbacks import folded
+from wengert.ops.batching import Batch
 from wengert.ops.checks import typed_ints
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.shape import clone
@@ -47,9 +48,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square"
             f" of upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
         )
-    blocks = input.reshape(prod(lead), channels // (r * r), r, r, height, width)
+    sizes = (prod(lead), channels // (r * r), r, r, height, width)
     shape = (*lead, channels // (r * r), height * r, width * r)
-    return _merged(input, blocks.permute(0, 1, 4, 2, 5, 3), 2, shape)
+    return _merged(input, sizes, (0, 1, 4, 2, 5, 3), 2, shape)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -71,9 +72,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but"
                 f" input.size({d})={n} is not divisible by {r}"
             )
-    blocks = input.reshape(prod(lead), channels, height // r, r, width // r, r)
+    sizes = (prod(lead), channels, height // r, r, width // r, r)
     shape = (*lead, channels * r * r, height // r, width // r)
-    return _merged(input, blocks.permute(0, 1, 3, 5, 2, 4), 4, shape)
+    return _merged(input, sizes, (0, 1, 3, 5, 2, 4), 4, shape)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -91,22 +92,48 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             "channel_shuffle expects a positive number of groups that divides the channels, got"
             f" groups={groups} and {channels} channels"
         )
-    blocks = input.reshape(batch, groups, channels // groups, *space)
-    return _merged(input, blocks.transpose(1, 2), 3, (batch, channels, *space))
+    sizes = (batch, groups, channels // groups, *space)
+    order = (0, 2, 1, *range(3, len(sizes)))
+    return _merged(input, sizes, order, 3, (batch, channels, *space))
 
 
-def _merged(input: Tensor, blocks: Tensor, space: int, shape: tuple[int, ...]) -> Tensor:
-    """A copy of the parts in another shape; their dimensions from `space` on are those of space.
+def _merged(
+    input: Tensor, sizes: Shape, order: Shape, space: int, shape: tuple[int, ...]
+) -> Tensor:
+    """A copy in another shape of parts of these sizes, in another order.
 
-    Channels last, if the input is.
+    Their dimensions from `space` on are those of space. Channels last, if the input is.
     """
     if isinstance(input, Tracer) or not is_channels_last(input._outline):
-        return clone(blocks, memory_format=contiguous_format).view(shape)
+        return _rearranged(input, sizes, order, shape)
+    blocks = input.reshape(sizes).permute(order)
     channels_last = (0, *range(space, blocks.ndim), *range(1, space))
-    batch, channels, *sizes = shape
+    batch, channels, *spaces = shape
     mixed = clone(blocks.permute(channels_last), memory_format=contiguous_format)
-    merged = mixed.view(batch, *sizes, channels)
+    merged = mixed.view(batch, *spaces, channels)
     return merged.permute(0, merged.ndim - 1, *range(1, merged.ndim - 1))
+
+
+def _rearranged_back(g: Value, input_shape: tuple[int, ...], sizes: Shape, order: Shape) -> Value:
+    back = tuple(sorted(range(len(order)), key=order.__getitem__))
+    return _rearranged(g, tuple([sizes[d] for d in order]), back, tuple(input_shape))
+
+
+def _rearranged_in_batch(b: Batch) -> Value:
+    return b(
+        input=b.whole("input"), sizes=(b.size, *b.params["sizes"]),
+        order=(0, *[d + 1 for d in b.params["order"]]), shape=(b.size, *b.params["shape"]),
+    )  # fmt: skip
+
+
+@multilinear(
+    input=lambda g, input_shape, sizes, order: _rearranged_back(g, input_shape, sizes, order),
+    batch=_rearranged_in_batch,
+    name="pixel_shuffle",
+)
+def _rearranged(input: Value, sizes: Shape, order: Shape, shape: tuple[int, ...]) -> Value:
+    """Parts of these sizes in another order, as a new array of some shape."""
+    return np.array(input.reshape(sizes).transpose(order), order="C").reshape(shape)
 
 
 @multilinear(

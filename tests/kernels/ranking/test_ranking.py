@@ -58,7 +58,7 @@ def test_integers_of_any_range(span: int) -> None:
 def test_kernels_stay_within_their_arrays(shape: tuple[int, ...], axis: int) -> None:
     x = sample(tuple(-(-n // 9) for n in shape), "float32").astype("f4")
     expected = ranking.order(x, axis), ranking.order(x, axis)
-    with in_python((ranking, "SOME"), (ranking, "_FEW")):
+    with in_python((ranking, "SOME"), (ranking, "_FEW"), (ranking, "_FEW_INTEGERS")):
         np.testing.assert_array_equal(ranking.order(x, axis), expected[0])
         best = np.take(expected[1], [0], axis)
         np.testing.assert_array_equal(ranking.top(x, 1, axis, False), best)

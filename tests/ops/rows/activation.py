@@ -76,5 +76,7 @@ ERRORS = [
              "scalar or 1D", tag="rank"),
     ErrorRow(F + "glu", lambda rng: (np.ones(3),), RuntimeError, "must be even"),
     ErrorRow(F + "glu", lambda rng: (np.array(1.0),), RuntimeError, "scalars", tag="0d"),
+    ErrorRow(F + "glu", lambda rng: (np.arange(4),), NotImplementedError, "not implemented",
+             tag="ints"),
     ErrorRow(F + "glu", lambda rng: (np.ones(4), 3), IndexError, "Dimension out of range"),
 ]  # fmt: skip

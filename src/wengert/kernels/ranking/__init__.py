@@ -15,6 +15,8 @@ from wengert.kernels.ranking import native
 
 # Below this many elements a stable sort costs no more than looking for ties.
 _FEW = 256
+# Integers up to which NumPy sorts them in less time than it takes to make keys of them.
+_FEW_INTEGERS = 1 << 10
 # Best elements up to which a row is gone through once; elements of a row whose indices fit 32 bits.
 _BEST, _MOST = 512, (1 << 31) - 1
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -24,7 +26,7 @@ def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
     """The indices that sort an array along an axis, ties in their order."""
     if array.ndim == 0:
         return np.zeros((), np.int64)
-    if array.shape[axis] > _FEW:
+    if array.shape[axis] > (_FEW_INTEGERS if array.dtype.kind in "iub" else _FEW):
         keys = _keys(array, axis, descending)
         if keys is not None:
             places = _ordered(keys)
