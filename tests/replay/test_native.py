@@ -111,6 +111,15 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     ),
     "norms": (lambda x: x / (x.norm(dim=-1, keepdim=True) + 1) + x.norm(), [(3, 4)]),
     "expanded": (lambda x: x[:, None].expand(3, 5, 4).tanh() * x[0], [(3, 4)]),
+    "maxima of windows": (
+        lambda x: F.max_pool2d(x * 2, 3, 2, 1).exp() + F.max_pool2d(x, 2).sum(),
+        [(2, 3, 9, 9)],
+    ),
+    "maxima of lines": (lambda x: F.max_pool1d(x * 2, 2), [(2, 3, 8)]),
+    "means of windows": (
+        lambda x: F.avg_pool2d(x * 2, 2).exp() * F.adaptive_avg_pool2d(x, 1),
+        [(2, 3, 8, 8)],
+    ),
     "attention": (F.scaled_dot_product_attention, [(2, 3, 9, 4), (2, 3, 11, 4), (2, 3, 11, 5)]),
     "attention to what came before": (
         lambda x: (
