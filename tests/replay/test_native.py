@@ -67,6 +67,17 @@ ROWS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "transpose": (lambda x: (x * 2).t().tanh() @ x, [(4, 6)]),
     "activations": (lambda x: F.gelu(x) + F.silu(x) + F.relu(x) + F.elu(x), [(8, 5)]),
     "masks": (lambda x, y: wengert.where(x > y, x, y * 2), [(8, 5), (8, 5)]),
+    "losses of classes": (
+        lambda x, w: (
+            F.nll_loss((x * 2).log_softmax(1), wengert.arange(8) % 5, w.detach())
+            + F.nll_loss(x * 3, wengert.arange(8) % 5 - 1, ignore_index=-1) * w.sum()
+        ),
+        [(8, 5), (5,)],
+    ),
+    "cross entropy of columns": (
+        lambda x: F.cross_entropy((x * 2).t(), wengert.arange(8) % 5),
+        [(5, 8)],
+    ),
     "cross entropy": (
         lambda x: F.cross_entropy(x * 2, wengert.arange(8) % 5, reduction="none"),
         [(8, 5)],

@@ -147,3 +147,25 @@ def cross_entropy_gradient_columns(
             p = place + index[base + j] * inner + j
             y1 = exp_bounded(x[p] - top[j] - whole[j]) - (1.0 - smoothing)
             out[p] = y1 * slope[j] - each[j]
+
+
+@kernel
+def weighed_pick(
+    x: reals, index: i64s, share: reals, step: i64, loss: reals, width: i64, start: i64, stop: i64
+) -> None:
+    """Of each row the element at its index, times its share."""
+    for r in range(start, stop):
+        s = share[r * step]
+        loss[r] = 0.0 if s == 0.0 and step == 1 else x[r * width + index[r]] * s
+
+
+@kernel
+def weighed_put(
+    scale: reals, index: i64s, step: i64, out: reals, width: i64, start: i64, stop: i64
+) -> None:
+    """Rows of zeros with a number at the index."""
+    for r in range(start, stop):
+        y = at(out, r * width)
+        for j in range(width):
+            y[j] = 0.0
+        y[index[r]] = scale[r * step]
