@@ -8,12 +8,14 @@ import numpy as np
 
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.classification import native as classification
+from wengert.replay.bounds import BOUNDS
 from wengert.replay.emitting import F32, I64, Emitter, View
 from wengert.replay.ir import Instruction, Type
 from wengert.replay.layout_forms import dense_of
 from wengert.replay.loop_forms import loop_over
 from wengert.replay.row_forms import params_of
 from wengert.replay.sum_forms import sum_into
+from wengert.replay.trace import OpEntry
 
 
 def cross_entropy(emitter: Emitter, instruction: Instruction) -> bool:
@@ -88,6 +90,7 @@ def weighed_put(emitter: Emitter, instruction: Instruction) -> bool:
     if scale is None:
         return False
     width = out.shape[-1]
+    index = _checked(emitter, instruction, index, width)
     emitter.call(
         classification.weighed_put.f32, scale, index, min(len(scale.shape), 1), out, width,
         total=index.size, chunk=rows_of(width),
@@ -118,7 +121,15 @@ def _losses(
     smoothing = params_of(instruction).get("smoothing", 0.0)
     if not _is_of_rows(instruction, x, index, share) or not math.isfinite(smoothing):
         return None
+    index = _checked(emitter, instruction, index, x.shape[-1])
     return dense_of(emitter, x), index, share, min(len(share.shape), 1), float(smoothing)
+
+
+def _checked(emitter: Emitter, instruction: Instruction, index: View, classes: int) -> View:
+    """Indices that are classes; others are an error."""
+    entry = instruction.entry
+    assert isinstance(entry, OpEntry)
+    return emitter.checked(index, classes, BOUNDS[entry.op.name].error)
 
 
 def _is_of_rows(instruction: Instruction, x: View, index: View, share: View) -> bool:

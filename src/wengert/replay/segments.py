@@ -56,6 +56,8 @@ class Segment:
         self.made = [(v.shape, v.dtype) for v in views[len(given) :]]
         self.lock, self.run = Lock(), runner()
         self.kept: list[Any] = []
+        passed = {id(a) for call in calls for a in call.arguments}
+        self.refusals = [r for r in emitter.refusals if id(r.wrong) in passed]
         self._plan(emitter, calls)
 
     def _plan(self, emitter: Emitter, calls: list[Call]) -> None:
@@ -125,9 +127,18 @@ class Segment:
             results = [np.empty(shape, dtype) for shape, dtype in self.made]
             blocks = [np.empty(size, np.uint8) for size in self.blocks]
             self.run(self.control, self.words, *given, *results, *blocks)
+            if self.refusals:
+                self._refuse()
         finally:
             self.lock.release()
         return results
+
+    def _refuse(self) -> None:
+        """Raise an error if an index was out of bounds."""
+        for wrong, error in self.refusals:
+            if wrong[0]:
+                wrong[0] = 0
+                raise error(int(wrong[1]))
 
     def one_by_one(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The instructions as they were."""

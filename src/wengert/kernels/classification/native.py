@@ -1,9 +1,10 @@
 """Cross entropy against class indices as compiled kernels, of float32 and float64.
 
-The caller has checked the indices: they are classes. `share` and `scale` have an element for
-each index, or one for all (`step` is 1 or 0). `smoothing` is the part of each class's share
-that all classes have in equal parts. Of each softmax's denominator the logarithm is kept in two
-parts, the largest score and the rest: their sum would lose the rest beside large scores.
+The caller has checked the indices: they are classes; the loss of others is NaN. `share` and `scale`
+have an element for each index, or one for all (`step` is 1 or 0). `smoothing` is the part of each
+class's share that all classes have in equal parts. Of each softmax's denominator the logarithm is
+kept in two parts, the largest score and the rest: their sum would lose the rest beside large
+scores.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ def _mean(row: reals, top: real, width: i64) -> real:
     return real(whole / f64(width))
 
 
+@inline
+def _class(index: i64, classes: i64) -> i64:
+    """A class, whatever the index: nothing else is read or written."""
+    return min(max(index, 0), classes - 1)
+
+
 @kernel
 def cross_entropy(
     x: reals, index: i64s, share: reals, step: i64, smoothing: real, loss: reals, peak: reals,
@@ -52,7 +59,10 @@ def cross_entropy(
         for i in range(count):
             r = first + i
             row = at(x, r * width)
-            part = row[index[r]] - tops[i]
+            k = _class(index[r], width)
+            part = row[k] - tops[i]
+            if k != index[r]:
+                part = math.nan
             if smoothing > 0.0:
                 part = (1.0 - smoothing) * part + smoothing * _mean(row, tops[i], width)
             s = share[r * step]
@@ -76,7 +86,7 @@ def cross_entropy_gradient(
         each = smoothing / real(width) * s
         for j in range(width):
             y[j] = exp_bounded(row[j] - top - log_rest) * s - each
-        k = index[r]
+        k = _class(index[r], width)
         y[k] = (exp_bounded(row[k] - top - log_rest) - (1.0 - smoothing)) * s - each
 
 
@@ -156,7 +166,8 @@ def weighed_pick(
     """Of each row the element at its index, times its share."""
     for r in range(start, stop):
         s = share[r * step]
-        loss[r] = 0.0 if s == 0.0 and step == 1 else x[r * width + index[r]] * s
+        picked = x[r * width + _class(index[r], width)]
+        loss[r] = 0.0 if s == 0.0 and step == 1 else picked * s
 
 
 @kernel
@@ -168,4 +179,4 @@ def weighed_put(
         y = at(out, r * width)
         for j in range(width):
             y[j] = 0.0
-        y[index[r]] = scale[r * step]
+        y[_class(index[r], width)] = scale[r * step]
