@@ -282,6 +282,29 @@ def test_programs_that_write_to_their_arguments() -> None:
     assert not any(ways(traced))
 
 
+@pytest.mark.parametrize("wrong", [77, -3])
+def test_indices_out_of_bounds_are_refused(wrong: int) -> None:
+    def losses(x: Any, t: Any) -> Any:
+        return F.cross_entropy((x * 2).tanh(), t)
+
+    def picked(x: Any, t: Any) -> Any:
+        return F.nll_loss((x * 2).tanh().log_softmax(1), t)
+
+    def rows(x: Any, t: Any) -> Any:
+        return F.embedding(t, x * 2).tanh() * 2
+
+    x, t = wengert.randn(8, 5, requires_grad=True), wengert.arange(8) % 5
+    for function in (losses, picked, rows) if wrong > 0 else (losses,):
+        traced = trace(function, (x, t))
+        for _ in range(4):
+            assert traced(x, t).sum().item() == pytest.approx(function(x, t).sum().item())
+            for place in range(8):
+                other = t.clone()
+                other[place] = wrong
+                with pytest.raises(IndexError):
+                    traced(x, other).sum().item()
+
+
 def test_gradients_of_parts() -> None:
     def function(x: Any, w: Any) -> Any:
         a, b = (x @ w).tanh().chunk(2, -1)

@@ -67,6 +67,17 @@ ROWS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "transpose": (lambda x: (x * 2).t().tanh() @ x, [(4, 6)]),
     "activations": (lambda x: F.gelu(x) + F.silu(x) + F.relu(x) + F.elu(x), [(8, 5)]),
     "masks": (lambda x, y: wengert.where(x > y, x, y * 2), [(8, 5), (8, 5)]),
+    "losses of classes": (
+        lambda x, w: (
+            F.nll_loss((x * 2).log_softmax(1), wengert.arange(8) % 5, w.detach())
+            + F.nll_loss(x * 3, wengert.arange(8) % 5 - 1, ignore_index=-1) * w.sum()
+        ),
+        [(8, 5), (5,)],
+    ),
+    "cross entropy of columns": (
+        lambda x: F.cross_entropy((x * 2).t(), wengert.arange(8) % 5),
+        [(5, 8)],
+    ),
     "cross entropy": (
         lambda x: F.cross_entropy(x * 2, wengert.arange(8) % 5, reduction="none"),
         [(8, 5)],
@@ -111,6 +122,15 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     ),
     "norms": (lambda x: x / (x.norm(dim=-1, keepdim=True) + 1) + x.norm(), [(3, 4)]),
     "expanded": (lambda x: x[:, None].expand(3, 5, 4).tanh() * x[0], [(3, 4)]),
+    "maxima of windows": (
+        lambda x: F.max_pool2d(x * 2, 3, 2, 1).exp() + F.max_pool2d(x, 2).sum(),
+        [(2, 3, 9, 9)],
+    ),
+    "maxima of lines": (lambda x: F.max_pool1d(x * 2, 2), [(2, 3, 8)]),
+    "means of windows": (
+        lambda x: F.avg_pool2d(x * 2, 2).exp() * F.adaptive_avg_pool2d(x, 1),
+        [(2, 3, 8, 8)],
+    ),
     "attention": (F.scaled_dot_product_attention, [(2, 3, 9, 4), (2, 3, 11, 4), (2, 3, 11, 5)]),
     "attention to what came before": (
         lambda x: (

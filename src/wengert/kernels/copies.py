@@ -53,3 +53,16 @@ def copy_dims(
         else:
             for j in range(width):
                 y[j * to_step] = row[j * step]
+
+
+@kernel
+def checked_indices(index: i64s, out: i64s, wrong: i64s, limit: i64, start: i64, stop: i64) -> None:
+    """Indices; 0 instead of those out of bounds, of which one is noted."""
+    for r in range(start, stop):
+        i = index[r]
+        if i >= 0 and i < limit:
+            out[r] = i
+        else:
+            out[r] = 0
+            wrong[1] = i
+            wrong[0] = 1

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.kernels import copies
+from wengert.kernels.jit import CHUNK
 from wengert.replay.ir import Program, Type
 
 F32, BOOL, I64 = np.dtype(np.float32), np.dtype(np.bool_), np.dtype(np.int64)
@@ -103,6 +105,13 @@ class Call(NamedTuple):
     chunk: int
 
 
+class Refusal(NamedTuple):
+    """Where a kernel notes that an index is out of bounds, and which; what is raised then."""
+
+    wrong: np.ndarray
+    error: Callable[[int], Exception]
+
+
 class Emitter:
     """The calls of the instructions of a program, and the views of its values."""
 
@@ -110,6 +119,7 @@ class Emitter:
         self.program, self.views, self.threads = program, given, threads
         self.calls: list[Call] = []
         self.temporaries: dict[int, int] = {}  # their bytes
+        self.refusals: list[Refusal] = []
         self.written: set[int] = set()  # results of later instructions that calls give as well
 
     def type_of(self, value: int) -> Type:
@@ -143,6 +153,16 @@ class Emitter:
         floats = self.temporary([size])
         fill(floats)
         return floats
+
+    def checked(self, index: View, limit: int, error: Callable[[int], Exception]) -> View:
+        """Indices that are in bounds; of others a segment raises an error."""
+        root = self.temporary((*index.shape, 2)).root
+        out, wrong = dense(root, index.shape, I64), np.zeros(2, np.int64)
+        self.refusals.append(Refusal(wrong, error))
+        self.call(
+            copies.checked_indices.f32, index, out, wrong, limit, total=index.size, chunk=CHUNK
+        )
+        return out
 
     def call(self, kernel: Any, *arguments: Any, total: int, chunk: int) -> None:
         """Add a call."""

@@ -18,6 +18,7 @@ from wengert.ops import operands
 from wengert.ops.numbers import number_as_array
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.subscript import deferred
+from wengert.replay.bounds import checking
 from wengert.replay.deferred import Outline
 from wengert.replay.ir import SUM, Instruction, Program, Type
 from wengert.replay.plain import plain_function
@@ -134,7 +135,7 @@ class Lowering:
         op, outline = entry.op, entry.outlines[0]
         present = [n for n in op.inputs if entry.refs[n] is not None and n not in op.updates]
         values = tuple([self._operand(entry, r) for n in present if (r := entry.refs[n])])
-        compute = forward_of(op, present, entry.params)
+        compute = checking(forward_of(op, present, entry.params), entry, present)
         types = [Type(outline.shape, outline.dtype)]
         pointwise = None
         if outline.c_contiguous and not any(map(self._is_of_integers, values)):

@@ -5,16 +5,11 @@ Each function adds the calls for an instruction to an `Emitter`, and says whethe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from wengert.kernels import copies
-from wengert.kernels.chunks import rows_of
-from wengert.kernels.classification import native as classification
 from wengert.replay.attention_forms import attend, attend_back
 from wengert.replay.channel_forms import (
     batch_norm,
@@ -22,9 +17,15 @@ from wengert.replay.channel_forms import (
     running_mean,
     running_var,
 )
-from wengert.replay.emitting import F32, I64, Emitter, View
+from wengert.replay.class_forms import (
+    cross_entropy,
+    cross_entropy_back,
+    weighed_pick,
+    weighed_put,
+)
+from wengert.replay.emitting import Emitter
 from wengert.replay.fusion import FusedLoop
-from wengert.replay.ir import Instruction, Type
+from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import (
     RESHAPES,
     copied,
@@ -36,7 +37,7 @@ from wengert.replay.layout_forms import (
     stacked,
     view,
 )
-from wengert.replay.loop_forms import elementwise, loop_over
+from wengert.replay.loop_forms import elementwise
 from wengert.replay.lowering import pointwise_of
 from wengert.replay.product_forms import (
     linear,
@@ -52,7 +53,6 @@ from wengert.replay.row_forms import (
     log_softmax_back,
     log_softmax_form,
     masked_softmax_form,
-    params_of,
     softmax_back,
     softmax_form,
     taken_form,
@@ -62,7 +62,6 @@ from wengert.replay.sum_forms import (
     mean_back,
     norm,
     norm_back,
-    sum_into,
     total,
     total_back,
     unbroadcast,
@@ -72,6 +71,10 @@ from wengert.replay.window_forms import (
     convolution,
     convolution_input,
     convolution_weight,
+    maxima,
+    maxima_back,
+    means,
+    means_back,
     transposed,
     transposed_input,
     transposed_weight,
@@ -125,75 +128,6 @@ def _join(emitter: Emitter, instruction: Instruction) -> bool:
     return True
 
 
-# Cross entropy
-
-
-def _cross_entropy(emitter: Emitter, instruction: Instruction) -> bool:
-    found = _losses(emitter, instruction, instruction.inputs)
-    if found is None:
-        return False
-    x, index, share, step, smoothing = found
-    emitter.program.types[instruction.outputs[1]] = Type((2, *index.shape, 1), F32)
-    logs = emitter.view(instruction.outputs[1])
-    out = emitter.view(instruction.outputs[0])
-    assert logs is not None
-    assert out is not None
-    reduced = params_of(instruction)["reduced"]
-    loss = emitter.temporary(index.shape) if reduced else out
-    width, count = x.shape[-1], index.size
-    emitter.call(
-        classification.cross_entropy.f32, x, index, share, step, smoothing, loss, logs,
-        logs._replace(offset=count), width, total=count, chunk=rows_of(width),
-    )  # fmt: skip
-    return not reduced or sum_into(emitter, loss, out, 0, len(index.shape))
-
-
-def _cross_entropy_back(emitter: Emitter, instruction: Instruction) -> bool:
-    g_value, *others, logs_value = instruction.inputs
-    found = _losses(emitter, instruction, tuple(others))
-    logs = emitter.views.get(logs_value)
-    (g,) = emitter.seen([g_value]) or (None,)
-    out = emitter.view(instruction.outputs[0])
-    if found is None or logs is None or g is None or out is None:
-        return False
-    x, index, share, _, smoothing = found
-    shape = np.broadcast_shapes(g.shape, share.shape)
-    if shape not in ((), index.shape):
-        return False
-    scale = emitter.temporary(shape)
-    if not loop_over(emitter, [lambda a, b: a * b], shape, [g, share], [scale]):
-        return False
-    width, count = x.shape[-1], index.size
-    emitter.call(
-        classification.cross_entropy_gradient.f32, x, index, scale, min(len(shape), 1), smoothing,
-        logs, logs._replace(offset=logs.offset + count), out, width, total=count,
-        chunk=rows_of(width),
-    )  # fmt: skip
-    return True
-
-
-def _losses(
-    emitter: Emitter, instruction: Instruction, values: tuple[int, ...]
-) -> tuple[View, View, View, int, float] | None:
-    """Scores, indices, shares with their step, and smoothing; classes have to be the last axis."""
-    params = params_of(instruction)
-    if len(values) != 3:
-        return None
-    x, index, share = (emitter.view(v) for v in values)
-    if x is None or index is None or share is None:
-        return None
-    if not x.size or not x.is_dense or not index.is_dense or not share.is_dense:
-        return None
-    if (x.dtype, index.dtype, share.dtype) != (F32, I64, F32) or x.shape[:-1] != index.shape:
-        return None
-    if share.shape not in ((), index.shape) or params["axis"] % len(x.shape) != len(x.shape) - 1:
-        return None
-    smoothing = params["smoothing"]
-    if not math.isfinite(smoothing):
-        return None
-    return x, index, share, min(len(share.shape), 1), float(smoothing)
-
-
 # What shows elements of an array once each.
 _PARTS = "select", "basic", "transpose", "permute", "t"
 _NORMALISED = "input", "weight", "bias"
@@ -228,8 +162,10 @@ _BY_KEY: dict[Any, Form] = {
     "vector_norm": norm,
     ("mean_over", "input"): mean_back,
     ("vector_norm", "input"): norm_back,
-    "_cross_entropy": _cross_entropy,
-    ("_cross_entropy", "input"): _cross_entropy_back,
+    "_cross_entropy": cross_entropy,
+    "_weighed_pick": weighed_pick,
+    ("_weighed_pick", "input"): weighed_put,
+    ("_cross_entropy", "input"): cross_entropy_back,
     "_softmax": softmax_form,
     "_masked_softmax": masked_softmax_form,
     ("_masked_softmax", "input"): softmax_back,
@@ -242,6 +178,10 @@ _BY_KEY: dict[Any, Form] = {
     ("_batch_norm", "shared"): batch_norm_back,
     ("_batch_norm", "running_mean"): running_mean,
     ("_batch_norm", "running_var"): running_var,
+    "maxima": maxima,
+    ("maxima", "input"): maxima_back,
+    "window_mean": means,
+    ("window_mean", "input"): means_back,
     "_convolution": convolution,
     ("_convolution", "input"): convolution_input,
     ("_convolution", "weight"): convolution_weight,

@@ -56,6 +56,8 @@ class Segment:
         self.made = [(v.shape, v.dtype) for v in views[len(given) :]]
         self.lock, self.run = Lock(), runner()
         self.kept: list[Any] = []
+        passed = {id(a) for call in calls for a in call.arguments}
+        self.refusals = [r for r in emitter.refusals if id(r.wrong) in passed]
         self._plan(emitter, calls)
 
     def _plan(self, emitter: Emitter, calls: list[Call]) -> None:
@@ -125,9 +127,18 @@ class Segment:
             results = [np.empty(shape, dtype) for shape, dtype in self.made]
             blocks = [np.empty(size, np.uint8) for size in self.blocks]
             self.run(self.control, self.words, *given, *results, *blocks)
+            if self.refusals:
+                self._refuse()
         finally:
             self.lock.release()
         return results
+
+    def _refuse(self) -> None:
+        """Raise an error if an index was out of bounds."""
+        for wrong, error in self.refusals:
+            if wrong[0]:
+                wrong[0] = 0
+                raise error(int(wrong[1]))
 
     def one_by_one(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The instructions as they were."""
@@ -172,8 +183,9 @@ def planned(
     """Of each intermediate value its block and its place there, and the bytes of the blocks.
 
     It has them from the call that writes it to the last that reads it. Small ones are in the first
-    block, each in the first gap that is free. Large ones have blocks that they hand on: memory of
-    their size is what eager mode has left behind.
+    block, each in the first gap that is free. Large ones are in blocks of the size of the largest,
+    which are free at other times for others: memory of such sizes is what eager mode has left
+    behind.
     """
     first: dict[int, int] = {}
     last: dict[int, int] = {}
@@ -183,25 +195,34 @@ def planned(
                 first.setdefault(view.root, k)
                 last[view.root] = k
     sizes = {root: _bytes_of(root, emitter) for root in first}
+    large = sorted([r for r in first if sizes[r] >= _LARGE], key=sizes.__getitem__, reverse=True)
     places: dict[int, tuple[int, int]] = {}
-    blocks, until = [0], [len(calls)]
+    blocks, tenants = [0], list[list[int]]([[]])
+
+    def gap(root: int, block: int) -> int:
+        """The first place in a block that is free as long as a value needs it."""
+        return _gap(sizes[root], [
+            (places[o][1], places[o][1] + sizes[o]) for o in tenants[block]
+            if last[o] >= first[root] and first[o] <= last[root]
+        ])  # fmt: skip
+
+    for root in large:
+        for block in range(1, len(blocks)):
+            place = gap(root, block)
+            if place + sizes[root] <= blocks[block]:
+                break
+        else:
+            block, place = len(blocks), 0
+            blocks.append(sizes[root])
+            tenants.append([])
+        places[root] = block, place
+        tenants[block].append(root)
     for root in first:  # in the order of their calls
-        size = sizes[root]
-        if size < _LARGE:
-            place = _gap(size, [
-                (places[o][1], places[o][1] + sizes[o]) for o in places
-                if not places[o][0] and last[o] >= first[root]
-            ])  # fmt: skip
+        if sizes[root] < _LARGE:
+            place = gap(root, 0)
             places[root] = 0, place
-            blocks[0] = max(blocks[0], place + size)
-            continue
-        free = [b for b in range(1, len(blocks)) if until[b] < first[root]]
-        near = [b for b in free if size <= blocks[b] <= 2 * size]
-        block = min(near, key=blocks.__getitem__, default=len(blocks))
-        if block == len(blocks):
-            blocks.append(size)
-            until.append(0)
-        until[block], places[root] = last[root], (block, 0)
+            tenants[0].append(root)
+            blocks[0] = max(blocks[0], place + sizes[root])
     return places, blocks
 
 

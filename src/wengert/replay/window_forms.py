@@ -1,15 +1,22 @@
-"""Convolutions as kernels, by the routes that eager mode takes."""
+"""Windows as kernels: convolutions, by the routes that eager mode takes, and pooling."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+import numpy as np
+
+from wengert.kernels import pool
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.conv.route import KernelRoute, Route, WinogradSetting
 from wengert.kernels.conv.routes import forward_route, grad_input_route, grad_weight_route
+from wengert.kernels.pool import native
 from wengert.kernels.reduction import native as reduction
 from wengert.replay.emitting import F32, Emitter, View
-from wengert.replay.ir import Instruction
+from wengert.replay.ir import Instruction, Type
+from wengert.replay.layout_forms import dense_of
+from wengert.replay.loop_forms import loop_over
 from wengert.replay.row_forms import params_of
 
 
@@ -75,11 +82,11 @@ def channel_sums(emitter: Emitter, instruction: Instruction) -> bool:
 
 
 def _views(emitter: Emitter, instruction: Instruction) -> list[View] | None:
-    """The views of operands and result, if all are dense."""
+    """The views of operands, in the order of their dimensions, and of the result."""
     views = emitter.seen((*instruction.inputs, *instruction.outputs))
-    if views is None or not all(v.size and v.is_dense for v in views):
+    if views is None or not all(v.size for v in views):
         return None
-    return views
+    return [dense_of(emitter, v) for v in views]
 
 
 def _forward(emitter: Emitter, instruction: Instruction, views: list[View]) -> bool:
@@ -113,4 +120,63 @@ def _made(route: Route, name: str, emitter: Emitter, *operands: Any) -> bool:
     if not isinstance(route, KernelRoute):
         return False
     getattr(route, name)(emitter, *operands)
+    return True
+
+
+# Pooling
+
+
+def maxima(emitter: Emitter, instruction: Instruction) -> bool:
+    """The maximum of each window, and where it is."""
+    views = emitter.seen((instruction.inputs[0], instruction.outputs[0]))
+    windows, places = params_of(instruction)["windows"], instruction.outputs[1]
+    if views is None or not all(v.size for v in views):
+        return False
+    x, out = dense_of(emitter, views[0]), views[1]
+    size = x.shape[-len(windows.kernel) :]
+    if prod(size) >= 1 << 31 or pool.hollow_windows(size, *windows) is not None:
+        return False
+    emitter.program.types[places] = Type(out.shape, np.dtype(np.int32))
+    emitter.views.pop(places, None)
+    native.call_max_planes(emitter, x, out, emitter.view(places), *windows)
+    return True
+
+
+def maxima_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradients of maxima, where these are."""
+    g_value, places_value = instruction.inputs
+    views = emitter.seen((g_value, instruction.outputs[0]))
+    places, windows = emitter.views.get(places_value), params_of(instruction)["windows"]
+    if views is None or places is None or places.dtype != np.int32 or not views[0].size:
+        return False
+    g, out = dense_of(emitter, views[0]), views[1]
+    rank = len(windows.kernel)
+    if pool.hollow_windows(out.shape[-rank:], *windows) is not None:
+        return False
+    native.call_add_planes(emitter, g, places, out, rank)
+    return True
+
+
+def means(emitter: Emitter, instruction: Instruction) -> bool:
+    """The mean of each window."""
+    views, params = _views(emitter, instruction), params_of(instruction)
+    if views is None or type(params["divisor"]) not in (int, float):
+        return False
+    x, out = views
+    sums, count = emitter.temporary(out.shape), np.float32(params["divisor"])
+    native.call_sum_planes(emitter, x, sums, *params["windows"])
+    return loop_over(emitter, [lambda x: x / count], out.shape, [sums], [out])
+
+
+def means_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of means, over their windows."""
+    views, params = _views(emitter, instruction), params_of(instruction)
+    if views is None or type(params["divisor"]) not in (int, float):
+        return False
+    g, out = views
+    windows, count = params["windows"], np.float32(params["divisor"])
+    share, size = emitter.temporary(g.shape), out.shape[-len(windows.kernel) :]
+    if not loop_over(emitter, [lambda x: x / count], g.shape, [g], [share]):
+        return False
+    native.call_spread_planes(emitter, share, out, windows.kernel, size, windows.geometry)
     return True

@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.kernels.chunks import FEW, real_of, rows_of
 from wengert.kernels.precision import narrowed, widened
+from wengert.kernels.scatter.native import within
 
 # Elements behind an axis, if it is not the last, from which kernels have vectors to work with.
 _NARROW = 8
@@ -100,6 +101,7 @@ def cross_entropy(
         loss = np.empty(index.shape, wide.dtype)
         _run("cross_entropy", axis, wide, index, share, smoothing, loss, *lse)
     else:
+        _refuse_others(index, x.shape[axis])
         lse = _log_denominators(wide, axis)
         most, rest = lse.reshape(2, *index.shape)
         part = _pick(wide, index, axis) - most
@@ -107,9 +109,17 @@ def cross_entropy(
             mean = np.add.reduce(wide - lse[0], axis=axis) / x.shape[axis]
             part = (1 - smoothing) * part + smoothing * mean
         loss = weighed(rest - part, share)
-    if reduced:
-        loss = np.add.reduce(loss, axis=None)
-    return narrowed(loss, x.dtype), lse
+    whole = np.add.reduce(loss, axis=None)
+    if whole != whole:
+        _refuse_others(index, x.shape[axis])
+    return narrowed(whole if reduced else loss, x.dtype), lse
+
+
+def _refuse_others(index: np.ndarray, classes: int) -> None:
+    """IndexError for an index that is no class."""
+    if not within(index, classes):
+        wrong = (index < 0) | (index >= classes)
+        raise IndexError(f"Target {index[wrong].flat[0]} is out of bounds.")
 
 
 def cross_entropy_gradient(

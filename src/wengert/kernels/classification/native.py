@@ -1,9 +1,10 @@
 """Cross entropy against class indices as compiled kernels, of float32 and float64.
 
-The caller has checked the indices: they are classes. `share` and `scale` have an element for
-each index, or one for all (`step` is 1 or 0). `smoothing` is the part of each class's share
-that all classes have in equal parts. Of each softmax's denominator the logarithm is kept in two
-parts, the largest score and the rest: their sum would lose the rest beside large scores.
+The caller has checked the indices: they are classes; the loss of others is NaN. `share` and `scale`
+have an element for each index, or one for all (`step` is 1 or 0). `smoothing` is the part of each
+class's share that all classes have in equal parts. Of each softmax's denominator the logarithm is
+kept in two parts, the largest score and the rest: their sum would lose the rest beside large
+scores.
 """
 
 from __future__ import annotations
@@ -39,9 +40,15 @@ def _mean(row: reals, top: real, width: i64) -> real:
 
 
 @inline
+def _class(index: i64, classes: i64) -> i64:
+    """A class, whatever the index: nothing else is read or written."""
+    return min(max(index, 0), classes - 1)
+
+
+@inline
 def _place(index: i64s, r: i64, n: i64, inner: i64) -> i64:
     """Where the element of the class with that index is."""
-    return (r // inner * n + index[r]) * inner + r % inner
+    return (r // inner * n + _class(index[r], n)) * inner + r % inner
 
 
 @inline
@@ -92,7 +99,10 @@ def cross_entropy(
         for i in range(count):
             r = first + i
             row = at(x, r * width)
-            part = row[index[r]] - tops[i]
+            k = _class(index[r], width)
+            part = row[k] - tops[i]
+            if k != index[r]:
+                part = math.nan
             if smoothing > 0.0:
                 part = (1.0 - smoothing) * part + smoothing * _mean(row, tops[i], width)
             s = share[r * step]
@@ -116,7 +126,7 @@ def cross_entropy_gradient(
         each = smoothing / real(width) * s
         for j in range(width):
             y[j] = exp_bounded(row[j] - top - log_rest) * s - each
-        k = index[r]
+        k = _class(index[r], width)
         y[k] = (exp_bounded(row[k] - top - log_rest) - (1.0 - smoothing)) * s - each
 
 
@@ -233,3 +243,15 @@ def margins_gradient(
         for j in range(width):
             total += y[j]
         y[k] = -total
+
+
+@kernel
+def weighed_put(
+    scale: reals, index: i64s, step: i64, out: reals, width: i64, start: i64, stop: i64
+) -> None:
+    """Rows of zeros with a number at the index."""
+    for r in range(start, stop):
+        y = at(out, r * width)
+        for j in range(width):
+            y[j] = 0.0
+        y[_class(index[r], width)] = scale[r * step]

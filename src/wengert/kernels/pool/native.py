@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from wengert.kernels.calling import Caller, at_once
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.jit import CHUNK, kernel, usable
 from wengert.kernels.jit.builtins import at, i32, i32s, i64, inline, reals
@@ -420,6 +422,47 @@ def _share(size: Shape) -> int:
     return max(1, CHUNK // prod(size))
 
 
+def call_max_planes(
+    caller: Caller, x: Any, values: Any, where: Any, kernel: Shape, out: Shape, geometry: Geometry
+) -> None:
+    """Compute the maxima of windows and their positions in the planes."""
+    lead, size = x.shape[: -len(kernel)], x.shape[-len(kernel) :]
+    plan = _windows(size, kernel, out, geometry)
+    caller.call(_max_planes.f32, x, values, where, plan, total=prod(lead), chunk=_share(size))
+
+
+def call_add_planes(caller: Caller, g: Any, where: Any, out: Any, rank: int) -> None:
+    """Add gradients at the positions of maxima, in planes of so many dimensions."""
+    lead, size, outputs = out.shape[:-rank], out.shape[-rank:], prod(g.shape[-rank:])
+    caller.call(
+        _add_planes.f32, g, where, out, outputs, prod(size), total=prod(lead), chunk=_share(size)
+    )
+
+
+def call_sum_planes(
+    caller: Caller, x: Any, sums: Any, kernel: Shape, out: Shape, geometry: Geometry
+) -> None:
+    """Compute the sum of each window."""
+    lead, size = x.shape[: -len(kernel)], x.shape[-len(kernel) :]
+    if _is_whole(size, kernel, out, geometry):
+        caller.call(_whole_sums.f32, x, sums, prod(size), total=prod(lead), chunk=_share(size))
+        return
+    plan = _windows(size, kernel, out, geometry)
+    caller.call(_sum_planes.f32, x, sums, plan, total=prod(lead), chunk=_share(size))
+
+
+def call_spread_planes(
+    caller: Caller, g: Any, total: Any, kernel: Shape, size: Shape, geometry: Geometry
+) -> None:
+    """Compute the adjoint of `call_sum_planes`."""
+    lead, out = g.shape[: -len(kernel)], g.shape[-len(kernel) :]
+    if _is_whole(size, kernel, out, geometry):
+        caller.call(_whole_spread.f32, g, total, prod(size), total=prod(lead), chunk=_share(size))
+        return
+    plan = _windows(size, kernel, out, geometry)
+    caller.call(_spread_planes.f32, g, total, plan, total=prod(lead), chunk=_share(size))
+
+
 def max_planes(
     x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry
 ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -428,8 +471,7 @@ def max_planes(
     if not usable(x) or prod(size) >= 1 << 31:
         return None
     values, where = np.empty((*lead, *out), x.dtype), np.empty((*lead, *out), np.int32)
-    plan = _windows(size, kernel, out, geometry)
-    _max_planes.f32(x, values, where, plan, prod(lead), _share(size))
+    call_max_planes(at_once, x, values, where, kernel, out, geometry)
     return values, where
 
 
@@ -439,8 +481,7 @@ def add_planes(g: np.ndarray, where: np.ndarray, size: Shape) -> np.ndarray | No
         return None
     lead = g.shape[: -len(size)]
     out = np.empty((*lead, *size), g.dtype)
-    outputs = prod(g.shape[-len(size) :])
-    _add_planes.f32(g, where, out, outputs, prod(size), prod(lead), _share(size))
+    call_add_planes(at_once, g, where, out, len(size))
     return out
 
 
@@ -448,12 +489,8 @@ def sum_planes(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> 
     """The sum of each window; None if NumPy has to do it."""
     if not usable(x):
         return None
-    lead, size = x.shape[: -len(kernel)], x.shape[-len(kernel) :]
-    sums = np.empty((*lead, *out), x.dtype)
-    if _is_whole(size, kernel, out, geometry):
-        _whole_sums.f32(x, sums, prod(size), prod(lead), _share(size))
-        return sums
-    _sum_planes.f32(x, sums, _windows(size, kernel, out, geometry), prod(lead), _share(size))
+    sums = np.empty((*x.shape[: -len(kernel)], *out), x.dtype)
+    call_sum_planes(at_once, x, sums, kernel, out, geometry)
     return sums
 
 
@@ -463,10 +500,6 @@ def spread_planes(
     """The adjoint of `sum_planes`."""
     if not usable(g):
         return None
-    lead, out = g.shape[: -len(kernel)], g.shape[-len(kernel) :]
-    total = np.empty((*lead, *size), g.dtype)
-    if _is_whole(size, kernel, out, geometry):
-        _whole_spread.f32(g, total, prod(size), prod(lead), _share(size))
-        return total
-    _spread_planes.f32(g, total, _windows(size, kernel, out, geometry), prod(lead), _share(size))
+    total = np.empty((*g.shape[: -len(kernel)], *size), g.dtype)
+    call_spread_planes(at_once, g, total, kernel, size, geometry)
     return total

@@ -1,0 +1,55 @@
+"""Where a segment keeps its intermediate values."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import pytest
+
+from wengert.replay.emitting import F32, Call, Emitter, View, dense
+from wengert.replay.ir import Program
+from wengert.replay.segments import planned
+
+
+def lifetimes(seed: int) -> tuple[list[Call], Emitter]:
+    """Calls that each write one value, and read some of the last ones."""
+    rng = random.Random(seed)
+    emitter, calls = Emitter(Program(), {}, 1), list[Call]()
+    views: list[View] = []
+    for value in range(60):
+        size = rng.choice([10, 100, 20_000, 40_000, 50_000, 100_000])
+        view = emitter.views[value] = dense(value, (size,), F32)
+        read = rng.sample(views[-8:], min(len(views), 2))
+        calls.append(Call(None, (*read, view), size, size))
+        views.append(view)
+    return calls, emitter
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_two_values_are_in_one_place_at_once(seed: int) -> None:
+    calls, emitter = lifetimes(seed)
+    places, blocks = planned(calls, emitter, set())
+    spans = {}
+    for root in places:
+        used = [k for k, call in enumerate(calls) if any(v.root == root for v in call.arguments)]
+        spans[root] = used[0], used[-1]
+    size = {root: 4 * emitter.views[root].size for root in places}
+    for root, (block, place) in places.items():
+        assert place + size[root] <= blocks[block]
+    for a, b in combinations(places, 2):
+        together = spans[a][0] <= spans[b][1] and spans[b][0] <= spans[a][1]
+        (block_a, at_a), (block_b, at_b) = places[a], places[b]
+        if together and block_a == block_b:
+            assert at_a + size[a] <= at_b or at_b + size[b] <= at_a
+    most = max(
+        sum(size[r] for r, (first, last) in spans.items() if first <= k <= last)
+        for k in range(len(calls))
+    )
+    assert sum(blocks) <= 1.4 * most
+
+
+def test_what_comes_from_outside_has_no_place() -> None:
+    calls, emitter = lifetimes(0)
+    places, _ = planned(calls, emitter, {0, 5})
+    assert places.keys() == set(range(60)) - {0, 5}
