@@ -103,3 +103,19 @@ def compare(function: Program) -> None:
         assert len(ours) == len(eager)
         for a, b in zip(ours, eager, strict=True):
             check_same(a, b)
+
+
+def compare_skipping(program: Program) -> list[Any]:
+    """Compare a program that skips Python where it can; the functions that it has compiled."""
+    made: list[Any] = []
+
+    def wrap(function: Any) -> Any:
+        made.append(skipping(function))
+        return made[-1]
+
+    reset()
+    eager, ours = run(program, lambda f: f), run(program, wrap)
+    assert len(ours) == len(eager)
+    for a, b in zip(ours, eager, strict=True):
+        check_same(a, b)
+    return [f.compiled for f in made]

@@ -9,7 +9,6 @@ import functools
 import gc
 import random
 import sys
-import time
 import types
 import weakref
 from typing import Any
@@ -18,18 +17,16 @@ import numpy as np
 import pytest
 
 import wengert
-from tests.replay.harness import Program, adding_to, batch, check_same, mlp, run, skipping, state
+from tests.replay.harness import Program, adding_to, batch, compare_skipping, mlp, skipping, state
 from wengert import nn
-from wengert.compiler import explain, reset
+from wengert.compiler import explain
 from wengert.nn import functional as F
-from wengert.replay.skipping import Skipping
 
 pytestmark = pytest.mark.filterwarnings("ignore:torch.compile. .* runs as it is from here on")
 
-# Programs whose functions skip some calls, and those that never may.
+# Programs whose functions skip some calls.
 SKIPPED: list[Program] = []
-NEVER: list[Program] = []
-skipped, never = adding_to(SKIPPED), adding_to(NEVER)
+skipped = adding_to(SKIPPED)
 OF_MODULE = types.SimpleNamespace(scale=1.5)
 SCALE, FACTORS = 2.0, {"first": 1.0, "second": 3.0}
 
@@ -120,6 +117,7 @@ def running_statistics(wrap, log):
 @skipped
 def a_value_of_a_global(wrap, log):
     global SCALE
+    SCALE = 2.0
     f = wrap(lambda x: (x * SCALE).tanh().sum())
     x = batch()
     for value in (2.0, 3.0, 3, True):
@@ -181,6 +179,7 @@ def attributes_of_objects(wrap, log):
 
 @skipped
 def items_of_containers(wrap, log):
+    FACTORS["first"] = 1.0
     layers, options = [wengert.tanh, wengert.sigmoid], {"scale": 2.0, "kinds": [1.0, 2.0]}
 
     def f(x):
@@ -422,94 +421,6 @@ def views_of_arguments_and_values(wrap, log):
         log += [x, parts._base is not None, turned._base is x]
 
 
-@never
-def a_list_that_grows(wrap, log):
-    losses: list[Any] = []
-
-    @wrap
-    def f(x):
-        y = x.tanh().sum()
-        losses.append(y)
-        return y
-
-    calls(f, log, batch())
-    log += [len(losses), *losses]
-
-
-@never
-def counters(wrap, log):
-    table, holder = {"calls": 0}, types.SimpleNamespace(calls=0)
-
-    @wrap
-    def f(x):
-        table["calls"] += 1
-        holder.calls += 1
-        f.calls = getattr(f, "calls", 0) + 1
-        return x.tanh().sum()
-
-    calls(f, log, batch())
-    log += [table["calls"], holder.calls, f.calls]
-
-
-@never
-def random_numbers_of_python(wrap, log):
-    generator = np.random.default_rng(0)
-    own = random.Random(3)
-    np.random.seed(0)
-    x = batch()
-    for draw in (random.random, own.random, generator.random, np.random.rand, time.perf_counter_ns):
-        f = wrap(lambda x, draw=draw: (x * (1.0 if draw() < 0.5 else 2.0)).tanh().sum())
-        calls(f, log, x, count=12)
-
-
-@never
-def an_iterator(wrap, log):
-    numbers = iter(range(1, 100))
-    f = wrap(lambda x: (x * float(next(numbers))).tanh().sum())
-    calls(f, log, batch(), count=8)
-
-
-@never
-def a_generator(wrap, log):
-    def numbers():
-        for k in range(1, 100):
-            yield float(k)
-
-    source = numbers()
-    f = wrap(lambda x: (x * next(source)).tanh().sum())
-    calls(f, log, batch(), count=8)
-
-
-@never
-def values_of_arguments(wrap, log):
-    x, flag = batch(), wengert.tensor(1.0)
-    for read in (
-        lambda t: t.item(), float, bool, lambda t: t.numpy().item(), lambda t: t.tolist(), str,
-        lambda t: len(wengert.nonzero(t.reshape(1))), lambda t: wengert.equal(t, t * 0),
-        lambda t: format(t, ".1f"), int,
-    ):  # fmt: skip
-        flag.fill_(1.0)
-        f = wrap(lambda x, t, read=read: x.tanh() if str(read(t)).startswith("1") else x.exp())
-        calls(f, log, x, flag)
-        flag.zero_()
-        calls(f, log, x, flag)
-
-
-@never
-def prints(wrap, log):
-    lines: list[str] = []
-    out = types.SimpleNamespace(write=lines.append, flush=lambda: None)
-
-    @wrap
-    def f(x):
-        y = x.tanh()
-        print("called", file=out)
-        return y.sum()
-
-    calls(f, log, batch())
-    log.append(lines)
-
-
 @skipped
 def random_tensors(wrap, log):
     scores = wengert.randn(64, 8)
@@ -527,66 +438,10 @@ def random_tensors(wrap, log):
     calls(g, log, batch(), target, count=6)
 
 
-@never
-def generators_of_a_call(wrap, log):
-    f = wrap(lambda x: (x * wengert.rand(64, 8, generator=wengert.Generator())).tanh().sum())
-    calls(f, log, batch(), count=8)
-
-
-@never
-def writes(wrap, log):
-    total, x = wengert.zeros(64, 8), batch()
-
-    @wrap
-    def f(x):
-        total.add_(x)
-        return (total * 2).sum()
-
-    calls(f, log, x, count=8)
-    log.append(total)
-
-
-@never
-def settings_that_change(wrap, log):
-    def f(x):
-        wengert.manual_seed(3)
-        return x.tanh().sum()
-
-    f = wrap(f)
-    for _ in range(6):
-        log += [f(batch()), wengert.rand(1)]
-
-
-def check(program: Program) -> tuple[list[Any], list[Skipping]]:
-    """Compare a program's log; the functions that it has compiled."""
-    made: list[Any] = []
-
-    def wrap(function: Any) -> Any:
-        made.append(skipping(function))
-        return made[-1]
-
-    reset()
-    globals().update(SCALE=2.0, FACTORS={"first": 1.0, "second": 3.0})
-    eager = run(program, lambda f: f)
-    globals().update(SCALE=2.0, FACTORS={"first": 1.0, "second": 3.0})
-    ours = run(program, wrap)
-    assert len(ours) == len(eager)
-    for a, b in zip(ours, eager, strict=True):
-        check_same(a, b)
-    return ours, [f.compiled for f in made]
-
-
 @pytest.mark.parametrize("program", SKIPPED, ids=lambda f: f.__name__)
 def test_python_is_skipped_while_it_would_do_the_same(program: Program) -> None:
-    _, functions = check(program)
+    functions = compare_skipping(program)
     assert all(f.skipped for f in functions), [(f.skipped, f.reason) for f in functions]
-
-
-@pytest.mark.parametrize("program", NEVER, ids=lambda f: f.__name__)
-def test_python_runs_where_it_does_more(program: Program) -> None:
-    _, functions = check(program)
-    assert [f.skipped for f in functions] == [0] * len(functions)
-    assert all(f.reason for f in functions)
 
 
 def test_python_runs_while_somebody_traces_it() -> None:
@@ -608,20 +463,6 @@ def test_python_runs_while_somebody_traces_it() -> None:
     assert count > 0
     assert f.compiled.skipped == count
     assert "<lambda>" in lines
-
-
-def test_calls_that_give_no_shortcut_are_watched_a_few_times_only() -> None:
-    calls_made: list[int] = []
-
-    @skipping
-    def f(x):
-        calls_made.append(1)
-        return x.tanh().sum()
-
-    for _ in range(60):
-        f(batch())
-    assert len(calls_made) == 60
-    assert f.compiled.watched <= 8
 
 
 def test_nothing_is_kept_alive_by_a_shortcut() -> None:

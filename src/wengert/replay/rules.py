@@ -30,7 +30,7 @@ _OTHERS = frozenset({
     "clone", "_layer_norm", "_rms_norm", "_group_norm", "_convolution", "_transposed_convolution",
     "_var", "_std", "amax", "amin", "vector_norm", "_where", "_masked_fill", "tril", "triu",
     "window_mean", "_constant_pad", "_attention", "select", "basic", "maxima", "_cumsum",
-    "contract", "_max_of_all", "_min_of_all",
+    "contract", "_max_of_all", "_min_of_all", "_rearranged",
     "argmax", "argmin", "rearrange", "spread", "times", "times_transposed", "transposed_times",
     "_masked", "_embedding", "_batch_norm", "_instance_norm", "_batch_norm_by_running",
     "_cast", "_blocks", "_summed_blocks", "_cumprod", "logcumsumexp", "_prod", "_nansum", "_cross",

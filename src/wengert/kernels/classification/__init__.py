@@ -38,7 +38,7 @@ def _log_denominators(x: np.ndarray, axis: int) -> np.ndarray:
 
 def picked(x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int, reduced: bool) -> Any:
     """The element of each class index, weighed: in the shape of the index, or their sum."""
-    real = real_of(x, share) if x.size and _reads(index, share) else None
+    real = real_of(x, share) if x.size and _reads(index, share, x.shape[axis]) else None
     if real is None:
         loss = weighed(_pick(x, index, axis), share)
         return narrowed(np.add.reduce(loss, axis=None) if reduced else loss, x.dtype)
@@ -66,7 +66,7 @@ def weighed(losses: np.ndarray, share: np.ndarray) -> Any:
 def put(values: np.ndarray, index: np.ndarray, shape: tuple[int, ...], axis: int) -> np.ndarray:
     """Zeros of that shape, with the value of each class index, or one for all, in its place."""
     out = np.zeros(shape, values.dtype)
-    real = real_of(out, values) if out.size and _reads(index, values) else None
+    real = real_of(out, values) if out.size and _reads(index, values, shape[axis]) else None
     if real is None:
         out[_key(index, axis)] = values
     else:
@@ -76,14 +76,15 @@ def put(values: np.ndarray, index: np.ndarray, shape: tuple[int, ...], axis: int
     return out
 
 
-def _reads(index: np.ndarray, share: np.ndarray) -> bool:
-    """Whether kernels can read class indices, and what there is of each."""
+def _reads(index: np.ndarray, share: np.ndarray, classes: int) -> bool:
+    """Whether kernels can read class indices, which are in bounds, and what there is of each."""
     return (
         isinstance(index, np.ndarray)
         and isinstance(share, np.ndarray)  # and no scalar
         and index.dtype == np.int64
         and index.flags.c_contiguous
         and (share.ndim == 0 or share.shape == index.shape)
+        and within(index, classes)
     )
 
 
@@ -190,7 +191,7 @@ def _native(x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int) -> b
     """Whether compiled kernels can do it."""
     return (
         (axis == x.ndim - 1 or x.strides[axis] >= _NARROW * x.itemsize)
-        and _reads(index, share)
+        and _reads(index, share, x.shape[axis])
         and real_of(x, share) is not None
     )
 
