@@ -10,8 +10,14 @@ REASONS = (
     (r"multi_margin_loss|MultiMarginLoss", "made of operations on each element"),
     (r"lstsq", "by singular values, whatever the driver"),
     (r"pdist", "both sides of each pair, as `cdist`"),
-    (r"flip", "NumPy copies reversed rows element by element"),
-    (r"\bmode\b|median|kthvalue|unique", "NumPy sorts, in passes"),
+    (r"^(cum)?(max|min) \(dim|^cum(max|min)|median|mode|kthvalue|topk",
+     "indices first, then the elements there: two operations"),
+    (r"unique", "NumPy sorts and compares, in passes"),
+    (r"^(nan)?(sum|mean) \(dim=0\)|^expand$|^broadcast_to$",
+     "columns are added up in float64, block by block"),
+    (r"^(view|view_as|reshape_as|flatten|unflatten|unsqueeze|squeeze)$",
+     "the cost of a call; a gradient is an array of its own, PyTorch's is a view of the given one"),
+    (r"^conj$", "PyTorch's conjugation is lazy"),
     (r"ctc_loss|CTCLoss|Pad2d|glu|GLU|renorm|cross",
      "made of several operations, each with the cost of a call"),
     (r"Gamma|Beta|Dirichlet|Chi2|StudentT|Fisher", "derivatives of quantiles, in float64"),
@@ -30,6 +36,6 @@ def reason(name: str, exponent: int) -> str:
 
 # What costs the same at any size: views, and what writes or compares few bytes.
 CONSTANT = frozenset({
-    "broadcast_to", "equal", "expand", "expand_as", "fill_", "nn.functional.nll_loss", "trace",
-    "zero_",
+    "__setitem__ of a slice", "broadcast_tensors", "expand_as", "nn.functional.nll_loss", "trace",
+    "tril_indices", "triu_indices",
 })  # fmt: skip
