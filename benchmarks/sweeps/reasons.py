@@ -9,9 +9,14 @@ REASONS = (
     (r"lstsq", "a decomposition, a product and the rank as calls of their own"),
     (r"\bqr\b|cholesky|eigh|eig,|svd|matrix_rank", "NumPy's LAPACK, with its copies"),
     (r"fft", "SciPy's transforms; PyTorch has MKL's"),
-    (r"flip", "NumPy copies reversed rows element by element"),
-    (r"median|kthvalue|unique", "NumPy sorts, in passes"),
-    (r"topk", "the best are kept in order, one by one"),
+    (r"^(cum)?(max|min) \(dim|^cum(max|min)|median|mode|kthvalue|topk",
+     "indices first, then the elements there: two operations"),
+    (r"unique", "NumPy sorts and compares, in passes"),
+    (r"^(nan)?(sum|mean) \(dim=0\)|^expand$|^broadcast_to$",
+     "columns are added up in float64, block by block"),
+    (r"^(view|view_as|reshape_as|flatten|unflatten|unsqueeze|squeeze)$",
+     "the cost of a call; a gradient is an array of its own, PyTorch's is a view of the given one"),
+    (r"^conj$", "PyTorch's conjugation is lazy"),
     (r"ctc_loss|CTCLoss|renorm|index_put of|max_unpool|scatter_reduce by (amax|prod), backward",
      "made of several operations, each with the cost of a call"),
     (r"cdist", "each side of a pair in a pass of its own"),
@@ -32,6 +37,6 @@ def reason(name: str, exponent: int) -> str:
 
 # What costs the same at any size: views, and what writes or compares few bytes.
 CONSTANT = frozenset({
-    "broadcast_to", "equal", "expand", "expand_as", "fill_", "nn.functional.nll_loss", "trace",
-    "zero_",
+    "__setitem__ of a slice", "broadcast_tensors", "expand_as", "nn.functional.nll_loss", "trace",
+    "tril_indices", "triu_indices",
 })  # fmt: skip

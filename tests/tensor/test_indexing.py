@@ -326,3 +326,29 @@ def test_names_of_nodes() -> None:
     index = wengert.tensor([0])
     for part, name in ((x[0], "Select"), (x[:1], "Slice"), (x[index], "Index")):
         assert type(part.grad_fn).__name__ == f"{name}Backward0"
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_whole_dimensions_beside_index_tensors(torch: Any, order: tuple[int, ...]) -> None:
+    every = slice(None)
+    keys = [(every, 0), (every, every, 1), (1, every), (1, every, 0), (0, 1), (every, 1, 0), (1,)]
+    for key in keys:
+        found = []
+        for lib in (wengert, torch):
+            x = lib.arange(60.0).reshape(3, 4, 5).permute(order)
+            tensors = [lib.tensor([[0, 2], [-1, 1]]), lib.tensor([1, 0])]
+            part = x[tuple([tensors[k] if type(k) is int else k for k in key])]
+            found.append((part.tolist(), part.stride()))
+        assert found[0] == found[1], key
+
+
+def test_indices_out_of_bounds_beside_whole_dimensions() -> None:
+    x = wengert.zeros(3, 4)
+    with pytest.raises(IndexError, match="out of bounds for dimension 1 with size 4"):
+        x[:, wengert.tensor([0, 4])]
+    with pytest.raises(IndexError, match="out of bounds for dimension 0 with size 3"):
+        x[wengert.tensor([-4])] = 1.0
+    with pytest.raises(IndexError, match="too many indices"):
+        x[wengert.tensor([0]), wengert.tensor([0]), wengert.tensor([0])]
+    assert not x.any()

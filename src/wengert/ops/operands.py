@@ -399,6 +399,10 @@ def _broadcast_message(name: str, shapes: list[tuple[int, ...]]) -> str | None:
     return None
 
 
+# Views of one tensor from which those that are gone are looked for.
+_MANY_VIEWS = 8
+
+
 def mark_view(view: Tensor, source: Any) -> None:
     """Note that `view` may show the memory of `source`, so that in-place writes reach both."""
     root = getattr(source, "_root", source)
@@ -418,7 +422,7 @@ def mark_view(view: Tensor, source: Any) -> None:
         return
     views.append(ref(view))
     count = len(views)
-    if count & (count - 1) == 0:  # a power of two: time to drop the dead
+    if count >= _MANY_VIEWS and count & (count - 1) == 0:  # a power of two: time to drop the dead
         views[:] = [v for v in views if v() is not None]
 
 

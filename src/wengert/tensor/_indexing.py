@@ -67,6 +67,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         return basic(self, (key,))
     if kind is tuple and _SIMPLE.issuperset(map(type, key)):
         return basic(self, _parse_basic(key, shape))
+    if key is None or key is Ellipsis:
+        return basic(self, _parse_basic((key,), shape))
     if (whole := _plain_picks(key, shape)) is not None:
         return index(self, whole)
     view, picks = parse(key, shape)

@@ -88,7 +88,8 @@ def _evenly(first: Any, last: Any, by: Any, dtype: dtypes.dtype) -> np.ndarray:
         return (int(first) + int(by) * np.arange(n)).astype(dtype.np)
     n = math.ceil((last - first) / by)
     if dtype.name in ("float32", "float64") and n < 1 << 24:  # all of which float32 holds
-        values = np.arange(n, dtype=dtype.np if (first, by) == (0, 1) else np.float64)
+        kind = dtype.np if (first, by) == (0, 1) else np.float64
+        values = np.arange(n, dtype=np.int32).astype(kind)  # which counts twice as fast
         if by != 1:
             values *= by
         if first != 0 or by < 0:  # 0 * -1 is -0, and 0 + -0 is 0
