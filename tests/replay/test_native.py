@@ -85,6 +85,9 @@ ROWS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
 }
 
 
+# Rows of a table of five, some of them several times.
+ROWS_OF_A_TABLE = wengert.tensor([[3, 1, 4], [1, 0, 3]])
+
 # Keys that queries do not see.
 LATER = wengert.ones(9, 10).tril()
 
@@ -130,6 +133,10 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "means of windows": (
         lambda x: F.avg_pool2d(x * 2, 2).exp() * F.adaptive_avg_pool2d(x, 1),
         [(2, 3, 8, 8)],
+    ),
+    "rows of a table": (
+        lambda w: F.embedding(ROWS_OF_A_TABLE, w, 3).tanh() + F.embedding(ROWS_OF_A_TABLE[0], w),
+        [(5, 4)],
     ),
     "attention": (F.scaled_dot_product_attention, [(2, 3, 9, 4), (2, 3, 11, 4), (2, 3, 11, 5)]),
     "attention to what came before": (
