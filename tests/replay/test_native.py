@@ -111,6 +111,10 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
         lambda a, b: wengert.mm(a, b) + wengert.bmm(a[None].expand(2, 4, 5), b.expand(2, 5, 6))[0],
         [(4, 5), (5, 6)],
     ),
+    "a product and a vector": (
+        lambda b, x, w: wengert.addmm(b, x, w).tanh(),
+        [(6,), (4, 5), (5, 6)],
+    ),
     "joined": (lambda a, b: wengert.cat([a, b.tanh(), a], 1).exp(), [(3, 4), (3, 2)]),
     "stacked": (lambda a, b: wengert.stack([a, b * 2], -1).exp(), [(3, 4), (3, 4)]),
     "one row and some columns": (lambda x: x[1].exp() * x[:, 1:3].sum() + x[0], [(3, 4)]),
