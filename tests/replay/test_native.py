@@ -85,6 +85,9 @@ ROWS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
 }
 
 
+# Rows of a table of five, some of them several times.
+ROWS_OF_A_TABLE = wengert.tensor([[3, 1, 4], [1, 0, 3]])
+
 # Keys that queries do not see.
 LATER = wengert.ones(9, 10).tril()
 
@@ -108,6 +111,10 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
         lambda a, b: wengert.mm(a, b) + wengert.bmm(a[None].expand(2, 4, 5), b.expand(2, 5, 6))[0],
         [(4, 5), (5, 6)],
     ),
+    "a product and a vector": (
+        lambda b, x, w: wengert.addmm(b, x, w).tanh(),
+        [(6,), (4, 5), (5, 6)],
+    ),
     "joined": (lambda a, b: wengert.cat([a, b.tanh(), a], 1).exp(), [(3, 4), (3, 2)]),
     "stacked": (lambda a, b: wengert.stack([a, b * 2], -1).exp(), [(3, 4), (3, 4)]),
     "one row and some columns": (lambda x: x[1].exp() * x[:, 1:3].sum() + x[0], [(3, 4)]),
@@ -130,6 +137,10 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "means of windows": (
         lambda x: F.avg_pool2d(x * 2, 2).exp() * F.adaptive_avg_pool2d(x, 1),
         [(2, 3, 8, 8)],
+    ),
+    "rows of a table": (
+        lambda w: F.embedding(ROWS_OF_A_TABLE, w, 3).tanh() + F.embedding(ROWS_OF_A_TABLE[0], w),
+        [(5, 4)],
     ),
     "attention": (F.scaled_dot_product_attention, [(2, 3, 9, 4), (2, 3, 11, 4), (2, 3, 11, 5)]),
     "attention to what came before": (

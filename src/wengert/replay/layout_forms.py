@@ -143,7 +143,7 @@ def reshaped(emitter: Emitter, instruction: Instruction) -> bool:
     return True
 
 
-def _cleared(emitter: Emitter, out: View) -> None:
+def clear(emitter: Emitter, out: View) -> None:
     """Zeros everywhere."""
     emitter.call(
         copies.fill.f32, np.zeros(1, np.float32), 0.0, out, total=out.size, chunk=CHUNK
@@ -185,7 +185,7 @@ def _parts_back(
     if any(g.shape != place.shape for g, place in pairs):
         return False
     if sum(g.size for g, _ in pairs) < out.size:
-        _cleared(emitter, out)
+        clear(emitter, out)
     for g, place in pairs:
         if g.size:
             copy(emitter, g, place)

@@ -25,6 +25,7 @@ from wengert.replay.class_forms import (
 )
 from wengert.replay.emitting import Emitter
 from wengert.replay.fusion import FusedLoop
+from wengert.replay.index_forms import embedding, embedding_back
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import (
     RESHAPES,
@@ -40,6 +41,10 @@ from wengert.replay.layout_forms import (
 from wengert.replay.loop_forms import elementwise
 from wengert.replay.lowering import pointwise_of
 from wengert.replay.product_forms import (
+    addmm,
+    addmm_input,
+    addmm_left,
+    addmm_right,
     linear,
     linear_input,
     linear_weight,
@@ -150,7 +155,13 @@ _BY_KEY: dict[Any, Form] = {
     **dict.fromkeys(("matmul", "mm", "bmm"), matmul),
     **dict.fromkeys(((op, "input") for op in ("matmul", "mm", "bmm")), matmul_left),
     **dict.fromkeys((("matmul", "other"), ("mm", "mat2"), ("bmm", "mat2")), matmul_right),
+    "addmm": addmm,
+    ("addmm", "input"): addmm_input,
+    ("addmm", "mat1"): addmm_left,
+    ("addmm", "mat2"): addmm_right,
     "clone": copied,
+    "_embedding": embedding,
+    ("_embedding", "weight"): embedding_back,
     "_attention": attend,
     ("_attention", "shared"): attend_back,
     **dict.fromkeys((("_attention", name) for name in ("query", "key", "value")), taken_form),

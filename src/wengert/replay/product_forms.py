@@ -8,6 +8,8 @@ from wengert.kernels.products import gemm, packed
 from wengert.replay.emitting import F32, Emitter, View
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import dense_of
+from wengert.replay.row_forms import params_of
+from wengert.replay.sum_forms import unbroadcast
 
 
 def _call(
@@ -119,6 +121,36 @@ def matmul(emitter: Emitter, instruction: Instruction) -> bool:
     if len(b.shape) == 2:
         return _product(emitter, _rows(emitter, a), b, out)
     return _batched(emitter, a, b, out)
+
+
+def addmm(emitter: Emitter, instruction: Instruction) -> bool:
+    """A product of matrices, plus a vector in each row."""
+    views = emitter.seen(instruction.inputs)
+    if views is None or len(views) != 3 or not _is_plain(instruction):
+        return False
+    bias, a, b = views
+    return _product(emitter, a, b, instruction.outputs[0], bias)
+
+
+def _is_plain(instruction: Instruction) -> bool:
+    """Whether neither the product nor what is added is scaled."""
+    params = params_of(instruction)
+    return bool(params["alpha"] == 1 and params["beta"] == 1)
+
+
+def addmm_input(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of what is added."""
+    return _is_plain(instruction) and unbroadcast(emitter, instruction)
+
+
+def addmm_left(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of the left factor."""
+    return _is_plain(instruction) and matmul_left(emitter, instruction)
+
+
+def addmm_right(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of the right factor."""
+    return _is_plain(instruction) and matmul_right(emitter, instruction)
 
 
 def matmul_left(emitter: Emitter, instruction: Instruction) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels.calling import Caller
 from wengert.kernels.chunks import real_of
 from wengert.kernels.jit import CHUNK, available, get_threads, kernel
 from wengert.kernels.jit.builtins import at, i64, i64s, inline, real, reals
@@ -180,6 +181,26 @@ def _sums(array: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -
     """The same for arrays that are added to."""
     known = array.dtype == values.dtype and array.dtype.kind == "f" and array.dtype.itemsize >= 4
     return _run(array, index, axis, values) if known else None
+
+
+def call_take_rows(caller: Caller, x: Any, index: Any, out: Any) -> None:
+    """Take the rows of a table at indices that are in bounds; of float32."""
+    count, inner = prod(index.shape), x.shape[1]
+    caller.call(
+        _take_slices.f32, x, index, out, x.shape[0], count, inner, total=count,
+        chunk=max(1, CHUNK // inner),
+    )  # fmt: skip
+
+
+def call_add_rows(caller: Caller, out: Any, index: Any, values: Any, left_out: int) -> None:
+    """Add rows to those at indices that are in bounds, but for one; of float32."""
+    count, inner = prod(index.shape), out.shape[1]
+    stripe = _stripe(1, inner)
+    stripes = -(-inner // stripe)
+    caller.call(
+        _add_slices.f32, out, index, values, out.shape[0], count, inner, stripe, left_out,
+        total=stripes, chunk=max(1, CHUNK // (count * stripe)),
+    )  # fmt: skip
 
 
 def take_slices(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray | None:
