@@ -528,3 +528,15 @@ def test_what_only_a_condition_depends_on_has_zeros_for_a_gradient() -> None:
     a, b = T.dscalars("a", "b")
     zero = theano.grad(a * 2, b, disconnected_inputs="ignore")
     assert theano.function([b], zero)(1.0) == 0
+
+
+def test_values_with_another_gradient_cost_nothing_in_a_function() -> None:
+    x, gradient = T.dvector("x"), theano.gradient
+    kept = [
+        gradient.grad_clip(x, -1, 1), gradient.grad_scale(x, 2.0), gradient.zero_grad(x),
+        gradient.disconnected_grad(x), gradient.consider_constant(x), gradient.undefined_grad(x),
+    ]  # fmt: skip
+    f = theano.function([x], [T.exp(v) for v in kept])
+    assert len(f.maker.fgraph.toposort()) == 1
+    clipped = theano.function([x], theano.grad((gradient.grad_clip(x, -1, 1) ** 2).sum(), x))
+    assert clipped([0.25, 3.0]).tolist() == [0.5, 1.0]
