@@ -510,3 +510,33 @@ def test_numbers_in_expressions_are_found() -> None:
 
 def test_finite_differences_know_dimensions_that_are_repeated() -> None:
     theano.gradient.verify_grad(T.add, [np.ones((3, 1)), np.ones((3, 4))], rng=np.random)
+
+
+def test_inputs_cannot_be_replaced_and_updates_left_out_are_listed() -> None:
+    x, s = T.dscalar("x"), theano.shared(1.0)
+    with pytest.raises(RuntimeError, match="is an input"):
+        theano.function([x], x * 2, givens={x: x + 1})
+    for wrong in (s, (s,), "s"):
+        with pytest.raises(TypeError, match="no_default_updates"):
+            theano.function([x], x * s, no_default_updates=wrong)
+
+
+def test_what_only_a_condition_depends_on_has_zeros_for_a_gradient() -> None:
+    w, x = theano.shared(np.ones(3), "w"), T.dvector("x")
+    gradient = theano.grad(ifelse(T.gt(T.dot(w, x), 0), x.sum(), -x.sum()), w)
+    assert theano.function([x], gradient)([1.0, 2.0, 3.0]).tolist() == [0.0] * 3
+    a, b = T.dscalars("a", "b")
+    zero = theano.grad(a * 2, b, disconnected_inputs="ignore")
+    assert theano.function([b], zero)(1.0) == 0
+
+
+def test_values_with_another_gradient_cost_nothing_in_a_function() -> None:
+    x, gradient = T.dvector("x"), theano.gradient
+    kept = [
+        gradient.grad_clip(x, -1, 1), gradient.grad_scale(x, 2.0), gradient.zero_grad(x),
+        gradient.disconnected_grad(x), gradient.consider_constant(x), gradient.undefined_grad(x),
+    ]  # fmt: skip
+    f = theano.function([x], [T.exp(v) for v in kept])
+    assert len(f.maker.fgraph.toposort()) == 1
+    clipped = theano.function([x], theano.grad((gradient.grad_clip(x, -1, 1) ** 2).sum(), x))
+    assert clipped([0.25, 3.0]).tolist() == [0.5, 1.0]

@@ -222,3 +222,49 @@ def test_rewrites_that_undo_each_other_end_and_those_that_fail_warn(rewrites: No
     with pytest.warns(UserWarning, match="'failing' failed on dot"):
         f = theano.function([x], T.dot(x, x))
     assert f([1.0, 2.0]) == 5.0
+
+
+def test_linkers_make_functions_of_graphs_and_show_their_nodes() -> None:
+    x, y = T.dscalars("x", "y")
+    fgraph = theano.gof.FunctionGraph([x, y], [x * y + 1, x - y])
+    run, inputs, outputs = theano.gof.PerformLinker().accept(fgraph).make_thunk()
+    for container, value in zip(inputs, (2.0, 3.0), strict=True):
+        container.data = np.asarray(value)
+    run()
+    assert [float(c.data) for c in outputs] == [7.0, -1.0]
+    seen: list[str] = []
+
+    def wrapper(position: int, node: Any, thunk: Any) -> None:
+        thunk()
+        seen.append(f"{position} {node.op.name} {float(thunk.outputs[0][0])}")
+
+    f = theano.gof.WrapLinker([], wrapper).accept(fgraph).make_function()
+    assert [float(v) for v in f(2.0, 3.0)] == [7.0, -1.0]
+    assert seen == ["0 mul 6.0", "1 add 7.0", "2 sub -1.0"]
+    with pytest.raises(TypeError, match="exactly 2 arguments"):
+        f(1.0)
+
+
+def test_operations_do_what_they_declare_in_debug_mode() -> None:
+    class Writing(theano.Op):
+        __props__ = ()
+        view = False
+
+        def make_node(self, x: Any) -> theano.Apply:
+            return theano.Apply(self, [x], [x.type()])
+
+        def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+            if not self.view:
+                inputs[0][...] = 0
+            output_storage[0][0] = inputs[0] if self.view else inputs[0] + 1
+
+    class Viewing(Writing):
+        view = True
+
+    modes, x = theano.compile.debugmode, T.dvector("x")
+    for op, error in ((Writing(), modes.BadDestroyMap), (Viewing(), modes.BadViewMap)):
+        f = theano.function([x], op(x * 2), mode="DebugMode")
+        with pytest.raises(error, match="input 0"):
+            f([1.0, 2.0])
+    Viewing.view_map = {0: [0]}
+    assert theano.function([x], Viewing()(x), mode="DebugMode")([1.0]) == 1.0

@@ -114,8 +114,9 @@ def grad(
 
 def _absent(x: Any, form: str) -> Any:
     """The gradient of a variable that a cost does not depend on."""
-    if form == "zero":
-        return float_zeros(x)
+    if form == "zero":  # in its shape, so that a function of the gradient has it as an input
+        zeros = float_zeros(x)
+        return zeros if x.ndim else fill(x, zeros)
     return None if form == "None" else disconnected_type()
 
 

@@ -401,6 +401,7 @@ def function(
     _require_different(own)
     outs, form = listed_outputs(outputs)
     changed, replacements = checked_updates(updates), checked_givens(givens)
+    _require_kept(own, replacements, no_default_updates)
     targets = [out.variable for out in outs]
     stated = [i.update for i in specified if i.update is not None]
     changed += _default_updates(
@@ -413,6 +414,20 @@ def function(
     outs = [Out(v, o.borrow) for v, o in zip(final, outs, strict=False)]
     changed = [(s, v) for (s, _), v in zip(changed, final[len(outs) :], strict=False)]
     return Function(specified, outs, form, changed, mode_of(mode), name, config.profile or profile)
+
+
+def _require_kept(own: list[Any], replacements: dict[Any, Any], without: Any) -> None:
+    """Raise RuntimeError for an input that is replaced, TypeError for no list of variables."""
+    for k, v in enumerate(own):
+        if v in replacements:
+            raise RuntimeError(
+                f"You are trying to replace variable {v!r} through the `givens` parameter, but this"
+                f" variable is an input to your function, at index {k}"
+            )
+    if not isinstance(without, bool | list):
+        raise TypeError(
+            f"no_default_updates should be either a boolean or a list of variables, got {without!r}"
+        )
 
 
 def _require_different(own: list[Any]) -> None:

@@ -28,6 +28,7 @@ from wengert.symbolic.graph import Apply, Operation, Variable
 from wengert.symbolic.graph import DisconnectedType as DisconnectedType
 from wengert.symbolic.graph import NullType as NullType
 from wengert.symbolic.graph import disconnected as disconnected_type
+from wengert.symbolic.programs.rewriting import rule
 from wengert.symbolic.scanning import scan
 
 
@@ -193,24 +194,34 @@ class GradScale(_Backward):
         return [mul(g, np.asarray(self.multiplier, g.dtype))]
 
 
+@rule(ConsiderConstant, ZeroGrad, DisconnectedGrad, UndefinedGrad, GradClip, GradScale)
+def value_as_it_is(node: Apply) -> list[Any]:
+    """A compiled function has its gradients already: the value stands for itself."""
+    return list(node.inputs)
+
+
+consider_constant_, zero_grad_ = ConsiderConstant(), ZeroGrad()
+disconnected_grad_, undefined_grad_ = DisconnectedGrad(), UndefinedGrad()
+
+
 def disconnected_grad(x: Any) -> Any:
     """`x`, on which a cost then does not depend."""
-    return DisconnectedGrad()(x)
+    return disconnected_grad_(x)
 
 
 def consider_constant(x: Any) -> Any:
     """`x`, with zeros for gradient."""
-    return ConsiderConstant()(x)
+    return consider_constant_(x)
 
 
 def zero_grad(x: Any) -> Any:
     """`x`, with zeros for gradient."""
-    return ZeroGrad()(x)
+    return zero_grad_(x)
 
 
 def undefined_grad(x: Any) -> Any:
     """`x`, with a gradient that is an error."""
-    return UndefinedGrad()(x)
+    return undefined_grad_(x)
 
 
 def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any:

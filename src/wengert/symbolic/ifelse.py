@@ -6,7 +6,7 @@ from typing import Any
 
 from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
-from wengert.symbolic.graph import Apply, Operation, Variable, disconnected
+from wengert.symbolic.graph import Apply, Operation, Variable
 
 
 class IfElse(Operation):
@@ -37,6 +37,7 @@ class IfElse(Operation):
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """The gradients for the branch that is taken, zeros for the other."""
         condition, *values = inputs
+        # As of any comparison, zeros: what only a condition depends on is not disconnected.
         first, second = values[: self.count], values[self.count :]
         gradients: list[Any] = []
         for half, owned in ((first, True), (second, False)):
@@ -45,13 +46,13 @@ class IfElse(Operation):
                 g = rebroadcast(g, v.broadcastable)
                 pair = (g, zeros) if owned else (zeros, g)
                 gradients.append(IfElse(1)(condition, *pair))
-        return [disconnected(), *gradients]
+        return [float_zeros(condition), *gradients]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Each output with its two values."""
         positions = range(self.count)
         return [
-            [False] * self.count,
+            [True] * self.count,
             *([j == k for j in positions] for k in (*positions, *positions)),
         ]
 

@@ -145,4 +145,12 @@ class NodeThunk:
             cell[0] = np.asarray(value) if isinstance(value, np.generic) else value
 
 
-__all__ = ["CLinker", "Container", "Linker", "OpWiseCLinker", "PerformLinker", "WrapLinker"]
+__all__ = [
+    "CLinker",
+    "Container",
+    "Linker",
+    "NodeThunk",
+    "OpWiseCLinker",
+    "PerformLinker",
+    "WrapLinker",
+]
