@@ -150,6 +150,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "products": lambda x: (x @ x, x @ x[0], x[0] @ x[1], w.outer(x[0], x[1]), x[None].bmm(x[None])),
     "sums of products": lambda x: (w.addmm(x, x, x, beta=0.5, alpha=2), w.baddbmm(*[x[None]] * 3)),
     "einsum": lambda x: (w.einsum("ij,jk->ik", x, x), w.einsum("ij->ji", x), w.einsum("ii->i", x)),
+    "other products": lambda x: (w.kron(x, x[:2]), x.trace(), w.inner(x[0], x[1]), x.diagonal()),
     "losses": lambda x: (F.mse_loss(x, -x), F.l1_loss(x, -x)),
     "attention": lambda x: F.scaled_dot_product_attention(
         x[None], x[None], x[None], attn_mask=w.ones(3, 3).triu().bool()

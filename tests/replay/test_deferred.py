@@ -51,6 +51,11 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "instance_norm": lambda x: F.instance_norm(x).exp(),
     "interpolate": lambda x: F.interpolate(x, size=(7, 9)),
     "interpolate, bicubic": lambda x: F.interpolate(x, scale_factor=1.5, mode="bicubic"),
+    "glu": lambda x: F.glu(x, 3),
+    "grid_sample": lambda x: F.grid_sample(
+        x, wengert.linspace(-1, 1, 128).reshape(4, 4, 4, 2), align_corners=False
+    ),
+    "kron": lambda x: wengert.kron(x[0, 0], x[1, 0, :2]),
     "kthvalue": lambda x: x.kthvalue(2, 1)[0],
     "lerp": lambda x: wengert.lerp(x, x * 2, 0.5),
     "local_response_norm": lambda x: F.local_response_norm(x, 2),
@@ -63,6 +68,9 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "masks": lambda x: ((x > 0) & ~(x > 1) | (x < -1)).float().sum() + (x > 0).sum().float() * x,
     "median": lambda x: x.median(1)[0],
     "mode": lambda x: x.round().mode(1)[0],
+    "multi_margin_loss": lambda x: F.multi_margin_loss(
+        x[:, 0, 0], wengert.tensor([3, 0, 11, 5]), reduction="none"
+    ),
     "nansum": lambda x: x.nansum(1),
     "nll_loss": lambda x: F.nll_loss(
         x.log_softmax(1), wengert.ones(4, 12, 12, dtype=wengert.int64)

@@ -149,7 +149,7 @@ def _kron(input: Value, other: Value) -> Value:
 
 
 def _in_rows(x: Tensor) -> bool:
-    return isinstance(x, Tracer) or (not x._memoryless and x._array.flags.c_contiguous)
+    return isinstance(x, Tracer) or x._outline.flags.c_contiguous
 
 
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:

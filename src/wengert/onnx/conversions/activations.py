@@ -31,6 +31,13 @@ def _silu(b: Builder, input: Value) -> str:
     return b("Mul", input, b("Sigmoid", input))
 
 
+@converts("_glu")
+def _glu(b: Builder, input: Value, axis: int) -> str:
+    half = input.shape[axis] // 2
+    values, gates = b.several("Split", 2, input, b.ints([half, half]), axis=axis)
+    return b("Mul", values, b("Sigmoid", gates))
+
+
 @converts("_mish")
 def _mish(b: Builder, input: Value) -> str:
     return b("Mul", input, b("Tanh", softplus(b, input)))

@@ -103,3 +103,10 @@ def _attention(
         visible = Value(seen, np.dtype(bool), ((query.shape[-2], key.shape[-2]),))
         return b("MatMul", masked_softmax(b, scores, visible), value)
     return b("MatMul", masked_softmax(b, scores, mask), value)
+
+
+@converts("_kron")
+def _kron(b: Builder, input: Value, other: Value) -> str:
+    (m, n), (tall, wide) = input.shape, other.shape
+    parts = b("Mul", b.reshape(input, [m, 1, n, 1]), b.reshape(other, [1, tall, 1, wide]))
+    return b.reshape(parts, [m * tall, n * wide])

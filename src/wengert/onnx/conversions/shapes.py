@@ -71,6 +71,23 @@ def _permute(b: Builder, input: Value, dims: Any) -> str:
     return b("Transpose", input, perm=[input.axis(d) for d in dims])
 
 
+@converts("_rearranged")
+def _rearranged(b: Builder, input: Value, sizes: Any, order: Any, shape: Any) -> str:
+    parts = b("Transpose", b.reshape(input, list(sizes)), perm=list(order))
+    return b.reshape(parts, list(shape))
+
+
+@converts("diagonal")
+def _diagonal(b: Builder, input: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> str:
+    first, second = input.axis(dim1), input.axis(dim2)
+    if offset or input.shape[first] != input.shape[second]:
+        raise b.refuse("a diagonal beside the main one, or of a matrix that is not square")
+    names = list("abcdefghijklmnopqrstuvwxyz"[: input.rank])
+    others = [name for d, name in enumerate(names) if d not in (first, second)]
+    names[second] = names[first]
+    return b("Einsum", input, equation=f"{''.join(names)}->{''.join([*others, names[first]])}")
+
+
 @converts("clone")
 def _clone(b: Builder, input: Value, memory_format: Any = None) -> str:
     return b("Identity", input)
