@@ -39,7 +39,7 @@ _OTHERS = frozenset({
     "_top_places", "_kth_place", "_mode_place", "_median_place", "_nanmedian_place", "argsort",
     "_running_place_of_max", "_running_place_of_min", "take_along", "max_positions", "_pick",
     "_masked_softmax", "rnn_layer", "lstm_layer", "gru_layer", "lstm_step", "gru_step",
-    "region_max_positions", "take_positions", "all", "any", "count_nonzero", "_rearranged", "_glu",
+    "region_max_positions", "take_positions", "all", "any", "count_nonzero", "_glu",
     "_kron", "_multi_margin", "_grid_sample",
 })  # fmt: skip
 
