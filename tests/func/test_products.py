@@ -29,7 +29,7 @@ def products(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
         return call
 
     monkeypatch.setattr(contraction, "product", counted(contraction.product))
-    monkeypatch.setattr(linear, "dot", counted(linear.dot))
+    monkeypatch.setattr(linear, "dot_by", counted(linear.dot_by))
     monkeypatch.setattr(linear, "wide_product", counted(linear.wide_product))
     return shapes
 

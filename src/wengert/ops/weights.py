@@ -8,14 +8,12 @@ have been given out. Whatever shows the memory of a tensor says so (`shown`, `po
 from __future__ import annotations
 
 import weakref
-from sys import getrefcount
-from typing import Any
 
 import numpy as np
 
-from wengert.core.references import ALONE
+from wengert.core.exposure import is_exposed
 from wengert.core.storage import owner, write_count
-from wengert.core.tensor import Tensor, mode, new
+from wengert.core.tensor import Tensor, mode
 from wengert.kernels import derived
 
 
@@ -55,7 +53,7 @@ def note_use(weight: Tensor) -> None:
     if use is None or use.writes != writes or use.array() is not array:
         _forget(use)
         _uses[key] = _Use(array, key, writes)
-    elif not (derived.keeps_for(array) or key in _pointed_to or _is_exposed(array)):
+    elif not (derived.keeps_for(array) or key in _pointed_to or is_exposed(array)):
         derived.keep_for(array, use.unchanged)
 
 
@@ -80,49 +78,3 @@ def pointed_to(array: np.ndarray) -> None:
     key = id(base)
     if key not in _pointed_to:
         _pointed_to[key] = weakref.ref(base, lambda _: _pointed_to.pop(key, None))
-
-
-def _is_exposed(array: np.ndarray) -> bool:
-    """Whether others than one tensor refer to an array, or to the memory that it shows."""
-    base = array.base
-    if base is not None and not _is_for_one(base):
-        return True
-    return getrefcount(array) > ALONE + _HOLDERS
-
-
-def _is_for_one(base: Any) -> bool:
-    """Whether the memory under a view is for that view alone: deep copies and loaded tensors."""
-    if type(base) is not np.ndarray or base.base is not None:
-        return False
-    return getrefcount(base) <= ALONE + _VIEWS
-
-
-def _holders() -> int:
-    """What `getrefcount` says in `_is_exposed` beyond `ALONE` of a tensor's own array."""
-
-    def count(array: np.ndarray) -> int:
-        return getrefcount(array)
-
-    tensor = new(Tensor)
-    tensor._array = np.empty(1)
-    array = tensor._array
-    return count(array) - ALONE
-
-
-_HOLDERS = _holders()
-
-
-def _views() -> int:
-    """What `getrefcount` says in `_is_for_one` beyond `ALONE` of the base of one view."""
-
-    def count(base: Any) -> int:
-        return getrefcount(base)
-
-    def seen(array: np.ndarray) -> int:
-        base = array.base
-        return count(base)
-
-    return seen(np.empty(2)[:1]) - ALONE
-
-
-_VIEWS = _views()

@@ -7,7 +7,6 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from statistics import median
 from threading import get_ident
 from time import perf_counter
 from typing import Any
@@ -117,9 +116,9 @@ class Compiled:
         return True
 
     def is_slower(self) -> bool:
-        """Whether calls took longer as runs: then they were as fast as they are."""
+        """Whether calls took longer as runs, by the shortest: others work on the machine, too."""
         plain, runs = self.periods
-        return bool(plain and runs) and median(runs) > median(plain)
+        return bool(plain and runs) and min(runs) > min(plain)
 
     def _review(self) -> None:
         """Retire the record if runs do not pay; a warning says why."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.exposure import is_exposed
 from wengert.core.layout import memory_format
 from wengert.core.storage import owner
 from wengert.core.tensor import Tensor, tensors
@@ -14,7 +15,7 @@ from wengert.kernels.geometry import Geometry
 from wengert.kernels.norm.plan import NormPlan
 from wengert.kernels.recurrent.steps import Steps
 from wengert.replay.deferred import Deferred, settle
-from wengert.replay.state import exposed, shows_exposed
+from wengert.replay.state import shows_exposed
 from wengert.replay.trace import Again, Memo, OpEntry, Record, input_of
 
 # Records of nothing but integers, which are compared as a whole.
@@ -137,7 +138,8 @@ class Operands:
             self.tensors.append(weakref.ref(x))
             if self.recording:
                 continue
-            self.arrays.append(array.copy(order="K") if exposed(x, array) else array)
+            copied = is_array or is_exposed(array)
+            self.arrays.append(array.copy(order="K") if copied else array)
             self.originals.append(array)  # a reference that `exposed` would count
             self.edges.append(None if is_array else x._edge)
         self.numbers += numbers

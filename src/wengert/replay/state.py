@@ -7,7 +7,6 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
-from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +14,10 @@ import numpy as np
 from wengert.autograd.engine import anomaly
 from wengert.core import storage
 from wengert.core.dispatching import dispatching
-from wengert.core.references import ALONE
+from wengert.core.exposure import is_exposed
 from wengert.core.signals import contextmanager
 from wengert.core.storage import owner
-from wengert.core.tensor import Site, Tensor, inferences, mode, new
+from wengert.core.tensor import Site, inferences, mode
 
 if TYPE_CHECKING:
     from wengert.replay.run import Run
@@ -93,58 +92,12 @@ def unusual() -> bool:
     return bool(inferences or dispatching.modes or anomaly.enabled or type(mode.where) is not Site)
 
 
-def exposed(x: Any, array: np.ndarray) -> bool:
-    """Whether others may write to an input's memory without notice: NumPy shows no writes."""
+def shows_exposed(x: Any) -> bool:
+    """Whether others may write to the memory of a tensor or array without notice."""
     if type(x) is np.ndarray:
         return True
-    base = array.base
-    if base is not None and not _is_for_one(base):
-        return True
-    return getrefcount(array) > ALONE + _HOLDERS
-
-
-def shows_exposed(x: Any) -> bool:
-    """`exposed` of a tensor and its own array."""
-    array = x._array  # a name, as `exposed` counts
-    return exposed(x, array)
-
-
-def _is_for_one(base: Any) -> bool:
-    """Whether the memory under a view is for that view alone: deep copies and loaded tensors."""
-    if type(base) is not np.ndarray or base.base is not None:
-        return False
-    return getrefcount(base) <= ALONE + _VIEWS
-
-
-def _holders() -> int:
-    """What `getrefcount` says in `exposed` beyond `ALONE` of a tensor's own array."""
-
-    def count(x: Any, array: np.ndarray) -> int:
-        return getrefcount(array)
-
-    tensor = new(Tensor)
-    tensor._array = np.empty(1)
-    array = tensor._array
-    return count(tensor, array) - ALONE
-
-
-_HOLDERS = _holders()
-
-
-def _views() -> int:
-    """What `getrefcount` says in `_is_for_one` beyond `ALONE` of the base of one view."""
-
-    def count(base: Any) -> int:
-        return getrefcount(base)
-
-    def seen(array: np.ndarray) -> int:
-        base = array.base
-        return count(base)
-
-    return seen(np.empty(2)[:1]) - ALONE
-
-
-_VIEWS = _views()
+    array = x._array  # a name, as `is_exposed` counts
+    return is_exposed(array)
 
 
 def before_write(array: np.ndarray) -> None:
