@@ -26,6 +26,7 @@ from workloads._workload import Step
 
 import wengert
 import wengert.compiler
+from wengert.replay.background import background
 
 LIBRARIES: dict[str, Any] = {"wengert": wengert, "torch": torch}
 START = [0.1 * (i + 1) for i in range(10)]
@@ -132,12 +133,18 @@ def traced(library: Any, chain: Chain) -> Callable[[], tuple[float]]:
     return call
 
 
+def wait_for_kernels() -> None:
+    """Until those that are made in the background are there."""
+    while background.waiting:
+        sleep(0.1)
+
+
 def measure_programs() -> Iterator[Row]:
     """Microseconds of a chain without Python."""
     for label, chain in CHAINS.items():
         calls = {n: traced(lib, chain) for n, lib in LIBRARIES.items()}
         interleaved(calls, 40)
-        sleep(5)  # kernels are made in the background
+        wait_for_kernels()
         found = interleaved(calls, 61)
         ours, theirs = (found[n][0] * 1e6 for n in LIBRARIES)
         yield Row(f"traced program of {OPS} operations, {label}", "us", ours, theirs)
@@ -167,7 +174,9 @@ def measure_steps() -> Iterator[Row]:
             ours = computed(wengert.compiler.compile(step, mode=mode))
             for _ in range(40):
                 ours()
-            sleep(5)  # kernels are made in the background
+            wait_for_kernels()
+            for _ in range(20):  # a trial, of how long calls take
+                ours()
             found = interleaved({"wengert": ours, "torch": theirs}, 31)
             label = "" if mode == "default" else ", Python skipped"
             times = [found[n][0] * scale for n in LIBRARIES]
