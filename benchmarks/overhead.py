@@ -150,14 +150,18 @@ def measure_programs() -> Iterator[Row]:
         yield Row(f"traced program of {OPS} operations, {label}", "us", ours, theirs)
 
 
+STEPS = 10  # in a row, as in training
+
+
 def computed(step: Step) -> Callable[[], tuple[float]]:
     """Seconds of a step, until its result is there."""
 
     def call() -> tuple[float]:
         start = perf_counter()
-        result = step()
-        (result[0] if isinstance(result, tuple) else result).item()
-        return (perf_counter() - start,)
+        for _ in range(STEPS):
+            result = step()
+            (result[0] if isinstance(result, tuple) else result).item()
+        return ((perf_counter() - start) / STEPS,)
 
     return call
 
@@ -172,12 +176,12 @@ def measure_steps() -> Iterator[Row]:
             theirs = computed(workload.make(torch, lambda function: function))
             step = workload.make(wengert, lambda function: function)
             ours = computed(wengert.compiler.compile(step, mode=mode))
-            for _ in range(40):
+            for _ in range(4):
                 ours()
             wait_for_kernels()
-            for _ in range(20):  # a trial, of how long calls take
+            for _ in range(2):  # a trial, of how long calls take
                 ours()
-            found = interleaved({"wengert": ours, "torch": theirs}, 31)
+            found = interleaved({"wengert": ours, "torch": theirs}, 15)
             label = "" if mode == "default" else ", Python skipped"
             times = [found[n][0] * scale for n in LIBRARIES]
             yield Row(f"compiled step{label}, {workload.name}", workload.unit, *times)

@@ -171,17 +171,17 @@ SECTIONS = {
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """What the scripts saved last, by script; the first two of the summary have to be there."""
+    """What the scripts saved last, by script."""
     paths = {name: FOLDER / "results" / f"{name}.json" for name in SCRIPTS}
-    for name in ("compare", "overhead"):
-        if not paths[name].exists():
-            sys.exit(f"{paths[name]} does not exist: run make bench first")
-    return {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
+    found = {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
+    if not found:
+        sys.exit(f"{FOLDER / 'results'} has no results: run make bench first")
+    return found
 
 
 def section(found: dict[str, dict[str, Any]], page: str = "") -> str:
     """All results of a machine, under its name; those that are not new as the page has them."""
-    processor, versions = split_machine(found["compare"]["machine"])
+    processor, versions = split_machine(next(iter(found.values()))["machine"])
     head = f"## {processor}"
     before = re.split(r"^### ", section_of(page, head), flags=re.MULTILINE)[1:]
     kept = {part.partition("\n")[0]: part.rstrip() for part in before}
@@ -268,8 +268,9 @@ def main() -> None:
         return
     page = PAGE.read_text()
     PAGE.write_text(with_section(page, section(found, page)))
-    README.write_text(with_line(README.read_text(), summary_line(found)))
-    CHART.write_text(chart(found))
+    if {"compare", "overhead"} <= found.keys():  # the summary is of both
+        README.write_text(with_line(README.read_text(), summary_line(found)))
+        CHART.write_text(chart(found))
 
 
 if __name__ == "__main__":
