@@ -7,6 +7,7 @@ a value that somebody has set again counts as another, be it equal.
 
 from __future__ import annotations
 
+import dataclasses
 import dis
 import enum
 import functools
@@ -35,12 +36,15 @@ _ATOMS = (
     re.Pattern, types.CodeType, property, staticmethod, classmethod, types.MemberDescriptorType,
     types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
     types.ClassMethodDescriptorType, types.MethodWrapperType, _FieldOfTuple,
+    types.GenericAlias, dataclasses.Field,
 )  # fmt: skip
 _BUILTIN_TYPES = frozenset({
     bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, zip,
     enumerate, map, filter, reversed, type, object, super, property, staticmethod, classmethod,
     types.SimpleNamespace, functools.partial,
 })  # fmt: skip
+# Modules whose classes nobody changes.
+_KNOWN_MODULES = frozenset({"itertools", "collections", "collections.abc", "abc", "enum", "typing"})
 _PURE_MODULES = frozenset({"math", "cmath", "_operator", "itertools", "_functools"})
 _PURE_BUILTINS = frozenset({
     "abs", "all", "any", "callable", "divmod", "getattr", "hasattr", "isinstance", "issubclass",
@@ -145,7 +149,7 @@ class Guard:
         if isinstance(value, list):
             (self._lists if value else self._empty).append(value)
             return value if kind is list else (*value, *self._of_object(value))
-        if isinstance(value, dict):
+        if isinstance(value, dict | types.MappingProxyType):
             (self._dicts if value else self._empty).append(value)
             inside = (*value, *value.values())
             return inside if kind in _PLAIN_DICTS else (*inside, *self._of_object(value))
@@ -211,7 +215,7 @@ class Guard:
     def _of_class(self, value: type) -> Iterable[Any]:
         if value in _BUILTIN_TYPES or issubclass(value, np.generic | BaseException):
             return ()
-        if value.__module__ in ("itertools", "collections", "collections.abc", "abc"):
+        if value.__module__ in _KNOWN_MODULES:
             return ()
         if value.__module__.split(".")[0] == "wengert":
             return self._of_namespace(vars(value), _CALLED & vars(value).keys())
@@ -291,9 +295,10 @@ class Guard:
 
 
 _HEAP_TYPE = 1 << 9
-_PLAIN_DICTS = frozenset(
-    {dict, *[k for k in dict.__subclasses__() if k.__module__ == "collections"]}
-)
+_PLAIN_DICTS = frozenset({
+    dict, types.MappingProxyType,
+    *[k for k in dict.__subclasses__() if k.__module__ == "collections"],
+})  # fmt: skip
 _values = methodcaller("values")  # in the order of the dictionary's own class
 _parts = attrgetter("__code__", "__defaults__", "__kwdefaults__")
 
