@@ -16,7 +16,7 @@ import numpy as np
 from wengert.core.device import cpu
 from wengert.core.dtypes import of_numpy
 from wengert.core.overriding import disabled_torch_function_impl
-from wengert.core.tensor import Tensor
+from wengert.core.tensor import Tensor, tensors
 
 if TYPE_CHECKING:
     from wengert.replay.walks import Walks
@@ -83,6 +83,11 @@ def _settled(name: str) -> Any:
         slot.__set__(self, value)
 
     return property(read, write)
+
+
+def has_memory(x: Any) -> bool:
+    """Whether an object is an ordinary tensor whose elements are there."""
+    return type(x) in tensors and type(x) is not Deferred and type(x._array) is np.ndarray
 
 
 def settle(tensor: Deferred) -> None:

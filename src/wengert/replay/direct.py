@@ -13,15 +13,13 @@ from threading import get_ident
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from wengert.amp.state import state as autocast
 from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
 from wengert.core.storage import clock
-from wengert.core.tensor import mode, new, tensors, tick
+from wengert.core.tensor import mode, new, tick
 from wengert.replay.arming import arm
 from wengert.replay.compiled import Compiled
-from wengert.replay.deferred import Deferred
+from wengert.replay.deferred import Deferred, has_memory
 from wengert.replay.run import Run
 from wengert.replay.stance import Stance
 from wengert.replay.state import active, enter, inside, stop_asking, unusual
@@ -120,7 +118,7 @@ def _form_of(args: Sequence[Any]) -> Any:
     for x in args:
         if x is None:
             forms.append(None)
-        elif type(x) in tensors and type(x) is not Deferred and type(x._array) is np.ndarray:
+        elif has_memory(x):
             forms.append(input_of(x))
         else:
             return None

@@ -12,15 +12,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from wengert.amp.state import state as autocast
 from wengert.autograd.transforms.tree import flatten_tree
 from wengert.core.dtypes import defaults
-from wengert.core.tensor import Tensor, mode, tensors
+from wengert.core.tensor import Tensor, mode
 from wengert.replay.arming import arm
 from wengert.replay.compiled import Compiled
-from wengert.replay.deferred import Deferred
+from wengert.replay.deferred import has_memory
 from wengert.replay.guards import Guard, UnguardedError
 from wengert.replay.observing import Observer
 from wengert.replay.run import Run
@@ -143,9 +141,5 @@ def _is_usual(leaves: Sequence[Any]) -> bool:
         or sys.gettrace() is not None
         or sys.getprofile() is not None
         or len({*map(id, leaves)}) < len(leaves)
-        or any([isinstance(x, Tensor) and not _has_memory(x) for x in leaves])
+        or any([isinstance(x, Tensor) and not has_memory(x) for x in leaves])
     )
-
-
-def _has_memory(x: Tensor) -> bool:
-    return type(x) in tensors and type(x) is not Deferred and type(x._array) is np.ndarray
