@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import wengert
@@ -46,14 +46,18 @@ class Net(nn.Module):
 
 
 class Program:
-    """A program that keeps what it likes, and the bytes that its graphs held at most."""
+    """A program that keeps what it likes, and the bytes that its graphs held at most.
+
+    `peak` is the most at the beginning of a backward, and `in_between` after one that has made a
+    graph: a recorder may look there, too.
+    """
 
     def __init__(self) -> None:
         self.net = Net()
         self.data = wengert.randn(64, 8)
         self.inputs = wengert.randn(10, 8, requires_grad=True)
         self.kept: list[wengert.Tensor] = []
-        self.peak = 0
+        self.peak = self.in_between = 0
         self.after: int | None = 0  # the last backward; None where that has made a graph
 
     def do(self, step: str, at: int) -> None:
@@ -98,7 +102,9 @@ class Program:
         if step == "penalty":
             leaves = [self.net.first.weight, self.inputs]
             found = wengert.autograd.grad(some.sum(), leaves, create_graph=True, allow_unused=True)
-            self.kept += [g.square() for g in found if g is not None and g.requires_grad]
+            made = [g for g in found if g is not None]
+            self.in_between = max(self.in_between, sum(held([*self.kept, *made]).values()))
+            self.kept += [g.square() for g in made if g.requires_grad]
         elif step == "grad":
             wengert.autograd.grad(some.sum(), self.net.first.weight, allow_unused=True)
         else:
@@ -203,6 +209,10 @@ def thawed() -> Iterator[None]:
 
 
 @settings(max_examples=40, deadline=None)
+@example([  # the graph of gradients is the largest, when the walk that made it has ended
+    ("checkpoint", 158), ("checkpoint", 6), ("build", 435), ("checkpoint", 525), ("pack", 183),
+    ("penalty", 908), ("drop", 460),
+])  # fmt: skip
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 1000)), min_size=3, max_size=25))
 def test_figures_agree(steps: list[tuple[str, int]]) -> None:
     gc.collect()
@@ -218,5 +228,5 @@ def test_figures_agree(steps: list[tuple[str, int]]) -> None:
     check_timeline(memory.timeline, program)
     program.before()  # the end
     found = recorder.report().memory
-    assert found.peak == program.peak
+    assert program.peak <= found.peak <= max(program.peak, program.in_between)
     assert program.after in (None, found.after)
