@@ -52,6 +52,13 @@ def weights_that_are_shared_and_moved(wrap, log):
 
 
 @program
+def operations_of_generated_code(wrap, log):
+    f = wrap(lambda x: wengert.linalg.lu((x + 1)[:8]))  # whose code is written by the library
+    for _ in range(4):
+        log += f(batch())
+
+
+@program
 def views_and_writes(wrap, log):
     @wrap
     def step(x):
