@@ -59,6 +59,20 @@ def operations_of_generated_code(wrap, log):
 
 
 @program
+def images_with_dimensions_of_one(wrap, log):
+    def f(x):
+        large = F.pixel_shuffle(x * 2, 2)
+        return large, F.pixel_unshuffle(large + 1, 2), F.interpolate(x + 1, scale_factor=2)
+
+    g = wrap(f)
+    for shape in ((1, 4, 1, 1), (1, 4, 3, 1), (2, 4, 1, 3)):
+        x = wengert.randn(shape)
+        expanded = wengert.randn(shape[1], 1, 1).expand(shape)
+        for one in (x, x.to(memory_format=wengert.channels_last), expanded):
+            log += [y for _ in range(4) for y in g(one)]
+
+
+@program
 def views_and_writes(wrap, log):
     @wrap
     def step(x):

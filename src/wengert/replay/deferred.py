@@ -43,12 +43,17 @@ class Outline(NamedTuple):
     @property
     def c_contiguous(self) -> bool:
         """Whether the elements are dense, in the order of the dimensions."""
-        step = self.dtype.itemsize
+        step = self.itemsize
         for n, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
             if n != 1 and stride != step:
                 return not self.size
             step *= n
         return True
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
 
     @property
     def size(self) -> int:
