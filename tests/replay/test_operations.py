@@ -73,6 +73,22 @@ def images_with_dimensions_of_one(wrap, log):
 
 
 @program
+def arrays_among_the_parameters(wrap, log):
+    def f(x, size, corners):
+        return F.interpolate(x * 2, size, mode="bilinear", align_corners=corners).tanh()
+
+    g, h = wrap(f), wrap(lambda x, y: F.pad(x * 2, (1, 2), mode="reflect") * y)
+    images = wengert.randn(2, 3, 8, 8, requires_grad=True)
+    for k in range(12):  # the same positions are averaged with other weights
+        out = g(images, 12 + k % 2, k % 3 == 0)
+        (gradient,) = wengert.autograd.grad(out.square().sum(), images)
+        log += [out, gradient, h(batch(), wengert.randn(64, 11))]
+    large = wrap(lambda x: F.interpolate(x * 2, 20_000, mode="linear").sum() + x.sum())
+    for _ in range(4):
+        log.append(large(images[0]))
+
+
+@program
 def views_and_writes(wrap, log):
     @wrap
     def step(x):

@@ -20,6 +20,8 @@ from wengert.replay.trace import Again, Memo, OpEntry, Record, input_of
 
 # Records of nothing but integers, which are compared as a whole.
 _OF_INTS = frozenset({Geometry, NormPlan})
+# Larger arrays among parameters are not compared.
+_MOST_BYTES = 1 << 16
 # What elements of a size are compared as, bit by bit.
 _WORDS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
@@ -71,10 +73,7 @@ class Operands:
         """What an argument is in terms of the run; new inputs and numbers are collected."""
         kind = type(x)
         if kind is Deferred or kind in tensors or kind is np.ndarray:
-            place = self.place_of(x)
-            if place is not None:
-                return place
-            return self._input(x, fresh)
+            return self._operand(x, fresh) if operand else _contents(x)
         if kind is float:
             if operand and not self.record.fixed:
                 numbers.append(x)
@@ -86,13 +85,16 @@ class Operands:
             return (kind, *[self._key(v, fresh, numbers, False) for v in x])
         if kind is slice:
             return kind, x.start, x.stop, x.step
-        if x is ... or isinstance(x, np.dtype | memory_format | Steps):
-            return kind, x
         if isinstance(x, np.generic):
             return kind, x.tobytes()
+        if x is ... or isinstance(x, np.dtype | memory_format | Steps):
+            return kind, x
         raise UnseenError(kind.__name__)
 
-    def _input(self, x: Any, fresh: list[Any]) -> Any:
+    def _operand(self, x: Any, fresh: list[Any]) -> Any:
+        place = self.place_of(x)
+        if place is not None:
+            return place
         slot = self.slots.get(id(x))
         is_tensor = type(x) is not np.ndarray
         array = x._array if is_tensor else x
@@ -238,6 +240,13 @@ class Operands:
             return bool(self._key(x, [], [], False) == expected)
         except UnseenError:
             return False
+
+
+def _contents(x: Any) -> Any:
+    """An array among the parameters, such as the positions that are averaged: it is no input."""
+    if type(x) is not np.ndarray or x.nbytes > _MOST_BYTES:
+        raise UnseenError("a tensor or a large array among the parameters")
+    return np.ndarray, x.shape, x.dtype.str, x.tobytes()
 
 
 def among(x: Any, others: list[Any]) -> bool:
