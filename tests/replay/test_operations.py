@@ -89,6 +89,14 @@ def arrays_among_the_parameters(wrap, log):
 
 
 @program
+def single_elements_as_operands(wrap, log):
+    f = wrap(lambda c, a, b: wengert.addmm(c * 2, a, b).sum(1).amax() + wengert.dot(c * a[0], b[0]))
+    for dtype in (wengert.float32, wengert.float64):
+        a, b = batch(4, 4).to(dtype), batch(4, 4).to(dtype)
+        log += [f(wengert.tensor(1.5, dtype=dtype), a, b) for _ in range(4)]
+
+
+@program
 def views_and_writes(wrap, log):
     @wrap
     def step(x):

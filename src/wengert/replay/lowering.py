@@ -142,6 +142,8 @@ class Lowering:
             pointwise = pointwise_of_entry(entry)
         if not op.view and not op.aux and (pointwise is None or not self._is_plain(entry)):
             compute = in_layout(compute, outline.shape, outline.strides)
+        if not outline.shape and not op.aux:
+            compute = _as_array(compute)
         if op.aux:
             types += [Type() for _ in op.aux]
         place = len(self.places)
@@ -479,6 +481,11 @@ def forward_of(op: Op, present: list[str], params: dict[str, Any]) -> Callable[.
     if op.in_order and present == op.inputs[: len(present)]:
         return partial(function, **options) if options else function
     return lambda *arrays: function(**dict(zip(present, arrays, strict=True)), **options)
+
+
+def _as_array(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """A forward of one element, which NumPy gives as a number: others take arrays alone."""
+    return lambda *arrays: np.asarray(compute(*arrays))
 
 
 def in_layout(
