@@ -35,6 +35,7 @@ test: $(TORCH_STAMP) $(STAMPS)/test
 
 parity: $(STAMPS)/torch $(STAMPS)/test
 	$(BIN)/python -m tests.parity.report --write
+	$(BIN)/python -m tests.parity.compiled
 
 ecosystem: $(STAMPS)/torch $(STAMPS)/test
 	$(BIN)/python -m tests.ecosystem.report
