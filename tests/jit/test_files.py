@@ -63,6 +63,32 @@ def test_functions_and_scripted_modules_are_saved_by_a_trace():
         jit.save(jit.trace(Net(), images()), io.BytesIO())
 
 
+def test_arguments_that_are_part_of_a_function_are_saved():
+    def f(x):
+        images = x.clone(memory_format=wengert.channels_last)
+        return images.transpose(1, 2).contiguous().view(2, -1), images, x.float().double()
+
+    x = wengert.randn(2, 3, 4, 5)
+    loaded = jit.load(through_a_file(jit.trace(f, x)))
+    for ours, expected in zip(loaded(x), f(x), strict=True):
+        wengert.testing.assert_close(ours, expected, rtol=0, atol=0)
+        assert ours.stride() == expected.stride()
+
+
+def test_indices_are_saved_and_checked_when_they_come():
+    def f(x, index):
+        y = x.clone()
+        y[index] = 0
+        return x[index], x[:, index], x[index, index], x.take(index), x.index_fill(0, index, 1), y
+
+    x, index = wengert.randn(4, 4), wengert.tensor([0, -2, 3])
+    loaded = jit.load(through_a_file(jit.trace(f, (x, index))))
+    for ours, expected in zip(loaded(x, index), f(x, index), strict=True):
+        assert ours.equal(expected)
+    with pytest.raises(IndexError, match="index 4 is out of bounds for dimension 0 with size 4"):
+        loaded(x, wengert.tensor([0, 4, 1]))
+
+
 def test_texts_are_kept_beside_a_program():
     file = through_a_file(jit.trace(nn.ReLU(), images()), _extra_files={"labels": "cat\ndog"})
     texts = {"labels": "", "missing": ""}

@@ -13,6 +13,7 @@ import numpy as np
 import wengert
 from wengert.autograd.transforms.recorded import put_at
 from wengert.core import dtypes
+from wengert.core import layout as layouts
 from wengert.core.dtypes import dtype, of_numpy
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
@@ -24,9 +25,11 @@ from wengert.kernels.norm.plan import NormPlan
 from wengert.ops.op import REGISTRY
 from wengert.ops.pool import Windows
 from wengert.ops.recurrent import over_time
+from wengert.ops.row_indices import REFUSALS, Refusal
 
 _DTYPES = {str(t).removeprefix("torch."): t for t in vars(dtypes).values() if isinstance(t, dtype)}
-_RECORDS: dict[str, Any] = {c.__name__: c for c in (Geometry, NormPlan, Windows)}
+_FORMATS = {f.name: f for f in vars(layouts).values() if isinstance(f, layouts.memory_format)}
+_RECORDS: dict[str, Any] = {c.__name__: c for c in (Geometry, NormPlan, Windows, Refusal)}
 # Operations that see memory through addresses in their arguments: no file may choose these.
 _ADDRESSING = frozenset({"_window", "_spread", "_take", "_erase", "reinterpreted"})
 _OPERATORS = ("getitem", "add", "sub", "mul", "floordiv", "truediv")
@@ -106,9 +109,9 @@ class Encoder:
 
     def target(self, target: Any, of: str) -> Any:
         """The function that a node calls."""
-        if isinstance(target, BoundCall) and target.bound.keys() == {"dtype"}:
-            kind = of_numpy[np.dtype(target.bound["dtype"])]
-            return [self.target(target.function, of), self.value(kind, of)]
+        if isinstance(target, BoundCall):
+            bound = {name: self._bound(x, of) for name, x in target.bound.items()}
+            return [self.target(target.function, of), {"dict": bound}]
         name = _names().get(id(target))
         if name is None:
             raise NotImplementedError(
@@ -117,6 +120,14 @@ class Encoder:
                 " in evaluation mode"
             )
         return name
+
+    def _bound(self, value: Any, of: str) -> Any:
+        """An argument that is part of the function."""
+        if isinstance(value, np.dtype | type):
+            return self.value(of_numpy[np.dtype(value)], of)
+        if isinstance(value, layouts.memory_format):
+            return {"memory_format": value.name}
+        return self.value(value, of)
 
 
 class Decoder:
@@ -156,6 +167,7 @@ class Decoder:
             "ellipsis": lambda _: Ellipsis,
             "slice": lambda parts: slice(*[self.value(x) for x in parts]),
             "dtype": lambda name: _DTYPES[name],
+            "memory_format": lambda name: _FORMATS[name],
             "dict": lambda items: {k: self.value(v) for k, v in items.items()},
             "tuple": lambda items: tuple([self.value(x) for x in items]),
         }
@@ -170,9 +182,10 @@ class Decoder:
     def target(self, target: Any) -> Function:
         """The function that a node calls."""
         if isinstance(target, list) and len(target) == 2:
-            kind = self.value(target[1])
-            if isinstance(kind, dtype):
-                return BoundCall(self.target(target[0]), {"dtype": kind.np})
+            bound = self.value(target[1])
+            if isinstance(bound, dict):
+                arguments = {n: x.np if isinstance(x, dtype) else x for n, x in bound.items()}
+                return BoundCall(self.target(target[0]), arguments)
         if isinstance(target, str) and target in functions():
             return functions()[target]
         raise _unexpected("an operation", target)
@@ -198,6 +211,9 @@ def _checked(record: Any) -> Any:
         shapes = [*record.view, *record.channels, *record.affine]
         rank = len(record.view)
         if not all(map(_at_least(0), shapes)) or not set(record.axes) <= set(range(rank)):
+            raise ValueError(record)
+    elif isinstance(record, Refusal):
+        if record.kind not in REFUSALS or {str} != {*map(type, record)}:
             raise ValueError(record)
     elif not isinstance(record.geometry, Geometry) or not all(
         map(_at_least(1), [*record.kernel, *record.out])

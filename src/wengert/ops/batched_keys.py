@@ -14,9 +14,9 @@ import numpy as np
 from wengert import kernels
 from wengert.core.dtypes import int64
 from wengert.core.tensor import Tensor
-from wengert.ops._row_indices import from_start, out_of_bounds
 from wengert.ops.casting import convert
 from wengert.ops.gathering import index_select
+from wengert.ops.row_indices import from_start, out_of_bounds
 from wengert.ops.shape import inverse_of, permute, reshape
 
 if TYPE_CHECKING:

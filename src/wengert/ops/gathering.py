@@ -13,7 +13,14 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of
-from wengert.ops._row_indices import (
+from wengert.ops.batching import Batch, leading
+from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
+from wengert.ops.declare import Value, multilinear, primitive
+from wengert.ops.joining import stack
+from wengert.ops.numpy_names import either
+from wengert.ops.outputs import write_out
+from wengert.ops.row_indices import (
+    Refusal,
     along_rows,
     batch_of,
     from_start,
@@ -22,12 +29,6 @@ from wengert.ops._row_indices import (
     rows_of,
     vectors,
 )
-from wengert.ops.batching import Batch, leading
-from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
-from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.joining import stack
-from wengert.ops.numpy_names import either
-from wengert.ops.outputs import write_out
 from wengert.ops.shape import movedim, reshape
 from wengert.ops.splitting import unbind
 from wengert.ops.subscript import index as _index
@@ -273,12 +274,10 @@ def flat_places(name: str, input: Tensor, index: Tensor) -> Tensor:
     if n and known_within(index, n):
         return flat
 
-    def refuse(i: int) -> IndexError:
-        return IndexError(
-            f"out of range: tried to access index {i} on a tensor of {n} elements. {name}() of a"
-            f" tensor of shape {shape}"
-        )
-
+    refuse = Refusal(
+        "IndexError", "out of range: tried to access index ",
+        f" on a tensor of {n} elements. {name}() of a tensor of shape {shape}",
+    )  # fmt: skip
     return from_start(flat, -n, n, refuse) if n else flat
 
 
@@ -323,7 +322,7 @@ def take_along_dim(
     n = shape[d]
     index = indices
     if not known_within(indices, n):
-        index = from_start(indices, -n, n, out_of_bounds(d, n, RuntimeError))
+        index = from_start(indices, -n, n, out_of_bounds(d, n, "RuntimeError"))
     if shape[:d] == index_array.shape[:d] and shape[d + 1 :] == index_array.shape[d + 1 :]:
         return gather(input, d, index)
     common = broadcast_shapes(*[(*s[:d], 1, *s[d + 1 :]) for s in (shape, index_array.shape)])

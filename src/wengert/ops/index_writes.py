@@ -14,7 +14,6 @@ from wengert.core.layout import contiguous_format
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels import layout
 from wengert.kernels.axes import axis_of
-from wengert.ops._row_indices import along_rows, from_start, out_of_bounds
 from wengert.ops.batched_keys import Picks
 from wengert.ops.batching import Batch, leading
 from wengert.ops.broadcasting import broadcast_tensors, expand
@@ -32,6 +31,7 @@ from wengert.ops.masking import filling, number_of, where
 from wengert.ops.numpy_names import MISSING, either, require_arguments
 from wengert.ops.operands import traced
 from wengert.ops.outputs import write_out
+from wengert.ops.row_indices import Refusal, along_rows, from_start, out_of_bounds
 from wengert.ops.scatter import scatter_reduce
 from wengert.ops.shape import clone, contiguous, in_order_of, reshape
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
@@ -508,9 +508,8 @@ def index_reduce(
         )
     axis = _check_reduced(input, dim, index, source)
     n = input.shape[axis] if input.ndim else 1
-    index = from_start(
-        index, 0, n, lambda i: IndexError(f"index out of range in self: {i} for a size of {n}")
-    )
+    refuse = Refusal("IndexError", "index out of range in self: ", f" for a size of {n}")
+    index = from_start(index, 0, n, refuse)
     if not input.ndim:
         x, i, y = (reshape(t, (1,)) for t in (input, index, source))
         return reshape(_combined(x, i, y, 0, reduce, include_self), ())

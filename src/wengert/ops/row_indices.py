@@ -5,7 +5,7 @@ A dimension that is indexed joins the batch: row i of sample b is row ``b * n + 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,23 @@ from wengert.ops.batching import Batch
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.shape import movedim, reshape
 
+# What an index that is out of bounds may raise.
+REFUSALS = {"IndexError": IndexError, "RuntimeError": RuntimeError}
+
+
+class Refusal(NamedTuple):
+    """The error for an index that is out of bounds: its kind, and the text around the index."""
+
+    kind: str
+    before: str
+    after: str
+
+    def __call__(self, index: int) -> Exception:
+        return REFUSALS[self.kind](f"{self.before}{index}{self.after}")
+
 
 @elementwise(input=None, name="index")
-def from_start(input: Value, low: int, length: int, refuse: Callable[[int], Exception]) -> Value:
+def from_start(input: Value, low: int, length: int, refuse: Refusal) -> Value:
     """An index counted from the start of a dimension, negative ones too.
 
     Raises `refuse(index)` for the first index not in [low, length), where `low` is at most 0.
@@ -31,12 +45,9 @@ def from_start(input: Value, low: int, length: int, refuse: Callable[[int], Exce
     return input.copy() if least >= 0 else np.where(input < 0, input + length, input)
 
 
-Refusal = Callable[[int], Exception]
-
-
-def out_of_bounds(axis: int, length: int, kind: type[Exception] = IndexError) -> Refusal:
+def out_of_bounds(axis: int, length: int, kind: str = "IndexError") -> Refusal:
     """The error of `from_start` for an out-of-range index."""
-    return lambda i: kind(f"index {i} is out of bounds for dimension {axis} with size {length}")
+    return Refusal(kind, "index ", f" is out of bounds for dimension {axis} with size {length}")
 
 
 def rows_of(batch: Value, axis: int) -> Value:
@@ -53,7 +64,7 @@ def batch_of(rows: Value, size: int, length: int, axis: int) -> Value:
 
 def row_index(index: Value, axis: int, length: int) -> Value:
     """The positions of each sample's indices, of shape (size, k), among the rows of all samples."""
-    checked = from_start(index, 0, length, out_of_bounds(axis, length, RuntimeError))
+    checked = from_start(index, 0, length, out_of_bounds(axis, length, "RuntimeError"))
     return reshape(checked + np.arange(index.shape[0])[:, None] * length, (-1,))
 
 
