@@ -146,6 +146,24 @@ def test_what_a_trace_is_not_for_is_refused():
         add(wengert.ones(4), wengert.ones(1))
 
 
+def test_elements_are_written_where_a_mask_says_so():
+    def f(x):
+        y = x.clone()
+        y[y > 0.5] = 0
+        y[x.sum(1) > 0] = wengert.tensor(2.0, dtype=wengert.float64)
+        return y
+
+    def too_short(x):
+        x[x[:3, 0] > 0] = 1
+        return x
+
+    traced, x = jit.trace(f, wengert.randn(4, 3)), wengert.randn(4, 3)
+    assert traced(x).equal(f(x))
+    for call in (too_short, lambda x: jit.trace(too_short, x)):
+        with pytest.raises(IndexError, match=r"mask \[3\] at index 0 does not match"):
+            call(x.clone())
+
+
 def test_arguments_and_results_are_made_of_tensors():
     with pytest.raises(RuntimeError, match="Type 'float' cannot be traced"):
         jit.trace(lambda x, y: x * y, (wengert.ones(2), 2.0))

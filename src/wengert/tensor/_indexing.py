@@ -96,8 +96,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         return
     if inferences:
         check_written((self,), "__setitem__")
-    if isinstance(key, MetaTensor) and key._outline.dtype == bool and value._outline.ndim == 0:
-        write(self, where(_fitted(key, self), value, self), "__setitem__")
+    if _is_unseen(key) and key._outline.dtype == bool and not value._outline.ndim:
+        _set_masked(self, key, value)
         return
     view, picks = parse(key, self._outline.shape)
     if picks is not None:
@@ -117,6 +117,23 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     storage.stamp(region, "__setitem__", *caller(getframe(1)))
     if self._edge is None:
         self._cut = cut_from((value,)) or self._cut
+
+
+def _is_unseen(key: Any) -> bool:
+    """Whether a key has no elements to look at: on the meta device, or in a recorded program."""
+    return isinstance(key, MetaTensor) or (isinstance(key, Tracer) and key.level.composite)
+
+
+def _set_masked(self: Tensor, mask: Tensor, value: Tensor) -> None:
+    """Write one element wherever a mask says so, which nobody can look at."""
+    if isinstance(mask, Tracer):
+        level = innermost((self, value, mask))
+        if level.composite and not level.owns(self):
+            level.take(self)
+        check_writable(self, "__setitem__")
+    _check_mask(tuple(mask.shape), tuple(self.shape), 0)
+    value = convert(value, of_numpy[self._outline.dtype])
+    write(self, where(_fitted(mask, self), value, self), "__setitem__")
 
 
 def _fitted(mask: Tensor, target: Tensor) -> Tensor:
@@ -350,18 +367,20 @@ class _Parser:
             return
         width = _width(array)
         if array.dtype == np.bool_:
-            self._check_mask(array)
+            _check_mask(array.shape, self.shape, self.axis)
         self.view += [slice(None)] * width
         self.picks.append(array)
         self.axis += width
 
-    def _check_mask(self, mask: Any) -> None:
-        for d, n in enumerate(mask.shape):
-            if n != self.shape[self.axis + d]:
-                raise IndexError(
-                    f"The shape of the mask {list(mask.shape)} at index {d} does not match the"
-                    f" shape of the indexed tensor {list(self.shape)} at index {self.axis + d}"
-                )
+
+def _check_mask(mask: Shape, shape: Shape, axis: int) -> None:
+    """Raise IndexError for a mask that is not of the shape of the dimensions from one on."""
+    for d, n in enumerate(mask):
+        if axis + d >= len(shape) or n != shape[axis + d]:
+            raise IndexError(
+                f"The shape of the mask {list(mask)} at index {d} does not match the shape of the"
+                f" indexed tensor {list(shape)} at index {axis + d}"
+            )
 
 
 def _width(item: Any) -> int:
