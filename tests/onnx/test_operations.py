@@ -171,8 +171,12 @@ def test_float64() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [nn.LayerNorm(6), nn.RMSNorm(6), nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True),
-               nn.BatchNorm2d(4), nn.BatchNorm2d(4, track_running_stats=False)], ids=name_of
+    "module",
+    [
+        nn.LayerNorm(6), nn.RMSNorm(6), nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True),
+        nn.BatchNorm2d(4), nn.BatchNorm2d(4, track_running_stats=False),
+    ],
+    ids=name_of,
 )  # fmt: skip
 def test_normalisation_of_halves_beside_float32(module: Any) -> None:
     assert_exported(module, (w.randn(2, 4, 5, 6).half(),), tolerance=1e-3)
