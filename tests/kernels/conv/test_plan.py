@@ -133,3 +133,13 @@ def test_steps_through_weights(groups: int) -> None:
     group = outs // groups * out
     assert weight_steps(channels, outs // groups, 8, "forward") == (group, out, channel)
     assert weight_steps(outs // groups, channels, 8, "grad_input") == (group, channel, out)
+
+
+def test_threads_share_the_outputs_of_a_block_and_one_alone_copies_it_once() -> None:
+    problem = case_of(1, 64, (16, 16), 256, (3, 3), padding=(1, 1)).problem
+    for direction in DIRECTIONS:
+        sizes = [direct_plan(problem._replace(threads=n), direction).sizes for n in (1, 2, 3)]
+        assert sizes[0].shares == 1
+        assert len({made.parts for made in sizes}) == 1  # which digits depend on
+        for made, threads in zip(sizes[1:], (2, 3), strict=True):
+            assert made.parts * made.shares >= threads

@@ -36,6 +36,11 @@ from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline, storeds
 from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.products.microkernel import dots, gathered_product
+from wengert.kernels.products.packing import column
+
+# Channels whose weights are packed together: whatever the strides, the lines of a cache in which
+# they lie do not displace one another, for its sets have about as many.
+_NEAR = 8
 
 
 @inline
@@ -275,11 +280,17 @@ def _pack(
         out = task % panels * panel
         rows = min(panel, outs - out)
         to = at(packed, first + (group * outs + out) * channels * taps)
-        for m in range(rows):
-            for c in range(channels):
-                row = group * group_step + (out + m) * out_step + c * channel_step
-                for t in range(taps):
-                    to[(c * channel_place + t * tap_place) * rows + m] = weight[row + places[t]]
+        first_row = at(weight, group * group_step + out * out_step)
+        for some in range(0, channels, _NEAR):
+            for t in range(taps):
+                for c in range(some, min(some + _NEAR, channels)):
+                    source = at(first_row, c * channel_step + places[t])
+                    packed_row = at(to, (c * channel_place + t * tap_place) * rows)
+                    if rows == panel:
+                        column(packed_row, source, out_step)
+                    else:
+                        for m in range(rows):
+                            packed_row[m] = source[m * out_step]
 
 
 def packed_weights(caller: Caller, weight: Any, packing: Packing) -> Any:

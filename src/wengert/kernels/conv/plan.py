@@ -36,8 +36,8 @@ _DOTS_INPUT = 1 << 20
 # are weight sums; multiplications in the time of copying an element; cuts that are compared.
 _ENDS, _DOTS_ENDS, _COPYING, _CUTS = 1, 5, 16, 16
 # Multiplications per chunk of tasks for one thread, and the minimum number of tasks if there
-# is enough work.
-_CHUNK, _TASKS = 1 << 21, 8
+# is enough work: of parts of sums, and for each thread.
+_CHUNK, _TASKS, _PER_THREAD = 1 << 21, 8, 2
 # Floats of the partial sums over a batch.
 _PARTIAL = 1 << 20
 # The minimum number of offsets in the innermost loop.
@@ -311,6 +311,12 @@ def _limits(summed: bool, inputs: int, wanted: int, copies: float, width: int) -
     return _Limits(most, _SHORTEST, wanted, _ENDS * width, _COPYING * copies, width)
 
 
+def _busy(wanted: int, threads: int) -> int:
+    """Tasks that keep threads busy. Each share of outputs copies the input again, and no sum
+    depends on how many there are."""
+    return 1 if threads == 1 else min(wanted, _PER_THREAD * threads)
+
+
 def direct_plan(problem: Problem, direction: Direction, pairs_of: int = 1) -> DirectPlan:
     """The plan of a map; of `pairs_of` 2 for bfloat16, in words of two.
 
@@ -346,7 +352,7 @@ def direct_plan(problem: Problem, direction: Direction, pairs_of: int = 1) -> Di
     if summed:
         weights = groups * outs * channels * prod(a.kernel for a in axes)
         parts = max(1, min(blocks, wanted, _PARTIAL // weights))
-    shares = max(1, min(panels, -(-wanted // (parts * groups))))
+    shares = max(1, min(panels, -(-_busy(wanted, problem.threads) // (parts * groups))))
     tasks = parts * groups * shares
     rows = -(-panels // shares) * panel if summed else panel
     scratch = space + _up(rows * run, 16)

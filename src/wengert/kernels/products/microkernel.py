@@ -35,6 +35,12 @@ def lanes() -> int:
 
 
 @cache
+def registers() -> int:
+    """The number of vector registers."""
+    return _registers()[0]
+
+
+@cache
 def _registers() -> tuple[int, int]:
     """The number of vector registers, and the floats in one."""
     from wengert.kernels.jit.targets import processor
@@ -52,11 +58,10 @@ def tiles() -> dict[int, int]:
 
     The best tile has the most rows; those with fewer are for the remainder.
     """
-    registers, _ = _registers()
-    most = 4 if registers == 16 else 8
+    most = 4 if registers() == 16 else 8
     # One register is for the broadcast value, and others hold the shorter side of the tile.
     return {
-        rows: max(v for v in range(1, 13) if rows * v + min(rows, v) + 1 <= registers)
+        rows: max(v for v in range(1, 13) if rows * v + min(rows, v) + 1 <= registers())
         for rows in range(1, most + 1)
     }
 
