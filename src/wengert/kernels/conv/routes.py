@@ -76,9 +76,10 @@ def _compiled_routes() -> tuple[type[Route], ...]:
     from wengert.kernels.conv.depthwise import Depthwise
     from wengert.kernels.conv.direct import Direct
     from wengert.kernels.conv.few import Few
+    from wengert.kernels.conv.interleaved import Interleaved
     from wengert.kernels.conv.winograd import Winograd
 
-    return Winograd, Few, Apart, Depthwise, Batched, Direct
+    return Winograd, Interleaved, Few, Apart, Depthwise, Batched, Direct
 
 
 def route_for(problem: Problem, direction: Direction) -> Route:
