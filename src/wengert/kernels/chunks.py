@@ -59,6 +59,15 @@ def real_of(*arrays: np.ndarray) -> str | None:
     return _OWN.get(dtype) if available() else None
 
 
+def stored_of(*arrays: np.ndarray) -> str | None:
+    """As `real_of`, of `stored_for`."""
+    dtype = arrays[0].dtype
+    for array in arrays:
+        if array.dtype != dtype or array.flags.num & _IN_PLACE != _IN_PLACE:
+            return None
+    return stored_for(dtype)
+
+
 def plain(x: np.ndarray) -> np.ndarray:
     """The array as kernels read it: C-contiguous and aligned."""
     return x if x.flags.c_contiguous and x.flags.aligned else x.copy()

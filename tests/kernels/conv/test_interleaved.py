@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.kernels.conv.cases import Case, case_of, check, chosen, floats, integers
-from tests.kernels.guarded import copied, guarded
 from tests.kernels.threads import same_for_all_threads
 from wengert.kernels.conv import interleaved
 from wengert.kernels.conv.batched import Batched

@@ -146,7 +146,7 @@ def test_which_problems_take_this_route(monkeypatch: pytest.MonkeyPatch) -> None
     assert not isinstance(_chosen_route(case_of(1, 1, (3, 3), 1, (1, 1))), Pairs)
     # Where Winograd's method or fewer products save more than the instruction for pairs does.
     plain = case_of(2, 64, (40, 40), 64, (3, 3), padding=(1, 1)).problem
-    tiny = case_of(64, 32, (3, 3), 32, (3, 3), padding=(1, 1)).problem
+    tiny = case_of(64, 32, (4, 4), 32, (3, 3), padding=(1, 1)).problem
     for dotted in (True, False):
         monkeypatch.setattr(pairs, "has_pair_dots", lambda dotted=dotted: dotted)
         assert Pairs.fits(plain, "forward") is dotted

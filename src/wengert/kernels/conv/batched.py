@@ -262,7 +262,7 @@ def _sum(caller: Caller, x: Any, weight: Any, bias: Any, out: Any, plan: Batched
 
 
 @lru_cache(maxsize=256)  # The answer is the same for all three maps.
-def _leaves_out_enough(problem: Problem, faster: int) -> bool:
+def _leaves_out_enough(problem: Problem, faster: float) -> bool:
     """Whether enough of what windows cover is padding, or the end of a line.
 
     Plain sums over all of it are so many times as fast as those that leave it out.
@@ -273,7 +273,7 @@ def _leaves_out_enough(problem: Problem, faster: int) -> bool:
     return met * _BETTER * faster < runs * prod(problem.kernel) * batch
 
 
-def saves(problem: Problem, faster: int = 1) -> bool:
+def saves(problem: Problem, faster: float = 1) -> bool:
     """Whether samples fill vectors, and enough can be skipped beside sums that are so fast."""
     outputs, batch = prod(problem.out), problem.x[0]
     if max(outputs, prod(problem.space)) > _POSITIONS or batch < lanes():
