@@ -168,3 +168,15 @@ def test_functions(name: str) -> None:
 
 def test_float64() -> None:
     assert_exported(nn.Linear(3, 2).double(), (w.randn(2, 3).double(),), tolerance=1e-12)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        nn.LayerNorm(6), nn.RMSNorm(6), nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True),
+        nn.BatchNorm2d(4), nn.BatchNorm2d(4, track_running_stats=False),
+    ],
+    ids=name_of,
+)  # fmt: skip
+def test_normalisation_of_halves_beside_float32(module: Any) -> None:
+    assert_exported(module, (w.randn(2, 4, 5, 6).half(),), tolerance=1e-3)

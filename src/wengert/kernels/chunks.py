@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from wengert.kernels.jit import CHUNK, available
-from wengert.kernels.precision import HALF
+from wengert.kernels.precision import BRAIN, HALF
 
 # Elements from which a kernel pays off where NumPy takes several passes. One call of a kernel costs
 # what two passes cost whatever the size; the bound spares the smallest arrays its compilation.
@@ -18,6 +19,7 @@ SOME = 1 << 8
 _C_CONTIGUOUS, _ALIGNED = 0x1, 0x100
 _IN_PLACE = _C_CONTIGUOUS | _ALIGNED
 _OWN: dict[np.dtype[Any], str] = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
+_HALF = np.dtype(np.float16)
 _REALS = dict.fromkeys(HALF, "f32") | _OWN
 
 
@@ -34,6 +36,20 @@ def real_for(dtype: np.dtype[Any]) -> str | None:
     return _REALS.get(dtype) if available() else None
 
 
+@cache
+def _stored() -> dict[np.dtype[Any], str]:
+    from wengert.kernels.halves import has_halves  # which loads kernels
+
+    half = {_HALF: "half"} if has_halves() else {}
+    return _OWN | half | {BRAIN: "brain"}
+
+
+def stored_for(dtype: np.dtype[Any]) -> str | None:
+    """The variant of kernels whose `stored` arrays have a dtype: those of halves read them as they
+    are, and compute in float32. None without kernels, or instructions for float16."""
+    return _stored().get(dtype) if available() else None
+
+
 def real_of(*arrays: np.ndarray) -> str | None:
     """The variant of kernels that can read these arrays in place: "f32", "f64" or none."""
     dtype = arrays[0].dtype
@@ -41,6 +57,15 @@ def real_of(*arrays: np.ndarray) -> str | None:
         if array.dtype != dtype or array.flags.num & _IN_PLACE != _IN_PLACE:
             return None
     return _OWN.get(dtype) if available() else None
+
+
+def stored_of(*arrays: np.ndarray) -> str | None:
+    """As `real_of`, of `stored_for`."""
+    dtype = arrays[0].dtype
+    for array in arrays:
+        if array.dtype != dtype or array.flags.num & _IN_PLACE != _IN_PLACE:
+            return None
+    return stored_for(dtype)
 
 
 def plain(x: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.storage import before_writes
 from wengert.core.tensor import Tensor
 from wengert.kernels.layout import as_images
-from wengert.kernels.precision import HALF
+from wengert.kernels.precision import HALF, narrowed, widened
 from wengert.ops.batching import Batch
 from wengert.ops.broadcasting import expand
 from wengert.ops.casting import convert
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # The output's memory layout, from the output as computed and the input.
 Arrange = Callable[[np.ndarray, np.ndarray], np.ndarray]
+_FLOAT32 = np.dtype(np.float32)
 
 
 def _moments(input: Value, plan: NormPlan) -> tuple[Value, Value, Value]:
@@ -46,6 +47,28 @@ def _normalised(input: Value, plan: NormPlan, eps: float) -> tuple[Value, Value]
     _, x, variance = _moments(input, plan)
     rstd = (variance + eps) ** -0.5
     return x * rstd, rstd
+
+
+def _single(x: Value) -> Value:
+    """Values, in float32 where they are of halves."""
+    if not isinstance(x, Tensor):
+        return widened(x)
+    return convert(x, dtypes.float32) if x._outline.dtype in HALF else x
+
+
+def _typed(x: Value, dtype: np.dtype[Any]) -> Value:
+    """The gradient of what has a dtype, computed in float32 if that is of halves."""
+    return convert(x, of_numpy[dtype]) if isinstance(x, Tensor) else narrowed(x, dtype)
+
+
+def _dtype_of(x: Value) -> np.dtype[Any]:
+    dtype: np.dtype[Any] = x._outline.dtype if isinstance(x, Tensor) else x.dtype
+    return dtype
+
+
+def _weight_dtype(g: Value, wide: bool) -> np.dtype[Any]:
+    """The dtype of weight and bias beside outputs with such a gradient."""
+    return _FLOAT32 if wide else _dtype_of(g)
 
 
 def _recorded(*values: Value) -> bool:
@@ -70,29 +93,38 @@ def _input_vjp(
         return shared[0]
     if not _recorded(g, input):
         return kernels.norm.input_gradient(g, input, weight, mean, rstd, plan)
+    dtype = _dtype_of(input)
+    if plan.wide:
+        g, input = _single(g), _single(input)
     out, scale = _normalised(input, plan, eps)
     g = g.reshape(plan.channels)
     g = (g if weight is None else g * weight.reshape(plan.affine)).reshape(plan.view)
     inner = g - out * mean_over(g * out, plan.axes, True)
     if plan.centred:
         inner = inner - mean_over(g, plan.axes, True)
-    return (inner * scale).reshape(tuple(input.shape))
+    return _typed((inner * scale).reshape(tuple(input.shape)), dtype)
 
 
 def _weight_vjp(
     g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value, plan: NormPlan, eps: float,
     shared: Any = None,
 ) -> Value:  # fmt: skip
+    dtype = _weight_dtype(g, plan.wide)
     if shared is not None:
-        return shared[1].reshape(weight_shape)
+        return _typed(shared[1], dtype).reshape(weight_shape)
     if not _recorded(g, input):
-        return kernels.norm.weight_gradient(g, input, mean, rstd, plan).reshape(weight_shape)
+        total = kernels.norm.weight_gradient(g, input, mean, rstd, plan)
+        return _typed(total, dtype).reshape(weight_shape)
+    if plan.wide:
+        g, input = _single(g), _single(input)
     out, _ = _normalised(input, plan, eps)
     return _channel_sum(out.reshape(plan.channels) * g.reshape(plan.channels), weight_shape, plan)
 
 
 def _bias_vjp(g: Value, bias_shape: Any, plan: NormPlan, shared: Any = None) -> Value:
-    return _channel_sum(g, bias_shape, plan) if shared is None else shared[2].reshape(bias_shape)
+    if shared is not None:
+        return _typed(shared[2], _weight_dtype(g, plan.wide)).reshape(bias_shape)
+    return _channel_sum(_single(g) if plan.wide else g, bias_shape, plan)
 
 
 def _channel_sum(g: Value, shape: tuple[int, ...], plan: NormPlan) -> Value:
@@ -226,6 +258,10 @@ def _moved_in_batch(b: Batch) -> Any:
 )
 def _moved(running: Value, now: Value, momentum: Value = 0.1) -> Value:
     """Running statistics, moved in place towards the current ones."""
+    if running.dtype in HALF:  # rounded once
+        wide = widened(running) * (1 - momentum) + momentum * now
+        running[...] = narrowed(wide.astype(np.float32, copy=False), running.dtype)
+        return running
     running *= 1 - momentum
     running += (momentum * now).astype(running.dtype, copy=False)
     return running
@@ -242,36 +278,40 @@ _batch_norm = _declared_with_statistics("_batch_norm", "NativeBatchNormBackward0
 _instance_norm = _declared_with_statistics("_instance_norm", "InstanceNormBackward0", _contiguous)
 
 
-def _fixed_sums(g: Value, input: Value, mean: Value, rstd: Value) -> Any:
+def _fixed_sums(g: Value, input: Value, mean: Value, rstd: Value, wide: bool) -> Any:
     """The gradients of weight and bias, if a kernel computes them in one pass."""
     if _recorded(g, input):
         return None
     shape = input.shape
     view = (shape[0], shape[1], prod(shape[2:]))
-    return kernels.norm.channel_sums(
-        g, input, mean, rstd, kernels.norm.plan.NormPlan(view, (0, 2), view, (shape[1], 1))
-    )
+    plan = kernels.norm.plan.NormPlan(view, (0, 2), view, (shape[1], 1), wide=wide)
+    sums = kernels.norm.channel_sums(g, input, mean, rstd, plan)
+    return None if sums is None else [_typed(x, _weight_dtype(g, plan.wide)) for x in sums]
 
 
 def _fixed_input_vjp(g: Value, weight: Value, input_shape: Any, rstd: Value) -> Value:
-    scale = rstd if weight is None else weight * rstd
+    scale = rstd if weight is None else _single(weight) * rstd
     if _recorded(g, scale):
-        return g * scale.reshape(-1, *(1,) * (len(input_shape) - 2))
+        column = scale.reshape(-1, *(1,) * (len(input_shape) - 2))
+        return _typed(_single(g) * column, _dtype_of(g))
     return kernels.norm.scaled(g, np.zeros_like(scale), scale, None)
 
 
 def _fixed_weight_vjp(
-    g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value, shared: Any
+    g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value, wide: bool, shared: Any
 ) -> Value:
     if shared is not None:
         return shared[0].reshape(weight_shape)
     affine = (-1, *(1,) * (input.ndim - 2))
-    normal = (input - mean.reshape(affine)) * rstd.reshape(affine)
-    return _per_channel(g * normal, weight_shape)
+    normal = (_single(input) - mean.reshape(affine)) * rstd.reshape(affine)
+    total = _per_channel(_single(g) * normal, weight_shape)
+    return _typed(total, _weight_dtype(g, wide))
 
 
-def _fixed_bias_vjp(g: Value, bias_shape: Any, shared: Any = None) -> Value:
-    return _per_channel(g, bias_shape) if shared is None else shared[1].reshape(bias_shape)
+def _fixed_bias_vjp(g: Value, bias_shape: Any, wide: bool, shared: Any = None) -> Value:
+    if shared is not None:
+        return shared[1].reshape(bias_shape)
+    return _typed(_per_channel(_single(g), bias_shape), _weight_dtype(g, wide))
 
 
 def _per_channel(g: Value, shape: tuple[int, ...]) -> Value:
@@ -279,13 +319,18 @@ def _per_channel(g: Value, shape: tuple[int, ...]) -> Value:
 
 
 def _by_running_reference(
-    input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value, eps: float
-) -> Value:
+    input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value, eps: float,
+    wide: bool = False,
+) -> Value:  # fmt: skip
     affine, dtype = (-1, *(1,) * (input.ndim - 2)), of_numpy[input._outline.dtype]
-    rstd = convert((running_var + eps) ** -0.5, dtype)
+    if input._outline.dtype in HALF:  # computed in float32 and rounded once
+        input, running_mean, running_var = map(_single, (input, running_mean, running_var))
+        weight, bias = (None if x is None else _single(x) for x in (weight, bias))
+    within = of_numpy[input._outline.dtype]
+    rstd = convert((running_var + eps) ** -0.5, within)
     scale = rstd if weight is None else weight * rstd
-    out = (input - convert(running_mean, dtype).reshape(affine)) * scale.reshape(affine)
-    return out if bias is None else out + bias.reshape(affine)
+    out = (input - convert(running_mean, within).reshape(affine)) * scale.reshape(affine)
+    return convert(out if bias is None else out + bias.reshape(affine), dtype)
 
 
 @primitive(
@@ -302,11 +347,13 @@ def _by_running_reference(
     name="batch_norm",
 )
 def _batch_norm_by_running(
-    input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value, eps: float
-) -> Value:
-    dtype = input.dtype
-    rstd = kernels.norm.inverse_deviation(running_var, eps).astype(dtype, copy=False)
+    input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value, eps: float,
+    wide: bool = False,
+) -> Value:  # fmt: skip
+    """`wide`: see `NormPlan`."""
+    dtype = _FLOAT32 if input.dtype in HALF else input.dtype
+    rstd = kernels.norm.inverse_deviation(widened(running_var), eps).astype(dtype, copy=False)
     mean = running_mean.astype(dtype)  # a copy: the buffer may change before the backward pass
-    scale = rstd if weight is None else weight * rstd
-    out = kernels.norm.scaled(input, mean, scale, bias)
+    scale = rstd if weight is None else widened(weight) * rstd
+    out = kernels.norm.scaled(input, mean, scale, None if bias is None else widened(bias))
     return as_images(out, input), mean, rstd

@@ -18,7 +18,6 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.layout import as_images
-from wengert.kernels.precision import narrowed, widened
 from wengert.ops.batch_fallbacks import folded
 from wengert.ops.batching import Batch, Rule
 from wengert.ops.broadcasting import expand
@@ -173,8 +172,7 @@ def _transposed_jvp(
     name="conv",
 )
 def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = None) -> Value:
-    x, w = widened(input), widened(weight)
-    return _arranged(narrowed(kernels.conv.forward(x, w, geometry, bias), input.dtype), x, w)
+    return _arranged(kernels.conv.forward(input, weight, geometry, bias), input, weight)
 
 
 def _arranged(out: Value, input: Value, weight: Value) -> Value:
@@ -206,10 +204,8 @@ def _arranged(out: Value, input: Value, weight: Value) -> Value:
 def _transposed_convolution(
     input: Value, weight: Value, size: Shape, geometry: Geometry, bias: Value = None
 ) -> Value:
-    x, w = widened(input), widened(weight)
-    return _arranged(
-        narrowed(kernels.conv.grad_input(x, w, size, geometry, bias), input.dtype), x, w
-    )
+    out = kernels.conv.grad_input(input, weight, size, geometry, bias)
+    return _arranged(out, input, weight)
 
 
 @multilinear(
@@ -225,8 +221,7 @@ def _transposed_convolution(
     name="conv_backward",
 )
 def _convolution_weight(grad: Value, input: Value, kernel: Shape, geometry: Geometry) -> Value:
-    g, x = widened(grad), widened(input)
-    return narrowed(kernels.conv.grad_weight(g, x, kernel, geometry), input.dtype)
+    return kernels.conv.grad_weight(grad, input, kernel, geometry)
 
 
 def _ints(name: str, what: str, value: Ints, n: int) -> Shape:

@@ -18,6 +18,12 @@ from wengert.kernels.precision import converted
 from wengert.ops.op import REGISTRY, Op, Rule
 
 _BRAIN = np.dtype(ml_dtypes.bfloat16)
+# Of these, gradients have the dtypes of inputs already, which may differ from that of the output:
+# what is converted, and float32 weights beside bfloat16.
+_TYPED = frozenset({
+    "_cast", "_layer_norm", "_rms_norm", "_group_norm", "_instance_norm", "_batch_norm",
+    "_batch_norm_by_running",
+})  # fmt: skip
 
 
 class _Rounding:
@@ -32,8 +38,7 @@ _rounding = _Rounding()
 def rule_of(op: Op, name: str) -> Rule | None:
     """The rule that an op's generated functions call for an input."""
     rule = op.rules[name]
-    # The gradient of a conversion has the dtype that was converted.
-    if rule is None or not _rounding.on or op.public_name == "to":
+    if rule is None or not _rounding.on or op.name in _TYPED:
         return rule
     return _rounded(rule)
 

@@ -27,7 +27,6 @@ from wengert.ops._normalization_ops import (
     _layer_norm,
     _rms_norm,
 )
-from wengert.ops.casting import convert
 from wengert.ops.checks import not_implemented
 from wengert.ops.outputs import write_out
 from wengert.ops.padding import pad
@@ -36,6 +35,8 @@ from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
     from wengert.kernels.norm.plan import NormPlan
+
+_FLOAT32 = np.dtype(np.float32)
 
 
 def _check_vector(name: str, what: str, vector: Tensor | None, channels: int) -> None:
@@ -46,39 +47,34 @@ def _check_vector(name: str, what: str, vector: Tensor | None, channels: int) ->
         )
 
 
-def _check_dtypes(name: str, input: Tensor, **others: Tensor | None) -> None:
+def _check_dtypes(name: str, input: Tensor, **others: Tensor | None) -> bool:
+    """Whether all others are float32, beside an input of halves; otherwise they have its dtype."""
     dtype = input._outline.dtype
     if of_numpy[dtype].category < dtypes.FLOAT:
         raise not_implemented(name, input._outline)
-    for argument, other in others.items():
-        if other is None:
-            continue
+    given = {argument: other for argument, other in others.items() if other is not None}
+    for argument, other in given.items():
         if not isinstance(other, Tensor):
             kind = type(other).__name__
             raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {kind}")
-        if other._outline.dtype != dtype:
-            raise RuntimeError(
-                f"mixed dtype (CPU): {name}() expects all inputs to share the same datatype, got"
-                f" {of_numpy[dtype].short} and {of_numpy[other._outline.dtype].short}"
-            )
-
-
-def _in_float32(function: Any, input: Tensor, *args: Any) -> Tensor:
-    """Apply `function` to a half-precision input with float32 parameters."""
-    return convert(function(convert(input, dtypes.float32), *args), of_numpy[input._outline.dtype])
-
-
-def _is_half_beside_float(input: Tensor, *others: Tensor | None) -> bool:
-    return input._outline.dtype in HALF and any(
-        x is not None and x._outline.dtype == np.float32 for x in others
-    )
+    found = {other._outline.dtype for other in given.values()}
+    if dtype in HALF and found == {_FLOAT32}:
+        return True
+    for different in found - {dtype}:
+        raise RuntimeError(
+            f"mixed dtype (CPU): {name}() expects all inputs to share the same datatype, got"
+            f" {of_numpy[dtype].short} and {of_numpy[different].short}"
+        )
+    return False
 
 
 @lru_cache(256)
-def _over_last(shape: tuple[int, ...], normalized: tuple[int, ...], centred: bool) -> NormPlan:
+def _over_last(
+    shape: tuple[int, ...], normalized: tuple[int, ...], centred: bool, wide: bool
+) -> NormPlan:
     size = prod(normalized)
     view = (prod(shape[: len(shape) - len(normalized)]), size)
-    return kernels.norm.plan.NormPlan(view, (1,), view, (size,), centred)
+    return kernels.norm.plan.NormPlan(view, (1,), view, (size,), centred, wide)
 
 
 def _check_trailing(
@@ -122,14 +118,12 @@ def layer_norm(
     tensor([[-1.0000,  1.0000]])
     """
     require_tensor("layer_norm", "input", input)
-    if _is_half_beside_float(input, weight, bias):
-        return _in_float32(layer_norm, input, normalized_shape, weight, bias, eps)
-    _check_dtypes("layer_norm", input, weight=weight, bias=bias)
+    wide = _check_dtypes("layer_norm", input, weight=weight, bias=bias)
     shape = input._outline.shape
     trailing = _check_trailing(
         "layer_norm", shape, normalized_shape, ("weight", weight), ("bias", bias)
     )
-    return _layer_norm(input, weight, bias, _over_last(shape, trailing, True), eps)
+    return _layer_norm(input, weight, bias, _over_last(shape, trailing, True, wide), eps)
 
 
 def rms_norm(
@@ -138,24 +132,23 @@ def rms_norm(
 ) -> Tensor:  # fmt: skip
     """Divide by the root mean square over the last dimensions, then multiply by `weight`.
 
-    `eps` is by default that of the dtype.
+    `eps` is by default that of the dtype, or of float32, in which halves are computed.
 
     >>> import wengert
     >>> wengert.nn.functional.rms_norm(wengert.tensor([3., 4., 0., 0.]), (4,))
     tensor([1.2000, 1.6000, 0.0000, 0.0000])
     """
     require_tensor("rms_norm", "input", input)
-    if _is_half_beside_float(input, weight):
-        return _in_float32(rms_norm, input, normalized_shape, weight, eps)
-    _check_dtypes("rms_norm", input, weight=weight)
+    wide = _check_dtypes("rms_norm", input, weight=weight)
     array = input._outline
     trailing = _check_trailing("rms_norm", array.shape, normalized_shape, ("weight", weight))
-    least = finfo(of_numpy[array.dtype]).eps if eps is None else eps
+    computed = _FLOAT32 if array.dtype in HALF else array.dtype
+    least = finfo(of_numpy[computed]).eps if eps is None else eps
     if array.dtype.kind == "c":  # the square of a complex number, not of its magnitude
         dims = tuple(range(-len(trailing), 0))
         out: Tensor = input * ((input * input).mean(dims, True) + least).rsqrt()
         return out if weight is None else out * weight
-    return _rms_norm(input, weight, None, _over_last(array.shape, trailing, False), least)
+    return _rms_norm(input, weight, None, _over_last(array.shape, trailing, False, wide), least)
 
 
 def group_norm(
@@ -169,9 +162,7 @@ def group_norm(
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     require_tensor("group_norm", "input", input)
-    if _is_half_beside_float(input, weight, bias):
-        return _in_float32(group_norm, input, num_groups, weight, bias, eps)
-    _check_dtypes("group_norm", input, weight=weight, bias=bias)
+    wide = _check_dtypes("group_norm", input, weight=weight, bias=bias)
     shape = input._outline.shape
     if len(shape) < 2:
         raise RuntimeError(
@@ -192,7 +183,7 @@ def group_norm(
     if shape[0] * size == 1:
         raise _too_few(shape)
     plan = kernels.norm.plan.NormPlan(
-        (shape[0], num_groups, size), (2,), _by_channel(shape), (shape[1], 1)
+        (shape[0], num_groups, size), (2,), _by_channel(shape), (shape[1], 1), wide=wide
     )
     return _group_norm(input, weight, bias, plan, eps)
 
@@ -224,11 +215,7 @@ def batch_norm(
     """
     require_tensor("batch_norm", "input", input)
     _check_eps(eps, training)
-    if _is_half_beside_float(input, running_mean, weight, bias):
-        return _in_float32(
-            batch_norm, input, running_mean, running_var, weight, bias, training, momentum, eps
-        )
-    _check_dtypes(
+    wide = _check_dtypes(
         "batch_norm",
         input,
         running_mean=running_mean,
@@ -245,11 +232,11 @@ def batch_norm(
         if x is None and what.startswith("running") and not training:
             raise RuntimeError(f"{what} must be defined in evaluation mode")
     if not training:
-        return _batch_norm_by_running(input, weight, bias, running_mean, running_var, eps)
+        return _batch_norm_by_running(input, weight, bias, running_mean, running_var, eps, wide)
     if prod(shape) == shape[1]:
         raise _too_few(shape)
     view = _by_channel(shape)
-    plan = kernels.norm.plan.NormPlan(view, (0, 2), view, (shape[1], 1))
+    plan = kernels.norm.plan.NormPlan(view, (0, 2), view, (shape[1], 1), wide=wide)
     _check_both(running_mean, running_var)
     return _batch_norm(input, weight, bias, running_mean, running_var, plan, eps, momentum)
 
@@ -284,11 +271,7 @@ def instance_norm(
                 "Expected running_mean and running_var to be defined when use_input_stats is false"
             )
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-    if _is_half_beside_float(input, running_mean, weight, bias):
-        return _in_float32(
-            instance_norm, input, running_mean, running_var, weight, bias, True, momentum, eps
-        )
-    _check_dtypes(
+    wide = _check_dtypes(
         "instance_norm",
         input,
         running_mean=running_mean,
@@ -307,7 +290,7 @@ def instance_norm(
                     ("weight", weight), ("bias", bias)):  # fmt: skip
         _check_vector("instance_norm", what, x, shape[1])
     view = _by_channel(shape)
-    plan = kernels.norm.plan.NormPlan(view, (2,), view, (shape[1], 1))
+    plan = kernels.norm.plan.NormPlan(view, (2,), view, (shape[1], 1), wide=wide)
     _check_both(running_mean, running_var)
     return _instance_norm(input, weight, bias, running_mean, running_var, plan, eps, momentum)
 

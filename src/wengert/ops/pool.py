@@ -151,8 +151,7 @@ def _max_pool_vjp(g: Value, indices: Value, input_shape: Shape, windows: Windows
 )
 def maxima(input: Value, windows: Windows) -> Value:
     """The maximum of each window, of an input with a batch dimension."""
-    out, indices = kernels.pool.max_pool(widened(input), *windows)
-    out = narrowed(out, input.dtype)
+    out, indices = kernels.pool.max_pool(input, *windows)
     return as_images(out, input, lines=True), as_images(indices, input, lines=True)
 
 

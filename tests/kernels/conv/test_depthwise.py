@@ -18,6 +18,7 @@ from wengert.kernels.conv.depthwise import Depthwise
 from wengert.kernels.conv.route import Direction, Problem
 from wengert.kernels.geometry import Geometry
 from wengert.kernels.jit import available, get_threads, set_threads
+from wengert.kernels.reduction.native import DEEP
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs llvmlite")
 
@@ -205,3 +206,15 @@ def test_memory_next_to_arrays_is_not_touched() -> None:
         [sys.executable, "-c", GUARDED], capture_output=True, text=True, timeout=120, check=False
     )
     assert found.stdout == "done\n", found.stderr
+
+
+def test_small_planes_are_summed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums over samples, few of which are in float32, whatever their number."""
+    for samples in (1, 8, 9, 33):
+        for together in (1, DEEP):
+            monkeypatch.setattr(depthwise, "DEEP", together)
+            check((samples, 3, 7, 5), 3, 1, ((1, 1), (1, 1)))
+            check((samples, 3, 9, 18), 5, 2, ((2, 2), (2, 2)))
+    monkeypatch.undo()
+    assert depthwise._together((7, 7)) == DEEP // 7
+    assert depthwise._together((300, 300)) == 1

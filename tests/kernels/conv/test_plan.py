@@ -82,7 +82,7 @@ def test_cuts_leave_little_of_vectors_and_copies_unused() -> None:
     """Of equal cuts the one whose runs are the shortest in all, with their ends and copies."""
     axes = plan._map_axes(case_of(1, 1, (33, 33), 1, (3, 3), padding=(12, 12), dilation=12).problem,
                           "forward")  # fmt: skip
-    limits = plan._Limits(most=512, fewest=128, wanted=0, ends=0, copying=0.0)
+    limits = plan._Limits(512, 128, wanted=0, ends=0, copying=0.0, width=plan.lanes())
 
     def vectors(lines: int) -> int:
         """Those of all blocks; zeros are behind all lines of a block but the last."""
@@ -133,3 +133,13 @@ def test_steps_through_weights(groups: int) -> None:
     group = outs // groups * out
     assert weight_steps(channels, outs // groups, 8, "forward") == (group, out, channel)
     assert weight_steps(outs // groups, channels, 8, "grad_input") == (group, channel, out)
+
+
+def test_threads_share_the_outputs_of_a_block_and_one_alone_copies_it_once() -> None:
+    problem = case_of(1, 64, (16, 16), 256, (3, 3), padding=(1, 1)).problem
+    for direction in DIRECTIONS:
+        sizes = [direct_plan(problem._replace(threads=n), direction).sizes for n in (1, 2, 3)]
+        assert sizes[0].shares == 1
+        assert len({made.parts for made in sizes}) == 1  # which digits depend on
+        for made, threads in zip(sizes[1:], (2, 3), strict=True):
+            assert made.parts * made.shares >= threads

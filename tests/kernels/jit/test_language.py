@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+from wengert.kernels.halves import has_halves
 from wengert.kernels.jit import Kernel, available, kernel
 from wengert.kernels.jit.builtins import (
     at,
@@ -32,6 +34,7 @@ from wengert.kernels.jit.builtins import (
     reals,
     rint,
     sqrt,
+    storeds,
     trunc,
     u8,
     u8s,
@@ -274,3 +277,32 @@ def test_long_functions_are_in_a_module_that_kernels_share():
     assert module.count("define void @native_product_") == count
     assert "define internal void @product(" in text
     assert "define internal" not in module
+
+
+@kernel
+def _doubled(x: storeds, out: storeds, start: i64, stop: i64) -> None:
+    for i in range(start, stop):
+        out[i] = x[i] + x[i] * 0.5
+
+
+@pytest.mark.parametrize("name", ["brain", "half"])
+def test_elements_of_a_stored_type_are_rounded_where_they_are_written(name: str) -> None:
+    dtype = np.dtype({"brain": ml_dtypes.bfloat16, "half": np.float16}[name])
+    if name == "half" and not has_halves():
+        return  # LLVM would call functions that are not there
+    words = np.arange(1 << 16, dtype=np.uint16)  # every number there is
+    x, out = words.view(dtype), np.empty(words.shape, dtype)
+    getattr(_doubled, name)(x, out, x.size, 1 << 10)
+    with np.errstate(all="ignore"):
+        expected = (x.astype(np.float32) * np.float32(1.5)).astype(dtype)
+    missing = np.isnan(expected)
+    np.testing.assert_array_equal(np.isnan(out), missing)
+    np.testing.assert_array_equal(out.view(np.uint16)[~missing], expected.view(np.uint16)[~missing])
+
+
+def test_elements_of_a_stored_type_are_reals_otherwise() -> None:
+    for name, dtype in (("f32", np.float32), ("f64", np.float64)):
+        x = np.random.default_rng(0).standard_normal(9).astype(dtype)
+        out = np.empty_like(x)
+        getattr(_doubled, name)(x, out, 9, 9)
+        np.testing.assert_allclose(out, x * 1.5, rtol=1e-7)

@@ -150,22 +150,6 @@ def test_strided_input_and_cotangent() -> None:
             np.testing.assert_array_equal(got, c)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_half(dtype: str) -> None:
-    import ml_dtypes
-
-    half = np.dtype(getattr(ml_dtypes, dtype, dtype))
-    for plan in (rows(60, 40), batch(9, 6, 100)):
-        arrays = [a.astype(half) for a in sample(plan)]
-        got = computed(plan, *arrays)
-        with by_numpy():
-            plain = computed(plan, *arrays)
-        for a, b in zip((got[0], *got[4:]), (plain[0], *plain[4:6], None), strict=True):
-            assert a.dtype == half
-            if b is not None:
-                close(a.astype("d"), b.astype("d"), 1.2e5 if dtype == "bfloat16" else 2e4)
-
-
 @pytest.mark.torch
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1e30])
 def test_extremes_are_those_of_torch(torch: Any, value: float) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import wengert
+from tests.kernels.guarded import copied
 from wengert.kernels import pool
 from wengert.kernels.jit import available, get_threads, set_threads
 from wengert.kernels.pool import native
@@ -165,3 +167,29 @@ def test_gradients_are_pytorchs(call: Any, torch: Any) -> None:
         results.append([t.detach().numpy() for t in (out, first, second)])
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=2e-5)
+
+
+@needs_kernels
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16], ids=lambda d: d.__name__)
+def test_maxima_of_halves_are_those_of_the_numbers_they_are(dtype: Any, monkeypatch: Any) -> None:
+    """By kernels, where arrays lie in order, and by NumPy; no memory beside them is touched."""
+    rng = np.random.default_rng(0)
+    for kernel, stride, padding, dilation in (
+        (2, 2, 0, 1),
+        (3, 2, 1, 1),
+        (3, 1, 1, 2),
+        (5, 3, 2, 1),
+    ):
+        for size in ((7, 9), (40, 33)):
+            windows = windows_of((3, 2, *size), 2, kernel, stride, padding, dilation, False)
+            assert windows is not None
+            x = rng.standard_normal((3, 2, *size)).astype(dtype)
+            x[0, 0, 3, 4], x[1, 1, 5, 5], x[2, 0, :3, :5] = np.nan, np.inf, -np.inf
+            wanted = pool.max_pool(x.astype(np.float32), *windows)
+            for many in (1, 1 << 62):
+                monkeypatch.setattr(pool, "_MANY", many)
+                for given in (copied(x, True), copied(x, False), np.asfortranarray(x)):
+                    values, positions = pool.max_pool(given, *windows)
+                    assert values.dtype == dtype
+                    np.testing.assert_array_equal(values.astype(np.float32), wanted[0])
+                    np.testing.assert_array_equal(positions, wanted[1])

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.kernels.guarded import copied
 from tests.kernels.variants import by_numpy, in_python, needs_llvmlite
 from wengert.kernels import softmax as kernels
 
@@ -142,3 +144,24 @@ def test_stays_within_its_arrays(shape: tuple[int, ...], axis: int) -> None:
             )
     for got, wanted in pairs:
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16], ids=lambda d: d.__name__)
+@pytest.mark.parametrize("axis", [-1, 0], ids=["rows", "columns"])
+def test_halves_as_they_lie_are_rounded_once(axis: int, dtype: Any) -> None:
+    """Bit for bit what float32 gives, rounded; no memory beside the arrays is touched."""
+    rng = np.random.default_rng(0)
+    for shape in ((40, 33), (9, 500), (17, 1030), (300, 9)):
+        x, g = (rng.standard_normal(shape).astype(dtype) for _ in range(2))
+        wide_x, wide_g = (a.astype(np.float32) for a in (x, g))
+        for forward, pullback in (
+            (kernels.softmax, kernels.softmax_pullback),
+            (kernels.log_softmax, kernels.log_softmax_pullback),
+        ):
+            y = forward(copied(x, True), axis)
+            assert y.dtype == dtype
+            np.testing.assert_array_equal(y, forward(wide_x, axis).astype(dtype))
+            back = pullback(copied(g, False), copied(y, True), axis)
+            expected = pullback(wide_g, y.astype(np.float32), axis)
+            assert back.dtype == dtype
+            np.testing.assert_array_equal(back, expected.astype(dtype))

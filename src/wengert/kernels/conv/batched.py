@@ -262,12 +262,25 @@ def _sum(caller: Caller, x: Any, weight: Any, bias: Any, out: Any, plan: Batched
 
 
 @lru_cache(maxsize=256)  # The answer is the same for all three maps.
-def _leaves_out_enough(problem: Problem) -> bool:
-    """Whether enough of what windows cover is padding, or the end of a line."""
+def _leaves_out_enough(problem: Problem, faster: float) -> bool:
+    """Whether enough of what windows cover is padding, or the end of a line.
+
+    Plain sums over all of it are so many times as fast as those that leave it out.
+    """
     batch = problem.x[0]
     met = len(_lists(problem)[0]) * -(-batch // lanes()) * lanes()
     runs = prod(a.pitch for a in window_axes(problem))
-    return met * _BETTER < runs * prod(problem.kernel) * batch
+    return met * _BETTER * faster < runs * prod(problem.kernel) * batch
+
+
+def saves(problem: Problem, faster: float = 1) -> bool:
+    """Whether samples fill vectors, and enough can be skipped beside sums that are so fast."""
+    outputs, batch = prod(problem.out), problem.x[0]
+    if max(outputs, prod(problem.space)) > _POSITIONS or batch < lanes():
+        return False
+    if problem.weight[0] // problem.geometry.groups * outputs * lanes() > _OUTPUTS:
+        return False
+    return _leaves_out_enough(problem, faster)
 
 
 class Batched(KernelRoute):
@@ -275,13 +288,8 @@ class Batched(KernelRoute):
 
     @staticmethod
     def fits(problem: Problem, direction: Direction) -> bool:
-        """Whether samples fill vectors, and enough can be skipped."""
-        outputs, batch = prod(problem.out), problem.x[0]
-        if max(outputs, prod(problem.space)) > _POSITIONS or batch < lanes():
-            return False
-        if problem.weight[0] // problem.geometry.groups * outputs * lanes() > _OUTPUTS:
-            return False
-        return _leaves_out_enough(problem)
+        """Whether it `saves` enough."""
+        return saves(problem)
 
     @cached_property
     def _forward_plan(self) -> BatchedPlan:

@@ -32,6 +32,7 @@ from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32, f32s, f64, given, i64, i64s, inline, local
 from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.products.microkernel import lanes
+from wengert.kernels.reduction.native import DEEP
 
 Shape = tuple[int, ...]
 
@@ -182,8 +183,9 @@ def _correlate(
     g: f32s, x: f32s, out: f32s, scratch: f32s, busy: i64s, slots: i64, k: i64, stride: i64,
     form: i64, samples: i64, channels: i64, high: i64, wide: i64, top: i64, left: i64,
     out_high: i64, out_wide: i64, lines: i64, pitch: i64, apart: i64, g_pitch: i64, room: i64,
-    size: i64, start: i64, stop: i64,
+    size: i64, together: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
+    """Inner products, in float32 over as many samples as are done `together`."""
     slot = take(busy, slots)
     sums = at(scratch, slot * room)
     near = at(sums, k * k * size)
@@ -195,15 +197,16 @@ def _correlate(
     for c in range(start, stop):
         for j in range(k * k):
             totals[j] = f64(0.0)
-        for sample in range(samples):
-            plane = sample * channels + c
+        for first in range(0, samples, together):
             for j in range(k * k * size):
                 sums[j] = 0.0
-            _add_places(
-                at(g, plane * out_high * out_wide), at(x, plane * high * wide), sums, whole, near,
-                rows, k, stride, form, high, wide, top, left, out_high, out_wide, lines, pitch,
-                apart, g_pitch,
-            )  # fmt: skip
+            for sample in range(first, min(first + together, samples)):
+                plane = sample * channels + c
+                _add_places(
+                    at(g, plane * out_high * out_wide), at(x, plane * high * wide), sums, whole,
+                    near, rows, k, stride, form, high, wide, top, left, out_high, out_wide, lines,
+                    pitch, apart, g_pitch,
+                )  # fmt: skip
             for j in range(k * k):
                 total = 0.0
                 for i in range(size):
@@ -279,6 +282,12 @@ def _pairs_plan(problem: Problem) -> DepthwisePlan:
     return DepthwisePlan(problem.threads, room, sizes, samples * channels, chunk)
 
 
+def _together(size: Shape) -> int:
+    """Samples whose terms are few enough for sums in float32."""
+    terms = size[0] * -(-size[1] // lanes())
+    return max(1, DEEP // max(1, terms))
+
+
 def _weight_plan(problem: Problem) -> DepthwisePlan:
     samples, channels, high, wide = problem.x
     k, stride, ((top, _), (left, _)), *_ = problem.kernel[0], *problem.geometry
@@ -287,7 +296,7 @@ def _weight_plan(problem: Problem) -> DepthwisePlan:
     room += k * k * lanes() + lines * g_pitch
     sizes = (
         k, stride[0], form_of(k, stride[0]), samples, channels, high, wide, top, left,
-        *problem.out, lines, pitch, apart, g_pitch, room, lanes(),
+        *problem.out, lines, pitch, apart, g_pitch, room, lanes(), _together(problem.out),
     )  # fmt: skip
     chunk = max(1, _CHUNK // max(1, samples * high * wide))
     return DepthwisePlan(problem.threads, room, sizes, channels, chunk)

@@ -16,7 +16,7 @@ import numpy as np
 from wengert.kernels.jit.builtins import f32, f32s, i64
 from wengert.kernels.jit.machine_types import llvm_type
 from wengert.kernels.jit.native import Native
-from wengert.kernels.products.microkernel import lanes
+from wengert.kernels.products.microkernel import lanes, registers
 
 # The supported kernels and strides, and the lines a loop processes at once.
 KERNELS, STRIDES, LINES = (3, 5, 7), (1, 2), 4
@@ -56,9 +56,10 @@ class _Lines:
         zeros = f"<{lanes()} x i32> zeroinitializer"
         return self.emit(f"shufflevector {self.vector} {one}, {self.vector} poison, {zeros}")
 
-    def splats(self, pointer: str, count: int) -> list[str]:
-        """Vectors of elements one behind the other."""
-        values = [self.emit(f"load float, ptr {self.place(pointer, j)}") for j in range(count)]
+    def splats(self, pointer: str, count: int, apart: int = 1) -> list[str]:
+        """Vectors of elements so far apart."""
+        places = [self.place(pointer, j * apart) for j in range(count)]
+        values = [self.emit(f"load float, ptr {place}") for place in places]
         return [self.splat(value) for value in values]
 
     def fma(self, a: str, b: str, total: str) -> str:
@@ -143,22 +144,27 @@ def _of_form(form: int) -> tuple[int, int, int]:
 
 
 def _window_body(w: _Lines, k: int, stride: int, lines: int) -> None:
-    weights, first, zero = w.splats("%weights", k * k), w.splat("%shift"), w.splat("0.0")
+    first, zero = w.splat("%shift"), w.splat("0.0")
+    # Long sums are split in two, so that an addition need not wait for the previous one.
+    parts = 1 if k == 3 else 2
+    # Weights that do not stay in registers are read when their column is due: what LLVM would put
+    # away are whole vectors.
+    stay = k * k + lines * parts < registers()
+    kept = w.splats("%weights", k * k) if stay else []
 
     def step(i: str) -> list[str]:
         i = w.overlapping(i)
-        # Long sums are split in two, so that an addition need not wait for the previous one.
-        parts = 1 if k == 3 else 2
         sums = [[first, zero][:parts] for _ in range(lines)]
-        for a in range((lines - 1) * stride + k):
-            row = w.place("%x", w.times("%pitch", a), i)
-            for s in range(k):
+        rows = [w.place("%x", w.times("%pitch", a), i) for a in range((lines - 1) * stride + k)]
+        for s in range(k):
+            column = kept[s::k] if stay else w.splats(w.place("%weights", s), k, k)
+            for a, row in enumerate(rows):
                 met = w.load(w.place(row, w.times("%apart", s % stride), s // stride))
                 for n in range(lines):
                     r = a - n * stride
                     if 0 <= r < k:
                         part = s % parts
-                        sums[n][part] = w.fma(weights[r * k + s], met, sums[n][part])
+                        sums[n][part] = w.fma(column[r], met, sums[n][part])
         for n, (total, *others) in enumerate(sums):
             for other in others:
                 total = w.emit(f"fadd {w.vector} {total}, {other}")

@@ -31,31 +31,51 @@ from wengert.kernels.conv.plan import (
     direct_plan,
 )
 from wengert.kernels.conv.route import Direction, KernelRoute, Problem, add_parts
-from wengert.kernels.conv.shifting import halved, shifted
+from wengert.kernels.conv.shifting import copied, halved, shifted
 from wengert.kernels.jit import kernel
-from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
+from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline, storeds
 from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.products.microkernel import dots, gathered_product
+from wengert.kernels.products.packing import column
+
+# Channels whose weights are packed together: whatever the strides, the lines of a cache in which
+# they lie do not displace one another, for its sets have about as many.
+_NEAR = 8
 
 
 @inline
-def _copy_line(x: f32s, to: f32s, step: i64, start: i64, low: i64, high: i64) -> None:
-    """Copy the elements of a line that belong to a plane."""
+def clear(space: storeds, start: i64, stop: i64) -> None:
+    """Zeros, before a plane is copied."""
+    for t in range(start, stop):
+        space[t] = 0.0
+
+
+@inline
+def copy_line(
+    x: storeds, space: storeds, line: i64, step: i64, start: i64, low: i64, high: i64, apart: i64
+) -> None:
+    """Copy the elements of a line that belong to a plane.
+
+    `apart` is how far behind them those of a second channel are; of these there are none.
+    """
     if step == 1:
-        shifted(at(to, low), at(x, start + low), high - low, -0.0)
+        copied(at(space, line + low), at(x, start + low), high - low)
     elif step == 2:
-        halved(at(to, low), at(x, start + 2 * low), high - low)
+        halved(at(space, line + low), at(x, start + 2 * low), high - low)
     else:
         for t in range(low, high):
-            to[t] = x[start + step * t]
+            space[line + t] = x[start + step * t]
 
 
 @inline
 def _copy_input(
-    x: f32s, space: f32s, plan: PlanSizes, planes: PlaneEntry, sample: i64, count: i64, group: i64,
-    z0: i64, y0: i64, x0: i64,
+    x: storeds, space: storeds, plan: PlanSizes, planes: PlaneEntry, sample: i64, count: i64,
+    group: i64, z0: i64, y0: i64, x0: i64,
 ) -> None:  # fmt: skip
-    """Copy the input of a block of outputs, with zeros around it."""
+    """Copy the input of a block of outputs, with zeros around it.
+
+    Only `clear` and `copy_line` know the elements of `space`, and take its places as numbers.
+    """
     # x is (sample, group, channel, z, y, x). Its copy is (channel, plane, sample, layer, line,
     # pitch): `planes` are the phases of the input's stride, z and y are input coordinates.
     size_z = plan.size_z
@@ -66,15 +86,16 @@ def _copy_input(
     lines = plan.lines
     pitch = plan.pitch
     for c in range(channels):
+        second = min(plan.inputs - 1, c * plan.joined + plan.joined - 1)
+        apart = (second - c * plan.joined) * size_z * size_y * size_x
         for q in range(plan.planes):
-            plane = at(space, (c * plan.planes + q) * plan.plane_size)
+            plane = (c * plan.planes + q) * plan.plane_size
             entry = at(planes, q)
-            for t in range(plan.plane_size):
-                plane[t] = 0.0
+            clear(space, plane, plane + plan.plane_size)
             low = min(max(entry.low - x0, 0), pitch)
             high = min(max(entry.high - x0, low), pitch)
             for s in range(count):
-                image = ((sample + s) * plan.groups + group) * channels + c
+                image = ((sample + s) * plan.groups + group) * plan.inputs + c * plan.joined
                 for i in range(layers):
                     z = (z0 + i) * plan.step_z + entry.start_z
                     for j in range(lines):
@@ -82,8 +103,8 @@ def _copy_input(
                         if z >= 0 and z < size_z and y >= 0 and y < size_y:
                             line = ((image * size_z + z) * size_y + y) * size_x
                             start = line + x0 * plan.step_x + entry.start_x
-                            to = at(plane, ((s * layers + i) * lines + j) * pitch)
-                            _copy_line(x, to, plan.step_x, start, low, high)
+                            to = plane + ((s * layers + i) * lines + j) * pitch
+                            copy_line(x, space, to, plan.step_x, start, low, high, apart)
 
 
 @inline
@@ -106,8 +127,8 @@ def _multiply(
 
 @inline
 def _store(
-    run: f32s, bias: f32s, out: f32s, plan: PlanSizes, phase: PhaseEntry, rows: i64, channel: i64,
-    sample: i64, count: i64, z0: i64, y0: i64, x0: i64, nz: i64, ny: i64, nx: i64,
+    run: f32s, bias: f32s, out: storeds, plan: PlanSizes, phase: PhaseEntry, rows: i64,
+    channel: i64, sample: i64, count: i64, z0: i64, y0: i64, x0: i64, nz: i64, ny: i64, nx: i64,
 ) -> None:  # fmt: skip
     """Copy lines of the run to the output, dropping the junk between them."""
     # The run is (row, sample, layer, line, pitch), out (sample, channel, z, y, x): z and y below
@@ -135,8 +156,8 @@ def _store(
 
 
 @kernel
-def _sums(
-    x: f32s, packed: f32s, bias: f32s, out: f32s, scratch: f32s, busy: i64s, slots: i64,
+def sums(
+    x: storeds, packed: f32s, bias: f32s, out: storeds, scratch: f32s, busy: i64s, slots: i64,
     plan: PlanSizes, planes: PlaneEntry, phases: PhaseEntry, offsets: i64s, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """The outputs of each task: a block, a group, and a share of its channels."""
@@ -180,12 +201,11 @@ def _sums(
 
 @inline
 def _copy_grad(
-    g: f32s, line: f32s, plan: PlanSizes, image: i64, count: i64, z0: i64, y0: i64, x0: i64,
+    g: storeds, line: storeds, plan: PlanSizes, image: i64, count: i64, z0: i64, y0: i64, x0: i64,
     nz: i64, ny: i64, nx: i64, length: i64,
 ) -> None:  # fmt: skip
     """Copy a channel of a block of outputs as a run, with zeros instead of junk between lines."""
-    for t in range(length):
-        line[t] = 0.0
+    clear(line, 0, length)
     images = plan.groups * plan.out_channels
     for s in range(count):
         for i in range(nz):
@@ -193,14 +213,13 @@ def _copy_grad(
             for j in range(ny):
                 y = z * plan.out_y + y0 + j
                 lines = (s * plan.layers + i) * plan.lines + j
-                source = at(g, y * plan.out_x + x0)
-                shifted(at(line, lines * plan.pitch), source, nx, -0.0)
+                copied(at(line, lines * plan.pitch), at(g, y * plan.out_x + x0), nx)
 
 
 @kernel
-def _inner_products(
-    g: f32s, x: f32s, partial: f32s, scratch: f32s, busy: i64s, slots: i64, plan: PlanSizes,
-    planes: PlaneEntry, offsets: i64s, columns: i64, start: i64, stop: i64,
+def inner_products(
+    g: storeds, x: storeds, partial: f32s, scratch: storeds, busy: i64s, slots: i64,
+    plan: PlanSizes, planes: PlaneEntry, offsets: i64s, columns: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """Weight sums over part of the blocks, for a share of the output channels."""
     # task = (part, group, share); `partial` is (part, group, output channel, column), a column is
@@ -261,11 +280,17 @@ def _pack(
         out = task % panels * panel
         rows = min(panel, outs - out)
         to = at(packed, first + (group * outs + out) * channels * taps)
-        for m in range(rows):
-            for c in range(channels):
-                row = group * group_step + (out + m) * out_step + c * channel_step
-                for t in range(taps):
-                    to[(c * channel_place + t * tap_place) * rows + m] = weight[row + places[t]]
+        first_row = at(weight, group * group_step + out * out_step)
+        for some in range(0, channels, _NEAR):
+            for t in range(taps):
+                for c in range(some, min(some + _NEAR, channels)):
+                    source = at(first_row, c * channel_step + places[t])
+                    packed_row = at(to, (c * channel_place + t * tap_place) * rows)
+                    if rows == panel:
+                        column(packed_row, source, out_step)
+                    else:
+                        for m in range(rows):
+                            packed_row[m] = source[m * out_step]
 
 
 def packed_weights(caller: Caller, weight: Any, packing: Packing) -> Any:
@@ -282,7 +307,7 @@ def _sum(caller: Caller, x: Any, weight: Any, bias: Any, out: Any, plan: DirectP
     """Compute the output as its plan says."""
     packed = packed_weights(caller, weight, plan.packing)
     caller.call(
-        _sums.f32, x, packed, bias, out, *plan.memory(caller), plan.sizes, plan.planes,
+        sums.f32, x, packed, bias, out, *plan.memory(caller), plan.sizes, plan.planes,
         plan.phases, plan.offsets, total=plan.tasks, chunk=plan.chunk,
     )  # fmt: skip
 
@@ -320,7 +345,7 @@ class Direct(KernelRoute):
         plan, shape = self._grad_weight_plan, self.problem.weight
         partial = out if plan.parts == 1 else caller.temporary((plan.parts, *shape))
         caller.call(
-            _inner_products.f32, g, x, partial, *plan.memory(caller), plan.sizes, plan.planes,
+            inner_products.f32, g, x, partial, *plan.memory(caller), plan.sizes, plan.planes,
             plan.offsets, prod(shape[1:]), total=plan.tasks, chunk=plan.chunk,
         )  # fmt: skip
         if plan.parts > 1:

@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from wengert.core.forks import cached_property
+from wengert.kernels.conv.batched import saves
 from wengert.kernels.conv.im2col import Im2col, biased, weight_times
 from wengert.kernels.conv.route import Direction, Problem
 from wengert.kernels.geometry import offsets, padded, space
@@ -29,13 +30,14 @@ class Few(Im2col):
 
     @staticmethod
     def fits(problem: Problem, direction: Direction) -> bool:
-        """Whether weights are large beside the positions that they meet."""
+        """Whether weights are large beside the positions that they meet, most of which count."""
         positions = problem.x[0] * prod(problem.out)
         return (
             direction != "grad_weight"
             and problem.geometry.groups == 1
             and 0 < positions <= _VECTORS * lanes()
             and prod(problem.weight) >= _WEIGHTS
+            and not saves(problem)
         )
 
     @cached_property

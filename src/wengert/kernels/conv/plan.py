@@ -36,8 +36,8 @@ _DOTS_INPUT = 1 << 20
 # are weight sums; multiplications in the time of copying an element; cuts that are compared.
 _ENDS, _DOTS_ENDS, _COPYING, _CUTS = 1, 5, 16, 16
 # Multiplications per chunk of tasks for one thread, and the minimum number of tasks if there
-# is enough work.
-_CHUNK, _TASKS = 1 << 21, 8
+# is enough work: of parts of sums, and for each thread.
+_CHUNK, _TASKS, _PER_THREAD = 1 << 21, 8, 2
 # Floats of the partial sums over a batch.
 _PARTIAL = 1 << 20
 # The minimum number of offsets in the innermost loop.
@@ -130,10 +130,13 @@ def _adjoint_axis(size: int, kernel: int, out: int, stride: int, lead: int, gap:
 class PlanSizes(Record):
     """The numbers of a plan."""
 
-    # The input: samples, groups, their channels, sizes, and strides.
+    # The input: samples, groups, their channels (words of so many `joined` of the `inputs`), sizes,
+    # and strides.
     batch: i64
     groups: i64
     channels: i64
+    inputs: i64
+    joined: i64
     size_z: i64
     size_y: i64
     size_x: i64
@@ -252,13 +255,15 @@ def _up(n: int, to: int) -> int:
 
 class _Limits(NamedTuple):
     """The most positions of a block and the fewest if there are as many, how many blocks are
-    wanted, and in positions the cost of a run and of copying an element of the input."""
+    wanted, and in positions the cost of a run and of copying an element of the input; and the
+    elements of a vector."""
 
     most: int
     fewest: int
     wanted: int
     ends: int
     copying: float
+    width: int
 
 
 def _cut(axes: Axes, batch: int, limits: _Limits) -> tuple[int, Shape, Shape]:
@@ -278,7 +283,7 @@ def _cut(axes: Axes, batch: int, limits: _Limits) -> tuple[int, Shape, Shape]:
 
     def cost(blocks: int) -> float:
         block, copied = cuts[blocks]
-        run = _up(_run(block, copied), lanes()) + limits.ends
+        run = _up(_run(block, copied), limits.width) + limits.ends
         return -(-runs[axis] // block[axis]) * (run + limits.copying * prod(copied))
 
     cuts = {}
@@ -295,25 +300,36 @@ def _run(block: Shape, copied: Shape, samples: int = 1) -> int:
     return (((samples - 1) * layers + bz - 1) * lines + by - 1) * pitch + bx
 
 
-def _limits(summed: bool, inputs: int, wanted: int, copies: float) -> _Limits:
+def _limits(summed: bool, inputs: int, wanted: int, copies: float, width: int) -> _Limits:
     """The limits of blocks: `inputs` floats are copied for a position, and `copies` is how many
     are for each multiplication."""
     if summed:
         most = max(_SHORTEST, min(_DOTS_RUN, _DOTS_INPUT // max(1, inputs)))
-        return _Limits(most, _DOTS_SHORTEST, wanted, _DOTS_ENDS * lanes(), _COPYING * copies)
+        return _Limits(most, _DOTS_SHORTEST, wanted, _DOTS_ENDS * width, _COPYING * copies, width)
     room = caches()[1] // 8  # half of the L2 cache: weights pass through the other half
     most = max(_SHORTEST, min(_RUN, room // max(1, inputs)))
-    return _Limits(most, _SHORTEST, wanted, _ENDS * lanes(), _COPYING * copies)
+    return _Limits(most, _SHORTEST, wanted, _ENDS * width, _COPYING * copies, width)
 
 
-def direct_plan(problem: Problem, direction: Direction) -> DirectPlan:
-    """The plan of a map."""
+def _busy(wanted: int, threads: int) -> int:
+    """Tasks that keep threads busy. Each share of outputs copies the input again, and no sum
+    depends on how many there are."""
+    return 1 if threads == 1 else min(wanted, _PER_THREAD * threads)
+
+
+def direct_plan(problem: Problem, direction: Direction, pairs_of: int = 1) -> DirectPlan:
+    """The plan of a map; of `pairs_of` 2 for bfloat16, in words of two.
+
+    Words have two channels of a position, or for weight sums two positions of a channel.
+    """
     batch, groups, summed = problem.x[0], problem.geometry.groups, direction == "grad_weight"
     channels, outs = problem.weight[1], problem.weight[0] // groups
     if direction == "grad_input":
         channels, outs = outs, channels
+    inputs, joined = channels, 1 if summed else pairs_of
+    channels = -(-channels // joined)
     axes = _map_axes(problem, direction)
-    panel, width = max(tiles()), lanes()
+    panel, width = max(tiles()), lanes() * (pairs_of if summed else 1)
     planes = list(pairs(*(a.planes for a in axes)))
     phases = list(pairs(*(a.phases for a in axes)))
     terms = sum(prod(len(p.taps) * p.length for p in phase) for phase in phases)
@@ -321,7 +337,8 @@ def direct_plan(problem: Problem, direction: Direction) -> DirectPlan:
     wanted = min(_TASKS, work // _CHUNK)
 
     taps = sum(prod(len(p.taps) for p in phase) for phase in phases)
-    limits = _limits(summed, channels * len(planes), wanted, len(planes) / max(1, taps * outs))
+    copies = len(planes) / max(1, taps * outs)
+    limits = _limits(summed, channels * len(planes), wanted, copies, width)
     samples, block, copied = _cut(axes, batch, limits)
     layers, lines, pitch = copied
     over = [n + a.reach - m for a, n, m in zip(axes, block, copied, strict=True)]
@@ -335,16 +352,17 @@ def direct_plan(problem: Problem, direction: Direction) -> DirectPlan:
     if summed:
         weights = groups * outs * channels * prod(a.kernel for a in axes)
         parts = max(1, min(blocks, wanted, _PARTIAL // weights))
-    shares = max(1, min(panels, -(-wanted // (parts * groups))))
+    shares = max(1, min(panels, -(-_busy(wanted, problem.threads) // (parts * groups))))
     tasks = parts * groups * shares
     rows = -(-panels // shares) * panel if summed else panel
     scratch = space + _up(rows * run, 16)
 
     entries, offsets, packs = _phases(
-        axes, planes, plane, copied, direction, (groups, outs, channels)
+        axes, planes, plane, copied, direction, (groups, outs, channels, inputs)
     )
     sizes = PlanSizes(
-        batch=batch, groups=groups, channels=channels, samples=samples, blocks=blocks,
+        batch=batch, groups=groups, channels=channels, inputs=inputs, joined=joined,
+        samples=samples, blocks=blocks,
         planes=len(planes), layers=layers, lines=lines, pitch=pitch, plane_size=plane,
         space_size=space, run_size=run, scratch_size=scratch, out_channels=outs,
         phases=len(phases), shares=shares, parts=parts, lanes=width, panel=panel,
@@ -375,9 +393,9 @@ def _phases(
 ) -> tuple[PhaseEntry, np.ndarray, list[Ints]]:
     """The entries of phases, their lists of offsets, and what puts their weights in order.
 
-    `sizes` are the numbers of groups, and of outputs and inputs of each.
+    `sizes` are the numbers of groups, and of outputs, channels and `inputs` of each.
     """
-    groups, outs, channels = sizes
+    groups, outs, channels, inputs = sizes
     kz, ky, kx = (a.kernel for a in axes)
     _, lines, pitch = copied
     offsets: list[int] = []
@@ -404,7 +422,7 @@ def _phases(
         ]  # fmt: skip
         offsets += [c * step + offset for c in range(inner) for offset in tap_offsets]
         places = _array([(a.place * ky + b.place) * kx + c.place for a, b, c in taps])
-        steps = weight_steps(channels, outs, kz * ky * kx, direction)
+        steps = weight_steps(inputs, outs, kz * ky * kx, direction)
         packs.append(pack(places, weights, channels, outs, groups, (1, len(taps)), steps))
         weights += groups * outs * channels * len(taps)
     return PhaseEntry.array(entries), _array(offsets), packs

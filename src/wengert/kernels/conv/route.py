@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert.kernels.calling import Caller, at_once
 from wengert.kernels.geometry import Geometry, Shape
+from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.reduction import native as reduction
 
 Direction = Literal["forward", "grad_input", "grad_weight"]
@@ -123,6 +124,35 @@ class Route(ABC):
         """Each weight is the inner product of the outputs and the inputs its tap read."""
 
 
+class Widened(Route):
+    """Halves, by a route for float32; the result is rounded once."""
+
+    def __init__(self, route: Route) -> None:
+        super().__init__(route.problem)
+        self._route = route
+
+    @staticmethod
+    def fits(problem: Problem, direction: Direction) -> bool:
+        """Always."""
+        return True
+
+    def forward(
+        self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`Route.forward`."""
+        return narrowed(self._route.forward(widened(x), widened(weight), bias), x.dtype)
+
+    def grad_input(
+        self, g: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`Route.grad_input`."""
+        return narrowed(self._route.grad_input(widened(g), widened(weight), bias), g.dtype)
+
+    def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """`Route.grad_weight`."""
+        return narrowed(self._route.grad_weight(widened(g), widened(x)), x.dtype)
+
+
 class KernelRoute(Route):
     """A route that is calls of kernels on dense arrays of float32, which a program may note."""
 
@@ -143,7 +173,7 @@ class KernelRoute(Route):
     ) -> np.ndarray:
         """`Route.forward`."""
         out = np.empty((len(x), len(weight), *self.problem.out), np.float32)
-        self.call_forward(at_once, _dense(x), _dense(weight), _dense_bias(bias), out)
+        self.call_forward(at_once, dense(x), dense(weight), dense_bias(bias), out)
         return out
 
     def grad_input(
@@ -151,21 +181,23 @@ class KernelRoute(Route):
     ) -> np.ndarray:
         """`Route.grad_input`."""
         out = np.empty(self.problem.x, np.float32)
-        self.call_grad_input(at_once, _dense(g), _dense(weight), _dense_bias(bias), out)
+        self.call_grad_input(at_once, dense(g), dense(weight), dense_bias(bias), out)
         return out
 
     def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
         """`Route.grad_weight`."""
         out = np.empty(self.problem.weight, np.float32)
-        self.call_grad_weight(at_once, _dense(g), _dense(x), out)
+        self.call_grad_weight(at_once, dense(g), dense(x), out)
         return out
 
 
-def _dense(array: np.ndarray) -> np.ndarray:
+def dense(array: np.ndarray) -> np.ndarray:
+    """The array as kernels read it."""
     return np.ascontiguousarray(array)
 
 
-def _dense_bias(bias: np.ndarray | None) -> np.ndarray | None:
+def dense_bias(bias: np.ndarray | None) -> np.ndarray | None:
+    """The bias as kernels read it."""
     return None if bias is None else np.ascontiguousarray(bias, np.float32)
 
 

@@ -13,9 +13,10 @@ import numpy as np
 
 from wengert.core.forks import cached_property
 from wengert.kernels.conv.im2col import Im2col, Pointwise, biased
-from wengert.kernels.conv.route import Direction, Problem, Route
+from wengert.kernels.conv.route import Direction, Problem, Route, Widened
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.jit import available
+from wengert.kernels.precision import BRAIN, HALF
 
 # Multiplications from which compiled kernels justify the cost of their first call.
 _COMPILED = 1 << 12
@@ -75,9 +76,10 @@ def _compiled_routes() -> tuple[type[Route], ...]:
     from wengert.kernels.conv.depthwise import Depthwise
     from wengert.kernels.conv.direct import Direct
     from wengert.kernels.conv.few import Few
+    from wengert.kernels.conv.interleaved import Interleaved
     from wengert.kernels.conv.winograd import Winograd
 
-    return Winograd, Few, Apart, Depthwise, Batched, Direct
+    return Winograd, Interleaved, Few, Apart, Depthwise, Batched, Direct
 
 
 def route_for(problem: Problem, direction: Direction) -> Route:
@@ -87,6 +89,20 @@ def route_for(problem: Problem, direction: Direction) -> Route:
     return next(route for route in routes if route.fits(problem, direction))(problem)
 
 
+def _route(problem: Problem, direction: Direction, dtypes: tuple[DType, DType]) -> Route:
+    """The route of a problem whose `float32` is still to be said, for arrays of these dtypes."""
+    wide = {_F32 if dtype in HALF else dtype for dtype in dtypes}
+    problem = problem._replace(float32=wide == {_F32})
+    if HALF.isdisjoint(dtypes):
+        return route_for(problem, direction)
+    if set(dtypes) == {BRAIN} and compiled(problem):
+        from wengert.kernels.conv.pairs import Pairs
+
+        if Pairs.fits(problem, direction):
+            return Pairs(problem)
+    return Widened(route_for(problem, direction))
+
+
 @lru_cache(_REMEMBERED)
 def forward_route(
     x: Shape, weight: Shape, geometry: Geometry, x_dtype: DType, weight_dtype: DType,
@@ -94,8 +110,8 @@ def forward_route(
 ) -> Route:  # fmt: skip
     """The route from input and weight to the output."""
     out = geometry.out_size(x[2:], weight[2:])
-    float32 = x_dtype == weight_dtype == _F32
-    return route_for(Problem(x, weight, out, geometry, float32, threads, winograd), "forward")
+    problem = Problem(x, weight, out, geometry, False, threads, winograd)
+    return _route(problem, "forward", (x_dtype, weight_dtype))
 
 
 @lru_cache(_REMEMBERED)
@@ -105,8 +121,8 @@ def grad_input_route(
 ) -> Route:  # fmt: skip
     """The route from the output's gradient to that of an input of that size."""
     x = (g[0], weight[1] * geometry.groups, *size)
-    float32 = g_dtype == weight_dtype == _F32
-    return route_for(Problem(x, weight, g[2:], geometry, float32, threads, winograd), "grad_input")
+    problem = Problem(x, weight, g[2:], geometry, False, threads, winograd)
+    return _route(problem, "grad_input", (g_dtype, weight_dtype))
 
 
 @lru_cache(_REMEMBERED)
@@ -116,5 +132,5 @@ def grad_weight_route(
 ) -> Route:  # fmt: skip
     """The route from the output's gradient to that of a weight with that kernel."""
     weight = (g[1], x[1] // geometry.groups, *kernel)
-    float32 = g_dtype == x_dtype == _F32
-    return route_for(Problem(x, weight, g[2:], geometry, float32, threads, winograd), "grad_weight")
+    problem = Problem(x, weight, g[2:], geometry, False, threads, winograd)
+    return _route(problem, "grad_weight", (g_dtype, x_dtype))

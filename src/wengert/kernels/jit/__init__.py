@@ -89,7 +89,8 @@ def get_threads() -> int:
 class Kernel:
     """A function in the kernel language, compiled for float types on demand.
 
-    With `instead` it calls other functions of LLVM's text (`native.Native`) than it says.
+    With `instead` it calls other functions than it says: of LLVM's text (`native.Native`), or
+    marked `@inline`. Its arrays of `stored` are of another type than `real` if that is given.
     """
 
     def __init__(
@@ -97,8 +98,10 @@ class Kernel:
         function: Callable[..., None],
         exact: bool = False,
         instead: dict[Any, Any] | None = None,
+        stored: str = "",
     ) -> None:
         self.python, self.exact, self.instead = function, exact, instead or {}
+        self.stored = stored
         self.__name__, self.__doc__ = function.__name__, function.__doc__
 
     @cached_property
@@ -111,6 +114,16 @@ class Kernel:
         """It with `real` float64."""
         return self._compiled("f64")
 
+    @cached_property
+    def brain(self) -> Callable[..., Any]:
+        """It with `real` float32, of which bfloat16 is `stored`."""
+        return Kernel(self.python, self.exact, self.instead, "brain").f32
+
+    @cached_property
+    def half(self) -> Callable[..., Any]:
+        """It with `real` float32, of which float16 is `stored`; see `halves.has_halves`."""
+        return Kernel(self.python, self.exact, self.instead, "half").f32
+
     def _compiled(self, real: str) -> Callable[..., Any]:
         from wengert.kernels.jit import compiler, language, machine_types
 
@@ -118,11 +131,11 @@ class Kernel:
         kinds = machine_types.argument_kinds(machine_types.signature_of(self.python, real))
 
         def text() -> str:
-            unit = language.Unit(real, "all" if self.exact else "", self.instead)
+            unit = language.Unit(real, "all" if self.exact else "", self.instead, self.stored)
             unit.add(self.python, inline=False)
             return unit.text()
 
-        identity = f"{self.python.__module__}|{real}"
+        identity = f"{self.python.__module__}|{real}{self.stored}"
         identity += "".join([f"|{a.__name__}>{b.__name__}" for a, b in self.instead.items()])
         if not self.python.__module__.startswith("wengert.kernels."):
             # The package's own sources are in every key; others change on their own.

@@ -27,6 +27,7 @@ u16: TypeAlias = int
 f32s: TypeAlias = Any
 f64s: TypeAlias = Any
 reals: TypeAlias = Any
+storeds: TypeAlias = Any
 i64s: TypeAlias = Any
 i32s: TypeAlias = Any
 u8s: TypeAlias = Any

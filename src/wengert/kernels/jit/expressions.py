@@ -254,8 +254,28 @@ class Expressions:
     def load(self, pointer: Term) -> Term:
         """The first element of an array."""
         kind = pointer.type[:-1]
-        text = f"load {LLVM[kind]}, ptr {pointer.text}, align {SIZES[kind]}"
-        return Term(self.emit(text), kind)
+        value = self.emit(f"load {LLVM[kind]}, ptr {pointer.text}, align {SIZES[kind]}")
+        if kind == "half":
+            return Term(self.emit(f"fpext half {value} to float"), "f32")
+        if kind == "brain":
+            high = self.emit(f"shl i32 {self.emit(f'zext i16 {value} to i32')}, 16")
+            return Term(self.emit(f"bitcast i32 {high} to float"), "f32")
+        return Term(value, kind)
+
+    def rounded(self, value: Term, kind: str) -> Term:
+        """A float as an element of a type of halves."""
+        number = self.to(value, "f32")
+        if kind == "half":
+            return Term(self.emit(f"fptrunc float {number} to half"), kind)
+        word = self.emit(f"bitcast float {number} to i32")
+        high = self.emit(f"lshr i32 {word}, 16")
+        # To the nearest, of two the even one; NaN stays NaN, whichever bits it has.
+        half = self.emit(f"add i32 {self.emit(f'and i32 {high}, 1')}, 32767")
+        nearest = self.emit(f"lshr i32 {self.emit(f'add i32 {word}, {half}')}, 16")
+        quiet = self.emit(f"or i32 {high}, 64")
+        is_nan = self.emit(f"fcmp uno float {number}, 0.0")
+        chosen = self.emit(f"select i1 {is_nan}, i32 {quiet}, i32 {nearest}")
+        return Term(self.emit(f"trunc i32 {chosen} to i16"), kind)
 
     def _Call(self, node: ast.Call) -> Term:  # noqa: N802
         if not isinstance(node.func, ast.Name):

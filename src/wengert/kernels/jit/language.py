@@ -2,8 +2,9 @@
 
 A kernel is a function whose arguments are annotated with the names of machine types: `f32`,
 `f64`, `i64`, `i32`, `u8`, `real` (f32 or f64, chosen when it is compiled), and arrays of them, or
-of f16 or u16: `f32s`; or with a class of records (`records.py`), an array of i64 with names. Its
-module imports `annotations` from `__future__`. The rest of the subset:
+of f16, u16 or `stored` (what reals are in memory: themselves or a half type): `f32s`; or with a
+class of records (`records.py`), an array of i64 with names. Its module imports `annotations` from
+`__future__`. The rest of the subset:
 
 - numbers, names, arithmetic, comparisons; `//` and `%` of integers that are not negative;
 - `a if c else b`, `and`, `or`, which compute both sides: neither may load invalid memory;
@@ -29,6 +30,7 @@ from wengert.kernels.jit.expressions import Expressions
 from wengert.kernels.jit.machine_types import (
     LLVM,
     SIZES,
+    STORED,
     KernelSyntaxError,
     Signature,
     Term,
@@ -53,9 +55,10 @@ class Unit:
     """
 
     def __init__(
-        self, real: str, exact: str = "", instead: Mapping[Any, Any] | None = None
-    ) -> None:
-        self.real, self.exact, self.instead = real, exact, instead or {}
+        self, real: str, exact: str = "", instead: Mapping[Any, Any] | None = None,
+        stored: str = "",
+    ) -> None:  # fmt: skip
+        self.real, self.exact, self.instead, self.stored = real, exact, instead or {}, stored
         self.signatures: dict[str, Signature] = {}
         self.sources: dict[str, CodeType] = {}
         self.definitions: list[str] = []
@@ -84,7 +87,7 @@ class Unit:
 
     def add_tree(self, tree: ast.FunctionDef, scope: dict[str, Any], inline: bool) -> Signature:
         """Compile the syntax tree of a function whose other names `scope` has."""
-        signature = signature_of(tree, self.real, scope)
+        signature = signature_of(tree, self.real, scope, self.stored)
         self.signatures[tree.name] = signature
         self.definitions.append(_Function(self, tree, signature, scope, inline).text())
         return signature
@@ -173,6 +176,8 @@ class _Function(Expressions):
         kind = to.type[:-1]
         if kind == "u8" and value.type != "const":
             value = self.cast(value, "u8")
+        if kind in STORED:
+            value = self.rounded(value, kind)
         text = f"store {LLVM[kind]} {self.to(value, kind)}, ptr {to.text}, align {SIZES[kind]}"
         self.lines.append(f"  {text}")
 

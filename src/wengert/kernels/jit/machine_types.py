@@ -3,6 +3,9 @@
 A type is named as in annotations: `f32`, `i64`, ...; an array of it is a pointer, `f32*`, and so
 is a record. What returns nothing has the type `none`. A number of the source is a `const`, which
 takes the type of what it meets.
+
+Elements of the types `brain` and `half`, bfloat16 and float16, are f32 wherever they are read, and
+are rounded where they are written.
 """
 
 from __future__ import annotations
@@ -19,8 +22,9 @@ from wengert.kernels.jit.records import Record
 
 FLOATS = {"f32": "float", "f64": "double", "f16": "half"}
 INTS = {"i64": "i64", "i32": "i32", "u16": "i16", "u8": "i8", "bool": "i1"}
-SIZES = {"f32": 4, "f64": 8, "f16": 2, "i64": 8, "i32": 4, "u16": 2, "u8": 1}
-LLVM = {**FLOATS, **INTS, "none": "void"}
+STORED = {"brain": "i16", "half": "half"}
+SIZES = {"f32": 4, "f64": 8, "f16": 2, "i64": 8, "i32": 4, "u16": 2, "u8": 1, "brain": 2, "half": 2}
+LLVM = {**FLOATS, **INTS, **STORED, "none": "void"}
 
 
 class KernelSyntaxError(SyntaxError):
@@ -87,8 +91,12 @@ def signature_of(
     function: Callable[..., Any] | ast.FunctionDef,
     real: str,
     scope: Mapping[str, Any] = MappingProxyType({}),
+    stored: str = "",
 ) -> Signature:
-    """What the annotations of a function say; those of a syntax tree name records of `scope`."""
+    """What the annotations of a function say; those of a syntax tree name records of `scope`.
+
+    Arrays of `stored` have elements of that type, or are `reals`.
+    """
     if isinstance(function, ast.FunctionDef):
         nodes = [(a.arg, a.annotation) for a in function.args.args]
         annotations = {n: None if a is None else ast.unparse(a) for n, a in nodes}
@@ -105,7 +113,7 @@ def signature_of(
         record = scope.get(text)
         if isinstance(record, type) and issubclass(record, Record):
             return RecordType(record)
-        name = text.replace("real", real)
+        name = text.replace("stored", stored or real).replace("real", real)
         return f"{name[:-1]}*" if name.endswith("s") else name
 
     params = tuple((name, type_of(name, text)) for name, text in annotations.items())

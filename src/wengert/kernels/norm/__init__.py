@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, plain, real_for
+from wengert.kernels.chunks import FEW, plain, real_for, stored_for
 from wengert.kernels.norm.plan import NormPlan, Shape
-from wengert.kernels.precision import HALF, narrowed, widened
+from wengert.kernels.precision import narrowed, widened
 
 Array = np.ndarray
 
@@ -68,9 +68,12 @@ def _subtract(x: Array, mean: Array | None, part: tuple[slice, ...], out: Array)
 def normalise(
     x: Array, weight: Array | None, bias: Array | None, plan: NormPlan, eps: float
 ) -> tuple[Array, Array | None, Array, Array]:
-    """The output, the means (None if not subtracted), variances, and 1 / deviations."""
-    if x.size >= FEW and (run := real_for(x.dtype)):
-        return _normalise_natively(run, x, weight, bias, plan, eps)
+    """The output, the means (None if not subtracted), variances, and 1 / deviations.
+
+    Statistics of halves are float32; weight and bias may be, too.
+    """
+    if x.size >= FEW and real_for(x.dtype):
+        return _normalise_natively(x, weight, bias, plan, eps)
     wide = widened(x)
     seen, axes = wide.reshape(plan.view), plan.axes
     out = np.empty(plan.view, wide.dtype)
@@ -78,8 +81,8 @@ def normalise(
     mean = np.empty(plan.stats, wide.dtype) if plan.centred else None
     variance, rstd = np.empty(plan.stats, wide.dtype), np.empty(plan.stats, wide.dtype)
     count = wide.dtype.type(plan.size)
-    gain = None if weight is None else weight.reshape(plan.affine)
-    shift = None if bias is None else bias.reshape(plan.affine)
+    gain = None if weight is None else widened(weight).reshape(plan.affine)
+    shift = None if bias is None else widened(bias).reshape(plan.affine)
     for part, channel in _parts(plan):
         if mean is not None:
             mean[part] = _total(seen[part], axes) / count
@@ -101,12 +104,18 @@ def _vector(x: Array | None, plan: NormPlan, dtype: np.dtype, fill: int) -> Arra
     return plain((x if x.dtype is dtype else x.astype(dtype, copy=False)).reshape(-1))
 
 
+def _readable(*arrays: Array) -> tuple[str, tuple[Array, ...]]:
+    """The variant of kernels for arrays of one dtype, and these or, without one for it, others."""
+    run = stored_for(arrays[0].dtype)
+    return (run, arrays) if run else ("f32", tuple([widened(a) for a in arrays]))
+
+
 def _normalise_natively(
-    run: str, x: Array, weight: Array | None, bias: Array | None, plan: NormPlan, eps: float
+    x: Array, weight: Array | None, bias: Array | None, plan: NormPlan, eps: float
 ) -> tuple[Array, Array | None, Array, Array]:
-    wide = widened(x)
-    gain, shift = _vector(weight, plan, wide.dtype, 1), _vector(bias, plan, wide.dtype, 0)
-    out, mean, variance, rstd = _calls().normalise(run, wide, gain, shift, plan, eps)
+    (run, (read,)), dtype = _readable(x), _calls().computed(x.dtype)
+    gain, shift = _vector(weight, plan, dtype, 1), _vector(bias, plan, dtype, 0)
+    out, mean, variance, rstd = _calls().normalise(run, read, gain, shift, plan, eps)
     return narrowed(out, x.dtype), mean if plan.centred else None, variance, rstd
 
 
@@ -115,42 +124,45 @@ def gradients(
 ) -> tuple[Array, Array, Array] | None:
     """The cotangents of input, weight and bias from one pass; None if there is no kernel.
 
-    Those of weight and bias are flat.
+    Those of weight and bias are flat, and of the type that is computed in: of halves, float32.
     """
-    if x.size < FEW or g.dtype != x.dtype or not (run := real_for(x.dtype)):
+    if x.size < FEW or g.dtype != x.dtype or not real_for(x.dtype):
         return None
-    wide = widened(x)
-    gain = _vector(weight, plan, wide.dtype, 1)
+    run, (slopes, read) = _readable(g, x)
+    gain = _vector(weight, plan, _calls().computed(x.dtype), 1)
     mean = np.zeros_like(rstd) if mean is None else mean
-    found = _calls().gradients(run, widened(g), wide, gain, mean, rstd, plan)
-    grad, *rest = (narrowed(a, x.dtype) for a in found)
-    return grad, rest[0], rest[1]
+    grad, *rest = _calls().gradients(run, slopes, read, gain, mean, rstd, plan)
+    return narrowed(grad, x.dtype), rest[0], rest[1]
 
 
 def channel_sums(
     g: Array, x: Array, mean: Array, rstd: Array, plan: NormPlan
 ) -> tuple[Array, Array] | None:
-    """The cotangents of weight and bias of channels (axis 1); None if there is no kernel."""
-    if x.size < FEW or x.dtype in HALF or not g.dtype == x.dtype == rstd.dtype:
+    """The cotangents of weight and bias of channels (axis 1); None if there is no kernel.
+
+    `mean` and `rstd` of halves are float32, and so are the results.
+    """
+    if x.size < FEW or g.dtype != x.dtype or not real_for(x.dtype):
         return None
-    if not (run := real_for(x.dtype)):
-        return None
-    sums: tuple[Array, Array] = _calls().channel_sums(run, g, x, plain(mean), plain(rstd), plan)
+    run, (slopes, read) = _readable(g, x)
+    vectors = plain(mean), plain(rstd)
+    sums: tuple[Array, Array] = _calls().channel_sums(run, slopes, read, *vectors, plan)
     return sums
 
 
 def scaled(x: Array, mean: Array, scale: Array, shift: Array | None) -> Array:
-    """(x - mean) * scale + shift, where each channel, of axis 1, has its own."""
-    if x.size >= FEW and x.dtype not in HALF and (run := real_for(x.dtype)):
+    """(x - mean) * scale + shift, where each channel, of axis 1, has its own; the dtype is that of
+    `x`, of which that of the others is what is computed in."""
+    if x.size >= FEW and real_for(x.dtype):
+        run, (read,) = _readable(x)
         zero = np.zeros_like(scale) if shift is None else plain(shift)
-        out: Array = _calls().scaled(run, x, plain(mean), plain(scale), zero)
-        return out
+        return narrowed(_calls().scaled(run, read, plain(mean), plain(scale), zero), x.dtype)
     column = (-1, *(1,) * (x.ndim - 2))
-    out = x - mean.reshape(column)
+    out = widened(x) - mean.reshape(column)
     out *= scale.reshape(column)
     if shift is not None:
         out += shift.reshape(column)
-    return out
+    return narrowed(out, x.dtype)
 
 
 def inverse_deviation(variance: Array, eps: float) -> Array:
@@ -182,7 +194,7 @@ def input_gradient(
 
 
 def weight_gradient(g: Array, x: Array, mean: Array | None, rstd: Array, plan: NormPlan) -> Array:
-    """The cotangent of the weight, in its shape within the plan."""
+    """The cotangent of the weight, in its shape within the plan; of halves, float32."""
     wide, values = widened(g), widened(x)
     grads, seen = wide.reshape(plan.channels), values.reshape(plan.view)
     total = np.zeros(plan.affine, values.dtype)
@@ -193,4 +205,4 @@ def weight_gradient(g: Array, x: Array, mean: Array | None, rstd: Array, plan: N
         here = here.reshape(grads[part].shape)
         here *= grads[part]
         total[channel] += np.add.reduce(here, axis=axes).reshape(total[channel].shape)
-    return narrowed(total, x.dtype)
+    return total

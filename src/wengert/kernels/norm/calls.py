@@ -1,7 +1,8 @@
 """Calls of the compiled kernels of normalisation.
 
-`run` is the variant, "f32" or "f64", the type of all arrays. They are contiguous, except that
-channels averaged over a batch may be last in memory.
+`run` is the variant: of `chunks.stored_for` of inputs, outputs and their cotangents. Weights, their
+gradients and statistics have the type in which it computes (`computed`). Arrays are contiguous,
+except that channels averaged over a batch may be last in memory.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from wengert.kernels.chunks import plain, rows_of
 from wengert.kernels.norm import native
+from wengert.kernels.precision import HALF
 
 if TYPE_CHECKING:
     from wengert.kernels.norm.plan import NormPlan
@@ -20,6 +22,11 @@ Array = np.ndarray
 
 # Channels side by side, from which there are vectors to work with; rows of a chunk of them.
 WIDE, DEEP = 8, 512
+
+
+def computed(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which numbers of a dtype are computed with."""
+    return np.dtype(np.float32) if dtype in HALF else dtype
 
 
 def _matrix(x: Array) -> Array:
@@ -42,7 +49,7 @@ def normalise(
     run: str, x: Array, weight: Array, bias: Array, plan: NormPlan, eps: float
 ) -> tuple[Array, Array, Array, Array]:
     """The output, means, variances and 1 / deviations."""
-    mean, variance, rstd = np.empty((3, *plan.stats), x.dtype)
+    mean, variance, rstd = np.empty((3, *plan.stats), weight.dtype)
     by_channel = 0 in plan.axes
     if by_channel and _side_by_side(x):
         out = _normalise_columns(run, x, weight, bias, (mean, variance, rstd), eps)
@@ -81,15 +88,15 @@ def gradients(
     if len(plan.view) == 2:
         size = plan.view[1]
         chunk = max(rows_of(size), min(-(-width // 64), DEEP))
-        parts = np.empty((2, -(-width // chunk), size), x.dtype)
+        parts = np.empty((2, -(-width // chunk), size), weight.dtype)
         sizes: tuple[int, ...] = (size, plan.centred, chunk, width, chunk)
         getattr(native.rows_gradient, run)(*arrays, parts[0], parts[1], *sizes)
     else:
         size, (batch, count, space) = plan.size, plan.channels
-        parts = np.empty((2, batch, count), x.dtype)
+        parts = np.empty((2, batch, count), weight.dtype)
         sizes = (size // space, space, count, width, rows_of(size))
         getattr(native.groups_gradient, run)(*arrays, parts[0], parts[1], *sizes)
-    sums = np.add.reduce(parts, axis=1, dtype=np.float64).astype(x.dtype)
+    sums = np.add.reduce(parts, axis=1, dtype=np.float64).astype(weight.dtype)
     return grad, sums[0], sums[1]
 
 
@@ -99,10 +106,10 @@ def _normalise_columns(
     matrix, out = _matrix(x), np.empty_like(x)
     height, count = matrix.shape
     chunk = min(DEEP, rows_of(count))
-    parts = np.empty((2, -(-height // chunk), count), x.dtype)
+    parts = np.empty((2, -(-height // chunk), count), weight.dtype)
     means, squares = parts[0], parts[1]
     getattr(native.column_statistics, run)(matrix, means, squares, count, chunk, height, chunk)
-    scale = np.empty(count, x.dtype)
+    scale = np.empty(count, weight.dtype)
     sizes = (count, height, chunk, eps, count, count)
     getattr(native.merged_statistics, run)(means, squares, weight, *stats, scale, *sizes)
     vectors = (stats[0], scale, bias, _matrix(out))
@@ -116,7 +123,7 @@ def _channel_gradients(
 ) -> tuple[Array, Array]:  # fmt: skip
     """Those of weight and bias; that of the input if there is an array for it."""
     batch, count, space = plan.view
-    gain, shift = np.empty(count, x.dtype), np.empty(count, x.dtype)
+    gain, shift = np.empty(count, weight.dtype), np.empty(count, weight.dtype)
     chunk = min(native.MOST, rows_of(batch * space))
     arrays = (g, x, weight, mean, rstd, grad, gain, shift)
     getattr(native.channels_gradient, run)(*arrays, batch, space, count, count, chunk)
@@ -130,10 +137,10 @@ def _column_gradients(
     matrix, grads = _matrix(x), plain(_matrix(g))
     height, count = matrix.shape
     chunk = min(DEEP, rows_of(count))
-    parts = np.empty((2, -(-height // chunk), count), x.dtype)
+    parts = np.empty((2, -(-height // chunk), count), weight.dtype)
     gains, shifts, sizes = parts[0], parts[1], (count, chunk, height, chunk)
     getattr(native.column_products, run)(grads, matrix, mean, gains, shifts, *sizes)
-    gain, shift, scale, common, tilt = (np.empty(count, x.dtype) for _ in range(5))
+    gain, shift, scale, common, tilt = (np.empty(count, weight.dtype) for _ in range(5))
     vectors: tuple[Array, ...] = (weight, rstd, gain, shift, scale, common, tilt)
     sizes = (count, height, parts.shape[1], count)
     getattr(native.merged_products, run)(gains, shifts, *vectors, *sizes, count)

@@ -2,6 +2,8 @@
 
 Means and variances are computed in two passes over cached data, summed in the float type within
 blocks and in float64 between them: a common offset of the values costs the variance no digits.
+Inputs, outputs and their cotangents may be of halves, which are read and rounded as they are used;
+all else is of the real type.
 Sums over a batch are returned as one partial sum per row, plane or chunk.
 """
 
@@ -19,6 +21,7 @@ from wengert.kernels.jit.builtins import (
     real,
     reals,
     sqrt,
+    storeds,
 )
 from wengert.kernels.reduction.native import BLOCK, row_squares, row_sum
 
@@ -27,7 +30,7 @@ MOST = 64
 
 
 @inline
-def _sums(g: reals, row: reals, mean: real, size: i64, sums: f64s, k: i64) -> None:
+def _sums(g: storeds, row: storeds, mean: real, size: i64, sums: f64s, k: i64) -> None:
     """Add to two sums: of g, and of g times the distance from the mean."""
     for first in range(0, size, BLOCK):
         part = 0.0
@@ -41,7 +44,7 @@ def _sums(g: reals, row: reals, mean: real, size: i64, sums: f64s, k: i64) -> No
 
 @inline
 def _statistics(
-    row: reals, means: reals, variances: reals, rstds: reals, r: i64, size: i64, centred: i64,
+    row: storeds, means: reals, variances: reals, rstds: reals, r: i64, size: i64, centred: i64,
     eps: f64,
 ) -> None:  # fmt: skip
     mean = real(0.0)
@@ -58,7 +61,7 @@ def _statistics(
 
 @kernel
 def rows(
-    x: reals, weight: reals, bias: reals, out: reals, means: reals, variances: reals,
+    x: storeds, weight: reals, bias: reals, out: storeds, means: reals, variances: reals,
     rstds: reals, size: i64, centred: i64, eps: f64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     for r in range(start, stop):
@@ -73,7 +76,7 @@ def rows(
 
 @kernel
 def rows_gradient(
-    g: reals, x: reals, weight: reals, means: reals, rstds: reals, grad: reals,
+    g: storeds, x: storeds, weight: reals, means: reals, rstds: reals, grad: storeds,
     weight_parts: reals, bias_parts: reals, size: i64, centred: i64, chunk: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
@@ -116,7 +119,7 @@ def rows_gradient(
 
 @kernel
 def groups(
-    x: reals, weight: reals, bias: reals, out: reals, means: reals, variances: reals,
+    x: storeds, weight: reals, bias: reals, out: storeds, means: reals, variances: reals,
     rstds: reals, planes: i64, space: i64, channels: i64, eps: f64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     size = planes * space
@@ -135,7 +138,7 @@ def groups(
 
 @kernel
 def groups_gradient(
-    g: reals, x: reals, weight: reals, means: reals, rstds: reals, grad: reals,
+    g: storeds, x: storeds, weight: reals, means: reals, rstds: reals, grad: storeds,
     weight_parts: reals, bias_parts: reals, planes: i64, space: i64, channels: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
@@ -177,7 +180,7 @@ def groups_gradient(
 
 @inline
 def _channel_statistics(
-    x: reals, means: reals, variances: reals, rstds: reals, batch: i64, space: i64, count: i64,
+    x: storeds, means: reals, variances: reals, rstds: reals, batch: i64, space: i64, count: i64,
     eps: f64, start: i64, width: i64,
 ) -> None:  # fmt: skip
     sums = local(f64, MOST)
@@ -204,7 +207,7 @@ def _channel_statistics(
 
 @kernel
 def channels(
-    x: reals, weight: reals, bias: reals, out: reals, means: reals, variances: reals,
+    x: storeds, weight: reals, bias: reals, out: storeds, means: reals, variances: reals,
     rstds: reals, batch: i64, space: i64, count: i64, eps: f64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     width = stop - start
@@ -223,7 +226,7 @@ def channels(
 
 @kernel
 def channels_gradient(
-    g: reals, x: reals, weight: reals, means: reals, rstds: reals, grad: reals,
+    g: storeds, x: storeds, weight: reals, means: reals, rstds: reals, grad: storeds,
     weight_grads: reals, bias_grads: reals, batch: i64, space: i64, count: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
@@ -261,7 +264,7 @@ def channels_gradient(
 
 @kernel
 def column_statistics(
-    x: reals, means: reals, squares: reals, count: i64, chunk: i64, start: i64, stop: i64
+    x: storeds, means: reals, squares: reals, count: i64, chunk: i64, start: i64, stop: i64
 ) -> None:
     """Per chunk of rows: the mean of each column, and the sum of squared distances from it."""
     mean = at(means, start // chunk * count)
@@ -311,7 +314,7 @@ def merged_statistics(
 
 @kernel
 def scaled_columns(
-    x: reals, mean: reals, scale: reals, shift: reals, out: reals, count: i64,
+    x: storeds, mean: reals, scale: reals, shift: reals, out: storeds, count: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
     for r in range(start, stop):
@@ -323,7 +326,7 @@ def scaled_columns(
 
 @kernel
 def column_products(
-    g: reals, x: reals, mean: reals, weight_parts: reals, bias_parts: reals, count: i64,
+    g: storeds, x: storeds, mean: reals, weight_parts: reals, bias_parts: reals, count: i64,
     chunk: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """Per chunk of rows: the sums down each column of g and of g * (x - mean)."""
@@ -364,7 +367,7 @@ def merged_products(
 
 @kernel
 def columns_gradient(
-    g: reals, x: reals, mean: reals, scale: reals, common: reals, tilt: reals, grad: reals,
+    g: storeds, x: storeds, mean: reals, scale: reals, common: reals, tilt: reals, grad: storeds,
     count: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     for r in range(start, stop):
@@ -380,7 +383,7 @@ def columns_gradient(
 
 @kernel
 def scaled_planes(
-    x: reals, mean: reals, scale: reals, shift: reals, out: reals, count: i64, space: i64,
+    x: storeds, mean: reals, scale: reals, shift: reals, out: storeds, count: i64, space: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
     for r in range(start, stop):

@@ -14,6 +14,7 @@ class NormPlan(NamedTuple):
     The input is viewed in the shape `view`, and averaged over `axes` (the last among them);
     then in the shape `channels`, where weight and bias have the shape `affine`. Either the
     first axis of both shapes is free of `axes`, or the shapes are (batch, channel, space).
+    With `wide` the input is of halves, beside weights and running statistics of float32.
     """
 
     view: Shape
@@ -21,6 +22,7 @@ class NormPlan(NamedTuple):
     channels: Shape
     affine: Shape
     centred: bool = True
+    wide: bool = False
 
     @property
     def size(self) -> int:

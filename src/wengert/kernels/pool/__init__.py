@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.kernels.geometry import Geometry, Shape, offsets
 from wengert.kernels.pool import native
+from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.scatter import native as scatter_native
 
 # Elements from which kernels pay off: NumPy needs several calls per kernel tap.
@@ -116,10 +117,11 @@ def max_pool(
     """The maximum of each window, and `max_positions` in int32 where that can hold them."""
     maxima = native.max_planes(x, kernel, out, geometry) if x.size >= _MANY else None
     if maxima is None:
-        positions = _max_positions(x, kernel, out, geometry)
+        wide = widened(x)
+        positions = _max_positions(wide, kernel, out, geometry)
         if prod(x.shape[2:]) < 1 << 31:
             positions = positions.astype(np.int32)
-        maxima = take_positions(x, positions, len(kernel)), positions
+        maxima = narrowed(take_positions(wide, positions, len(kernel)), x.dtype), positions
     hollow = hollow_windows(x.shape[2:], kernel, out, geometry)
     if hollow is not None:
         values, positions = maxima

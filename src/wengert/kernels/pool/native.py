@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.calling import Caller, at_once
+from wengert.kernels.chunks import stored_for, stored_of
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.jit import CHUNK, kernel, usable
-from wengert.kernels.jit.builtins import at, i32, i32s, i64, inline, reals
+from wengert.kernels.jit.builtins import at, i32, i32s, i64, inline, reals, storeds
 from wengert.kernels.jit.records import Record, by_axis
 
 
@@ -76,7 +77,7 @@ def _inside_to(plan: Windows) -> i64:
 
 
 @inline
-def _max_pair(x: reals, best: reals, where: i32s, first: i32, count: i64) -> None:
+def _max_pair(x: storeds, best: storeds, where: i32s, first: i32, count: i64) -> None:
     """Windows of two with stride two."""
     for j in range(count):
         m = best[j]
@@ -93,7 +94,7 @@ def _max_pair(x: reals, best: reals, where: i32s, first: i32, count: i64) -> Non
 
 
 @inline
-def _max_three(x: reals, best: reals, where: i32s, first: i32, step: i64, count: i64) -> None:
+def _max_three(x: storeds, best: storeds, where: i32s, first: i32, step: i64, count: i64) -> None:
     """Windows of three."""
     for j in range(count):
         m = best[j]
@@ -114,7 +115,7 @@ def _max_three(x: reals, best: reals, where: i32s, first: i32, step: i64, count:
 
 
 @inline
-def _max_next(x: reals, best: reals, where: i32s, first: i32, count: i64) -> None:
+def _max_next(x: storeds, best: storeds, where: i32s, first: i32, count: i64) -> None:
     """One tap of windows with stride one."""
     for j in range(count):
         a = x[j]
@@ -125,7 +126,7 @@ def _max_next(x: reals, best: reals, where: i32s, first: i32, count: i64) -> Non
 
 @inline
 def _max_any(
-    x: reals, best: reals, where: i32s, plan: Windows, first: i64, low: i64, high: i64
+    x: storeds, best: storeds, where: i32s, plan: Windows, first: i64, low: i64, high: i64
 ) -> None:
     """Any windows, including ones that extend beyond the row."""
     for j in range(low, high):
@@ -146,7 +147,7 @@ def _max_any(
 
 @inline
 def _max_inside(
-    x: reals, best: reals, where: i32s, plan: Windows, first: i64, low: i64, high: i64
+    x: storeds, best: storeds, where: i32s, plan: Windows, first: i64, low: i64, high: i64
 ) -> None:
     """Windows inside the row."""
     start = low * plan.stride_x - plan.padding_x
@@ -175,7 +176,14 @@ def _max_inside(
 
 @inline
 def _max_rows(
-    x: reals, best: reals, where: i32s, plan: Windows, depth: i64, height: i64, low: i64, high: i64
+    x: storeds,
+    best: storeds,
+    where: i32s,
+    plan: Windows,
+    depth: i64,
+    height: i64,
+    low: i64,
+    high: i64,
 ) -> None:
     """A row of outputs, whose windows start at that depth and height."""
     # `where` starts at each window's first position inside the plane; only inner taps are compared.
@@ -208,7 +216,9 @@ def _max_rows(
 
 
 @kernel
-def _max_planes(x: reals, out: reals, where: i32s, plan: Windows, start: i64, stop: i64) -> None:
+def _max_planes(
+    x: storeds, out: storeds, where: i32s, plan: Windows, start: i64, stop: i64
+) -> None:
     plane = plan.size_z * plan.size_y * plan.size_x
     low = _inside_from(plan)
     high = _inside_to(plan)
@@ -428,7 +438,8 @@ def call_max_planes(
     """Compute the maxima of windows and their positions in the planes."""
     lead, size = x.shape[: -len(kernel)], x.shape[-len(kernel) :]
     plan = _windows(size, kernel, out, geometry)
-    caller.call(_max_planes.f32, x, values, where, plan, total=prod(lead), chunk=_share(size))
+    run = getattr(_max_planes, stored_for(x.dtype) or "f32")
+    caller.call(run, x, values, where, plan, total=prod(lead), chunk=_share(size))
 
 
 def call_add_planes(caller: Caller, g: Any, where: Any, out: Any, rank: int) -> None:
@@ -466,9 +477,12 @@ def call_spread_planes(
 def max_planes(
     x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The maxima of windows and their positions in the planes; None if NumPy has to do it."""
+    """The maxima of windows and their positions in the planes; None if NumPy has to do it.
+
+    Of float32, or of halves as they lie.
+    """
     lead, size = x.shape[: -len(kernel)], x.shape[-len(kernel) :]
-    if not usable(x) or prod(size) >= 1 << 31:
+    if x.dtype == np.float64 or stored_of(x) is None or prod(size) >= 1 << 31:
         return None
     values, where = np.empty((*lead, *out), x.dtype), np.empty((*lead, *out), np.int32)
     call_max_planes(at_once, x, values, where, kernel, out, geometry)

@@ -35,6 +35,12 @@ def lanes() -> int:
 
 
 @cache
+def registers() -> int:
+    """The number of vector registers."""
+    return _registers()[0]
+
+
+@cache
 def _registers() -> tuple[int, int]:
     """The number of vector registers, and the floats in one."""
     from wengert.kernels.jit.targets import processor
@@ -52,11 +58,10 @@ def tiles() -> dict[int, int]:
 
     The best tile has the most rows; those with fewer are for the remainder.
     """
-    registers, _ = _registers()
-    most = 4 if registers == 16 else 8
+    most = 4 if registers() == 16 else 8
     # One register is for the broadcast value, and others hold the shorter side of the tile.
     return {
-        rows: max(v for v in range(1, 13) if rows * v + min(rows, v) + 1 <= registers)
+        rows: max(v for v in range(1, 13) if rows * v + min(rows, v) + 1 <= registers())
         for rows in range(1, most + 1)
     }
 
@@ -119,13 +124,13 @@ def _phi(type: str, name: str, *incoming: tuple[str, str]) -> str:
     return f"  %{name} = phi {type} {pairs}"
 
 
-def _step(pointer: str, name: str, by: str) -> str:
-    return f"  %{name} = getelementptr float, ptr %{pointer}, i64 {by}"
+def _step(pointer: str, name: str, by: str, element: str = "float") -> str:
+    return f"  %{name} = getelementptr {element}, ptr %{pointer}, i64 {by}"
 
 
-def _load(name: str, base: str, offset: str, vector: str) -> Lines:
-    yield _step(base, f"{name}.p", offset)
-    yield f"  %{name} = load {vector}, ptr %{name}.p, align 4"
+def _load(name: str, base: str, offset: str, vector: str, element: str = "float") -> Lines:
+    yield _step(base, f"{name}.p", offset, element)
+    yield f"  %{name} = load {vector}, ptr %{name}.p, align {4 if element == 'float' else 2}"
 
 
 def _splat(name: str, base: str, offset: str) -> Lines:
@@ -305,33 +310,43 @@ def _entry(side: str, index: str, step: str) -> Lines:
     yield _step(side, f"{side}.first", f"%{side}.offset")
 
 
-def _dots_loop(rows: int, columns: int) -> Lines:
-    """The loop of `dots`: vectors of sums, and at the end the sums of their lanes."""
-    n, sums = lanes(), _sums(rows, columns)
-    vector = f"<{n} x float>"
-    for j in range(columns):
-        yield f"  %place.{j} = getelementptr i64, ptr %offsets, i64 {j}"
-        yield f"  %offset.{j} = load i64, ptr %place.{j}, align 8"
-        yield _step("b", f"first.{j}", f"%offset.{j}")
-    for i in range(rows):
-        yield f"  %lead.{i} = mul i64 %lda, {i}"
-        yield _step("a", f"row.{i}", f"%lead.{i}")
-    yield "  br label %loop"
-    yield "loop:"
-    yield _phi("i64", "p", ("0", "entry"), ("%p.next", "loop"))
-    for s in sums:
-        yield _phi(vector, f"s.{s}", ("zeroinitializer", "entry"), (f"%t.{s}", "loop"))
-    yield f"  %place = mul nuw nsw i64 %p, {n}"
-    yield from _multiply(
-        rows, columns,
-        [_load(f"a.{i}", f"row.{i}", "%place", vector) for i in range(rows)],
-        [_load(f"b.{j}", f"first.{j}", "%place", vector) for j in range(columns)],
-    )  # fmt: skip
-    yield "  %p.next = add nuw nsw i64 %p, 1"
-    yield "  %more = icmp slt i64 %p.next, %steps"
-    yield "  br i1 %more, label %loop, label %finish"
-    yield "finish:"
-    yield from _reduce(rows, columns, "t", "1")
+def dots_loop(
+    element: str = "float", add: Callable[[int, int], Lines] = _added
+) -> Callable[[int, int], Lines]:
+    """The loop of `dots`: vectors of sums, and at the end the sums of their lanes.
+
+    Of elements that are half as large as a float, vectors have twice as many.
+    """
+
+    def loop(rows: int, columns: int) -> Lines:
+        n, sums = lanes(), _sums(rows, columns)
+        vector, each = f"<{n} x float>", n if element == "float" else 2 * n
+        for j in range(columns):
+            yield f"  %place.{j} = getelementptr i64, ptr %offsets, i64 {j}"
+            yield f"  %offset.{j} = load i64, ptr %place.{j}, align 8"
+            yield _step("b", f"first.{j}", f"%offset.{j}", element)
+        for i in range(rows):
+            yield f"  %lead.{i} = mul i64 %lda, {i}"
+            yield _step("a", f"row.{i}", f"%lead.{i}", element)
+        yield "  br label %loop"
+        yield "loop:"
+        yield _phi("i64", "p", ("0", "entry"), ("%p.next", "loop"))
+        for s in sums:
+            yield _phi(vector, f"s.{s}", ("zeroinitializer", "entry"), (f"%t.{s}", "loop"))
+        yield f"  %place = mul nuw nsw i64 %p, {each}"
+        yield from _multiply(
+            rows, columns,
+            [_load(f"a.{i}", f"row.{i}", "%place", vector, element) for i in range(rows)],
+            [_load(f"b.{j}", f"first.{j}", "%place", vector, element) for j in range(columns)],
+            add,
+        )  # fmt: skip
+        yield "  %p.next = add nuw nsw i64 %p, 1"
+        yield "  %more = icmp slt i64 %p.next, %steps"
+        yield "  br i1 %more, label %loop, label %finish"
+        yield "finish:"
+        yield from _reduce(rows, columns, "t", "1")
+
+    return loop
 
 
 def _listed_dots_loop(rows: int, columns: int) -> Lines:
@@ -456,7 +471,7 @@ def gathered_product(
         out[:] = total + out if add else total
 
 
-@microkernel(_dots_loop)
+@microkernel(dots_loop())
 def dots(
     rows: i64, columns: i64, a: f32s, lda: i64, b: f32s, offsets: i64s, steps: i64,
     c: f32s, ldc: i64, add: i64,

@@ -79,6 +79,26 @@ def square(to: f32s, to_pitch: i64, source: f32s, pitch: i64) -> None:
             to[j * to_pitch + i] = source[i * pitch + j]
 
 
+def _column_text(n: int) -> str:
+    lines = ["define internal void @column(ptr %to, ptr %source, i64 %step) nounwind {"]
+    vector, before = f"<{n} x float>", "poison"
+    for i in range(n):
+        lines += [
+            f"  %at.{i} = mul i64 %step, {i}",
+            f"  %p.{i} = getelementptr float, ptr %source, i64 %at.{i}",
+            f"  %x.{i} = load float, ptr %p.{i}, align 4",
+            f"  %v.{i} = insertelement {vector} {before}, float %x.{i}, i32 {i}",
+        ]
+        before = f"%v.{i}"
+    return "\n".join([*lines, f"  store {vector} {before}, ptr %to, align 4", "  ret void", "}"])
+
+
+@_of_side(_column_text)
+def column(to: f32s, source: f32s, step: i64) -> None:
+    """As many elements as a square has rows, `step` apart, one behind the other."""
+    to[: side()] = source[: (side() - 1) * step + 1 : step]
+
+
 @_of_side(_strip_text)
 def strip(
     to: f32s, to_pitch: i64, step: i64, source: f32s, pitch: i64, count: i64, width: i64

@@ -12,9 +12,12 @@ from functools import cache
 import numpy as np
 
 from wengert.kernels.jit import Kernel, kernel
-from wengert.kernels.jit.builtins import f32s, i32, i32s, i64, u16s
+from wengert.kernels.jit.builtins import f32s, i32, i32s, i64, i64s, storeds, u16s
 from wengert.kernels.products.microkernel import (
     Lines,
+    dots,
+    dots_loop,
+    gathered_product,
     lanes,
     microkernel,
     panel_product,
@@ -77,16 +80,54 @@ def pairs_product(
     panel_product(rows, vectors, *high, pitch, depth, c, ldc, 1)
 
 
-@microkernel(
-    product_loop(False, _pairs_dotted),
-    panel_tiles,
-    f"<16 x float> {_DOT}(<16 x float>, <32 x bfloat>, <32 x bfloat>)",
-)
+_DECLARED = f"<16 x float> {_DOT}(<16 x float>, <32 x bfloat>, <32 x bfloat>)"
+
+
+@microkernel(product_loop(False, _pairs_dotted), panel_tiles, _DECLARED)
 def dotted_pairs_product(
     rows: i64, vectors: i64, a: f32s, b: f32s, pitch: i64, depth: i64, c: f32s, ldc: i64, add: i64
 ) -> None:
     """`pairs_product` on processors with an instruction for it, which `has_pair_dots` asks."""
     pairs_product(rows, vectors, a, b, pitch, depth, c, ldc, add)
+
+
+@microkernel(product_loop(True, _pairs_added))
+def gathered_pairs(
+    rows: i64, vectors: i64, a: f32s, b: f32s, offsets: i64s, count: i64, pitch: i64, depth: i64,
+    c: f32s, ldc: i64, add: i64,
+) -> None:  # fmt: skip
+    """As `gathered_product` where each float of `a` and `b` is a pair of bfloat16."""
+    low, high = ([_halves(x, upper) for x in (a, b)] for upper in (False, True))
+    gathered_product(rows, vectors, *low, offsets, count, pitch, depth, c, ldc, add)
+    gathered_product(rows, vectors, *high, offsets, count, pitch, depth, c, ldc, 1)
+
+
+@microkernel(product_loop(True, _pairs_dotted), declared=_DECLARED)
+def dotted_gathered_pairs(
+    rows: i64, vectors: i64, a: f32s, b: f32s, offsets: i64s, count: i64, pitch: i64, depth: i64,
+    c: f32s, ldc: i64, add: i64,
+) -> None:  # fmt: skip
+    """`gathered_pairs` on processors with an instruction for it."""
+    gathered_pairs(rows, vectors, a, b, offsets, count, pitch, depth, c, ldc, add)
+
+
+@microkernel(dots_loop("i16", _pairs_added))
+def dots_of_brains(
+    rows: i64, columns: i64, a: storeds, lda: i64, b: storeds, offsets: i64s, steps: i64,
+    c: f32s, ldc: i64, add: i64,
+) -> None:  # fmt: skip
+    """As `dots` for bfloat16, of `2 * steps * lanes()` elements."""
+    wide = [x.astype(np.float32) for x in (a, b)]
+    dots(rows, columns, wide[0], lda, wide[1], offsets, 2 * steps, c, ldc, add)
+
+
+@microkernel(dots_loop("i16", _pairs_dotted), declared=_DECLARED)
+def dotted_dots_of_brains(
+    rows: i64, columns: i64, a: storeds, lda: i64, b: storeds, offsets: i64s, steps: i64,
+    c: f32s, ldc: i64, add: i64,
+) -> None:  # fmt: skip
+    """`dots_of_brains` on processors with an instruction for it."""
+    dots_of_brains(rows, columns, a, lda, b, offsets, steps, c, ldc, add)
 
 
 def _halves(pairs: np.ndarray, upper: bool) -> np.ndarray:

@@ -27,6 +27,7 @@ from wengert.kernels.jit.builtins import (
     real,
     reals,
     sqrt,
+    storeds,
     u16s,
 )
 from wengert.kernels.jit.reals import from_brain
@@ -36,7 +37,7 @@ BLOCK, DEEP, LANES = 1024, 64, 1024
 
 
 @inline
-def row_sum(row: reals, size: i64) -> f64:
+def row_sum(row: storeds, size: i64) -> f64:
     """The sum of a row."""
     whole = f64(0.0)
     for first in range(0, size, BLOCK):
@@ -48,7 +49,7 @@ def row_sum(row: reals, size: i64) -> f64:
 
 
 @inline
-def row_squares(row: reals, mean: real, size: i64) -> f64:
+def row_squares(row: storeds, mean: real, size: i64) -> f64:
     """The sum of squared distances from the mean."""
     whole = f64(0.0)
     for first in range(0, size, BLOCK):

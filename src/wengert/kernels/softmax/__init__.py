@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, real_of, rows_of
+from wengert.kernels.chunks import FEW, real_of, rows_of, stored_of
 from wengert.kernels.precision import HALF, narrowed, widened
 from wengert.kernels.reduction import add_reduce, total
 
@@ -80,10 +80,11 @@ def _loops() -> Any:
 def _native(name: str, axis: int, *arrays: np.ndarray) -> Any:
     """The result of a compiled kernel; None where none will do."""
     x = arrays[-1]
-    if x.dtype in HALF:
+    # The exponentials of a softmax are written before their sum is known.
+    real = real_of(*arrays) if name == "softmax" else stored_of(*arrays)
+    if real is None and x.dtype in HALF:
         out = _native(name, axis, *[widened(a) for a in arrays])
         return None if out is None else narrowed(out, x.dtype)
-    real = real_of(*arrays)
     if real is None:
         return None
     native, axis = _loops(), axis % x.ndim

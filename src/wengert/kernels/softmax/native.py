@@ -1,7 +1,8 @@
 """Softmax and its kin as compiled kernels, of float32 and float64.
 
 Rows are read from memory once: the passes of a row find it in the cache. Sums of
-float32 are taken in it within blocks, and in float64 between them.
+float32 are taken in it within blocks, and in float64 between them. Those that write each result
+once read and write halves, too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from wengert.kernels.jit.builtins import (
     maximum,
     real,
     reals,
+    storeds,
 )
 from wengert.kernels.jit.mathlib import exp_bounded, log
 
@@ -29,7 +31,7 @@ NARROW = 24
 
 
 @inline
-def largest(row: reals, width: i64) -> real:
+def largest(row: storeds, width: i64) -> real:
     """The largest element; NaN if there is one."""
     top = -math.inf
     for j in range(width):
@@ -38,7 +40,7 @@ def largest(row: reals, width: i64) -> real:
 
 
 @inline
-def exponentials(row: reals, top: real, width: i64) -> real:
+def exponentials(row: storeds, top: real, width: i64) -> real:
     """The sum of exp(x - top) over a row."""
     whole = f64(0.0)
     for first in range(0, width, BLOCK):
@@ -94,7 +96,7 @@ def masked_softmax(
 
 
 @inline
-def _turn(x: reals, turned: reals, count: i64, width: i64) -> None:
+def _turn(x: storeds, turned: reals, count: i64, width: i64) -> None:
     """Transpose a group of rows into columns; zeros for missing rows."""
     if count < GROUP:
         for j in range(width * GROUP):
@@ -105,7 +107,7 @@ def _turn(x: reals, turned: reals, count: i64, width: i64) -> None:
 
 
 @inline
-def _narrow_denominators(x: reals, tops: reals, logs: reals, count: i64, width: i64) -> None:
+def _narrow_denominators(x: storeds, tops: reals, logs: reals, count: i64, width: i64) -> None:
     turned = local(real, NARROW * GROUP)
     _turn(x, turned, count, width)
     for r in range(GROUP):
@@ -124,7 +126,7 @@ def _narrow_denominators(x: reals, tops: reals, logs: reals, count: i64, width: 
 
 
 @inline
-def log_denominators(x: reals, tops: reals, logs: reals, count: i64, width: i64) -> None:
+def log_denominators(x: storeds, tops: reals, logs: reals, count: i64, width: i64) -> None:
     """Of some rows the largest element and log(sum(exp(x - it))).
 
     Logarithms are vectorised: one alone costs as much as eight. So are narrow rows, in a
@@ -148,7 +150,7 @@ def group_of(width: i64) -> i64:
 
 
 @kernel
-def log_softmax(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
+def log_softmax(x: storeds, out: storeds, width: i64, start: i64, stop: i64) -> None:
     tops = local(real, GROUP)
     logs = local(real, GROUP)
     group = group_of(width)
@@ -178,7 +180,9 @@ def logsumexp(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
 
 
 @kernel
-def softmax_pullback(g: reals, y: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
+def softmax_pullback(
+    g: storeds, y: storeds, out: storeds, width: i64, start: i64, stop: i64
+) -> None:
     for r in range(start, stop):
         p = at(g, r * width)
         q = at(y, r * width)
@@ -195,7 +199,9 @@ def softmax_pullback(g: reals, y: reals, out: reals, width: i64, start: i64, sto
 
 
 @kernel
-def log_softmax_pullback(g: reals, y: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
+def log_softmax_pullback(
+    g: storeds, y: storeds, out: storeds, width: i64, start: i64, stop: i64
+) -> None:
     for r in range(start, stop):
         p = at(g, r * width)
         q = at(y, r * width)
@@ -215,7 +221,7 @@ def log_softmax_pullback(g: reals, y: reals, out: reals, width: i64, start: i64,
 
 
 @inline
-def _column_extremes(x: reals, top: reals, n: i64, inner: i64, lanes: i64) -> None:
+def _column_extremes(x: storeds, top: reals, n: i64, inner: i64, lanes: i64) -> None:
     for j in range(lanes):
         top[j] = -math.inf
     for k in range(n):
@@ -254,7 +260,7 @@ def softmax_columns(
 
 @kernel
 def log_softmax_columns(
-    x: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+    x: storeds, out: storeds, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
 ) -> None:
     top = local(real, LANES)
     total = local(real, LANES)
@@ -280,7 +286,7 @@ def log_softmax_columns(
 
 @kernel
 def softmax_pullback_columns(
-    g: reals, y: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+    g: storeds, y: storeds, out: storeds, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
 ) -> None:
     total = local(real, LANES)
     for b in range(start, stop):
@@ -304,7 +310,7 @@ def softmax_pullback_columns(
 
 @kernel
 def log_softmax_pullback_columns(
-    g: reals, y: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+    g: storeds, y: storeds, out: storeds, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
 ) -> None:
     total = local(real, LANES)
     for b in range(start, stop):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from functools import wraps
 from math import prod
 from typing import Any
 
@@ -35,7 +37,24 @@ def _trailing(b: Builder, input: Value, weight: Value | None, count: Any) -> int
     raise b.refuse("a normalisation over a dynamic size")
 
 
+def _computed_wide(convert: Any) -> Any:
+    """Halves beside weights of float32 are converted, and so is the result."""
+
+    @wraps(convert)
+    def converted(b: Builder, input: Value, *args: Any, **named: Any) -> str:
+        options = inspect.signature(convert).bind(b, input, *args, **named).arguments
+        plan = options.get("plan")
+        if not (options.get("wide") if plan is None else plan.wide):
+            return str(convert(b, input, *args, **named))
+        single = np.dtype(np.float32)
+        wide = Value(b("Cast", input, to=b.type_of(single)), single, input.shapes)
+        return b("Cast", convert(b, wide, *args, **named), to=b.type_of(input.dtype))
+
+    return converted
+
+
 @converts("_layer_norm")
+@_computed_wide
 def _layer_norm(
     b: Builder, input: Value, weight: Value | None = None, bias: Value | None = None,
     plan: Any = None, eps: float = 1e-5,
@@ -48,6 +67,7 @@ def _layer_norm(
 
 
 @converts("_rms_norm")
+@_computed_wide
 def _rms_norm(
     b: Builder, input: Value, weight: Value | None = None, bias: Value | None = None,
     plan: Any = None, eps: float = 1e-5,
@@ -61,6 +81,7 @@ def _rms_norm(
 
 
 @converts("_group_norm")
+@_computed_wide
 def _group_norm(
     b: Builder, input: Value, weight: Value | None = None, bias: Value | None = None,
     plan: Any = None, eps: float = 1e-5,
@@ -74,6 +95,7 @@ def _group_norm(
 
 
 @converts("_instance_norm")
+@_computed_wide
 def _instance_norm(
     b: Builder, input: Value, weight: Value | None = None, bias: Value | None = None,
     running_mean: Any = None, running_var: Any = None, plan: Any = None, eps: float = 1e-5,
@@ -86,9 +108,10 @@ def _instance_norm(
 
 
 @converts("_batch_norm_by_running")
+@_computed_wide
 def _batch_norm_by_running(
     b: Builder, input: Value, weight: Value | None, bias: Value | None, running_mean: Value,
-    running_var: Value, eps: float,
+    running_var: Value, eps: float, wide: bool = False,
 ) -> str:  # fmt: skip
     channels = input.shape[1]
     scale = _or_constant(b, weight, 1, channels, input.dtype)
@@ -99,6 +122,7 @@ def _batch_norm_by_running(
 
 
 @converts("_batch_norm")
+@_computed_wide
 def _batch_norm(
     b: Builder, input: Value, weight: Value | None = None, bias: Value | None = None,
     running_mean: Any = None, running_var: Any = None, plan: Any = None, eps: float = 1e-5,
