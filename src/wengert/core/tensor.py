@@ -209,7 +209,7 @@ def _converted_to(cls: type[Tensor], value: Any) -> Any:
     """A result with its Tensors as instances of a class: itself, or in a list or tuple."""
     if isinstance(value, Tensor):
         return value if isinstance(value, cls) else value.as_subclass(cls)
-    if isinstance(value, list | tuple) and type(value).__name__ != "Size":
+    if isinstance(value, (list, tuple)) and type(value).__name__ != "Size":
         converted = [_converted_to(cls, v) for v in value]
         named = getattr(type(value), "_make", type(value))
         return named(converted)

@@ -30,7 +30,7 @@ def axes_of(dim: Dims, ndim: int) -> tuple[int, ...] | None:
     """
     if dim is None:
         return None
-    axes = tuple(axis_of(d, ndim) for d in (dim if isinstance(dim, tuple | list) else (dim,)))
+    axes = tuple(axis_of(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
     if not axes or not ndim:
         return None
     if len(set(axes)) < len(axes):

@@ -189,7 +189,7 @@ def listed(name: str, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
     """The tensors of a call with several arguments or with one list."""
     several = (
         arguments[0]
-        if len(arguments) == 1 and isinstance(arguments[0], list | tuple)
+        if len(arguments) == 1 and isinstance(arguments[0], (list, tuple))
         else arguments
     )
     for k, x in enumerate(as_sequence(name, several)):

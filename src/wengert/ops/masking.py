@@ -73,7 +73,7 @@ def where(
         some = isinstance(input, Tensor) or isinstance(other, Tensor)
         if isinstance(condition, ARRAYS) and not some:
             return np.where(condition, input, other)
-        if not isinstance(condition, np.ndarray | np.generic):
+        if not isinstance(condition, (np.ndarray, np.generic)):
             raise TypeError(
                 "where(): argument 'condition' (position 1) must be Tensor, not"
                 f" {type(condition).__name__}"
@@ -344,7 +344,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         raise NotImplementedError("clamp is not supported for complex types")
     if all(isinstance(b, Tensor) for b in bounds):
         return _clamp_tensors(input, min, max)
-    if not all(isinstance(b, int | float) for b in bounds):
+    if not all(isinstance(b, (int, float)) for b in bounds):
         kinds = ", ".join(type(b).__name__ for b in bounds)
         raise TypeError(
             f"clamp(): arguments 'min' and 'max' must be both numbers or both Tensors, got {kinds}"

@@ -222,7 +222,7 @@ def _is_tensor(x: Any) -> bool:
 def traced(values: Iterable[Any]) -> bool:
     """Whether a tracer, or a sparse tensor, is among the values."""
     for x in values:  # noqa: SIM110 (an any() of a generator costs more than all of this)
-        if isinstance(x, Tracer | SparseTensor):
+        if isinstance(x, (Tracer, SparseTensor)):
             return True
     return False
 
@@ -230,7 +230,7 @@ def traced(values: Iterable[Any]) -> bool:
 def foreign(values: Iterable[Any]) -> bool:
     """Whether operations do not unwrap one of the values: a tracer, or what may answer."""
     for x in values:
-        if type(x) not in tensors and (isinstance(x, Tracer | SparseTensor) or overrides(x)):
+        if type(x) not in tensors and (isinstance(x, (Tracer, SparseTensor)) or overrides(x)):
             return True
     return False
 
@@ -259,7 +259,7 @@ def operands(op: Op, *inputs: Any) -> list[Any]:
     for x in inputs:
         if isinstance(x, Tensor):
             shapes.append((dtypes.of_numpy[x._outline.dtype], 2 if x._outline.ndim else 1))
-        elif isinstance(x, np.ndarray | np.generic):
+        elif isinstance(x, (np.ndarray, np.generic)):
             shapes.append((dtypes.of_numpy[x.dtype], 2 if x.ndim else 1))
         elif isinstance(x, Number):
             shapes.append((dtypes.of_number(x), 0))

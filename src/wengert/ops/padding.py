@@ -100,7 +100,7 @@ def _is_whole(p: Any) -> bool:
 def _whole(pad: tuple[int, ...] | list[int]) -> Pads:
     """The lengths as integers."""
     for p in pad:
-        if not isinstance(p, int | np.integer) and not _is_whole(p):
+        if not isinstance(p, (int, np.integer)) and not _is_whole(p):
             kind = type(p).__name__
             raise TypeError(f"pad(): argument 'pad' must be tuple of ints, but found {kind}: {p}")
     return tuple(map(int, pad))

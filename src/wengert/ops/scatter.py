@@ -161,7 +161,7 @@ def scatter(
         return scatter_reduce(input, dim, index, full, "prod")
     if isinstance(src, Tensor):
         return _scatter(input, dim, index, src)
-    if not isinstance(src, int | float | complex | np.generic):
+    if not isinstance(src, (int, float, complex, np.generic)):
         raise TypeError(
             f"scatter(): argument 'src' (position 4) must be Tensor, not {type(src).__name__}"
         )

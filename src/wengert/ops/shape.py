@@ -260,7 +260,7 @@ def squeeze(input: Value, dim: int | Sequence[int] | None = None) -> Value:
     shape = input.shape
     if dim is None:
         return input.reshape([n for n in shape if n != 1])
-    if isinstance(dim, tuple | list):
+    if isinstance(dim, (tuple, list)):
         squeezed = [axis_of(d, input.ndim) for d in dim]
         if len(set(squeezed)) < len(squeezed):
             twice = next(d for d in squeezed if squeezed.count(d) > 1)

@@ -203,7 +203,7 @@ def split_with_sizes(
     if axis is not None:
         dim = either("split_with_sizes", "dim", dim, axis, 0)
     require_tensor("split_with_sizes", "input", input)
-    if not isinstance(split_sizes, list | tuple):
+    if not isinstance(split_sizes, (list, tuple)):
         raise TypeError(
             "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not"
             f" {type(split_sizes).__name__}"

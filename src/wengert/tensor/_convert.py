@@ -26,7 +26,7 @@ from wengert.ops.outputs import check_memory
 from wengert.ops.shape import clone
 from wengert.ops.weights import shown
 from wengert.tensor._data import checked
-from wengert.tensor._inplace import check_writable, overwrite, overwrite_plain, touch
+from wengert.tensor._inplace import check_writable, overwrite, overwrite_with, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
 from wengert.tensor.arguments import dtype_and_device, require_tensor
 from wengert.tensor.wrappers import WrapperOutline
@@ -196,7 +196,7 @@ def type_(
     """
     if dtype is None:
         return f"torch.{of_numpy[self._outline.dtype].short}Tensor"
-    named = isinstance(dtype, dtypes.dtype | str | tensortype) or dtype is Tensor
+    named = isinstance(dtype, (dtypes.dtype, str, tensortype)) or dtype is Tensor
     if not named and dtype in (float, int, bool, complex):
         raise ValueError(f"invalid type: '{dtype.__name__}'")
     return _converted(self, dtype_of_type(dtype), check_format("type", memory_format))
@@ -304,7 +304,7 @@ def is_shared(self: Tensor) -> bool:
     import mmap
 
     base: Any = self._array
-    while isinstance(base, np.ndarray | memoryview):
+    while isinstance(base, (np.ndarray, memoryview)):
         base = base.base if isinstance(base, np.ndarray) else base.obj
     return type(base) is mmap.mmap  # memory-mapped files of `load` are of a subclass
 
@@ -316,6 +316,9 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     >>> wengert.zeros(2).fill_(3)
     tensor([3., 3.])
     """
+    if type(value) is float or type(value) is int:
+        number = dtypes.scalar_array(value, of_numpy[self._outline.dtype], "fill_")
+        return overwrite_with(self, number, "fill_")
     if isinstance(value, Tensor):
         if value._outline.ndim:
             raise RuntimeError(
@@ -323,14 +326,14 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                 f" {value._outline.ndim} dimensions."
             )
         return overwrite(self, value, "fill_")
-    if not isinstance(value, bool | int | float | complex | np.generic):
+    if not isinstance(value, (bool, int, float, complex, np.generic)):
         raise TypeError(
             "fill_() received an invalid combination of arguments - got"
             f" ({type(value).__name__}), expected a Number or a 0-d Tensor"
         )
     number = value.item() if isinstance(value, np.generic) else value
     number = dtypes.scalar_array(number, of_numpy[self._outline.dtype], "fill_")
-    return overwrite_plain(self, number, "fill_", one_value=True)
+    return overwrite_with(self, number, "fill_")
 
 
 def zero_(self: Tensor) -> Tensor:
@@ -340,7 +343,7 @@ def zero_(self: Tensor) -> Tensor:
     >>> wengert.ones(2).zero_()
     tensor([0., 0.])
     """
-    return overwrite_plain(self, np.zeros((), self._outline.dtype), "zero_", one_value=True)
+    return overwrite_with(self, np.zeros((), self._outline.dtype), "zero_")
 
 
 def fill(input: Tensor, value: Any) -> Tensor:

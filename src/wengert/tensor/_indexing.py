@@ -244,7 +244,7 @@ def _items(key: Any) -> Items:
 
 
 def _nested(item: Any) -> bool:
-    if item is None or item is Ellipsis or isinstance(item, slice | Sequence):
+    if item is None or item is Ellipsis or isinstance(item, (slice, Sequence)):
         return True
     return isinstance(item, Tensor) or (isinstance(item, np.ndarray) and item.ndim > 0)
 
@@ -325,7 +325,7 @@ class _Parser:
             elif isinstance(item, slice):
                 _check_slice(item, self.shape)
                 self._keep([item])
-            elif isinstance(item, np.ndarray | Tensor):
+            elif isinstance(item, (np.ndarray, Tensor)):
                 self._pick(item)
             else:
                 _check_int(item, self.axis, self.shape)
@@ -382,7 +382,7 @@ def _item(item: Any) -> Any:
         return np.asarray(item)
     if isinstance(item, Tracer) and type(item._array) is not np.ndarray:
         return index_item(item)
-    if isinstance(item, Tensor | np.ndarray):
+    if isinstance(item, (Tensor, np.ndarray)):
         array = item._array if isinstance(item, Tensor) else item
         if array.ndim == 0 and array.dtype.kind in "iu" and array.dtype != np.uint8:
             return int(array)

@@ -68,7 +68,7 @@ def _sized(
     if type(self) is Tensor and not options and not default_device.meta:
         return make(shape, *values, dtype=of_numpy[self._array.dtype])
     options = _as(self, options)
-    if isinstance(self, MetaTensor | SparseTensor) or options.get("layout") is not None:
+    if isinstance(self, (MetaTensor, SparseTensor)) or options.get("layout") is not None:
         return make(shape, *values, **options)
     tensor: Tensor = beside(self, lambda lead: make((*lead, *shape), *values, **options))
     return tensor

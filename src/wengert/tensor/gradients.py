@@ -393,7 +393,7 @@ def backward(
         warn("retain_variables= is the old name of retain_graph=; use that", DeprecationWarning)
         retain_graph = retain_variables if retain_graph is None else retain_graph
     if gradient is not None and not isinstance(gradient, Tensor):
-        of_one_root = isinstance(gradient, list | tuple) and len(gradient) == 1
+        of_one_root = isinstance(gradient, (list, tuple)) and len(gradient) == 1
         if of_one_root and isinstance(gradient[0], Tensor):
             return _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
         gradient = wrap(np.asarray(gradient, self._outline.dtype))

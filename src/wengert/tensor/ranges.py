@@ -218,7 +218,7 @@ def _number(name: str, argument: str, value: Any) -> Any:
         return value
     if isinstance(value, bool):
         return int(value)
-    if isinstance(value, int | float | complex):
+    if isinstance(value, (int, float, complex)):
         return value
     if isinstance(value, np.generic) or (isinstance(value, Tensor) and value._outline.size == 1):
         return value.item()

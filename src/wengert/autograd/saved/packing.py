@@ -365,7 +365,7 @@ def arrays_in(value: Any) -> Iterator[np.ndarray]:
         yield from arrays_in(value.value)
     elif isinstance(value, Absent):
         yield from arrays_in(value.present())
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, (list, tuple)):
         for item in value:
             yield from arrays_in(item)
     elif isinstance(value, dict):

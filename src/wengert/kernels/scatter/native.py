@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.calling import Caller
-from wengert.kernels.chunks import real_of
+from wengert.kernels.chunks import FEW, is_plain, real_of
 from wengert.kernels.jit import CHUNK, available, get_threads, kernel
 from wengert.kernels.jit.builtins import at, i64, i64s, inline, real, reals
 
@@ -155,8 +155,22 @@ def _put_elements(
                     target[index[row + j] * inner + j] = values[row + j]
 
 
+@kernel
+def _find_outside(index: i64s, length: i64, found: i64s, start: i64, stop: i64) -> None:
+    """Note whether an index is negative, or as large as the length: a sign of either stays."""
+    signs = 0
+    for i in range(start, stop):
+        signs = signs | index[i] | (length - 1 - index[i])
+    if signs < 0:
+        found[0] = 1
+
+
 def within(index: np.ndarray, length: int) -> bool:
     """Whether all of some integers (int64 or int32) are from 0 to below a length."""
+    if index.size >= FEW and index.dtype is _I64 and is_plain(index) and available():
+        found = np.zeros(1, np.int64)
+        _find_outside.f32(index, length, found, index.size, CHUNK)
+        return not found[0]
     if not index.size:
         return True
     # As unsigned numbers the negative ones are larger than any length: one pass instead of two.
@@ -169,10 +183,10 @@ def _run(array: np.ndarray, index: np.ndarray, axis: int, *more: np.ndarray) -> 
 
     Elements that are moved, and not computed with, count as floats of their size.
     """
-    for a in (array, *more):
-        if not a.flags.c_contiguous or not a.flags.aligned:
+    for a in (array, *more, index):
+        if not is_plain(a):
             return None
-    if index.dtype is not _I64 or not index.flags.c_contiguous or not available():
+    if index.dtype is not _I64 or not available():
         return None
     return _BY_SIZE.get(array.dtype.itemsize) if within(index, array.shape[axis]) else None
 
