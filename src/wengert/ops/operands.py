@@ -227,10 +227,17 @@ def traced(values: Iterable[Any]) -> bool:
     return False
 
 
+# What operations take as it is, beside tensors.
+_UNTRACED = frozenset({np.ndarray, float, int, bool, complex, type(None)})
+
+
 def foreign(values: Iterable[Any]) -> bool:
     """Whether operations do not unwrap one of the values: a tracer, or what may answer."""
     for x in values:
-        if type(x) not in tensors and (isinstance(x, (Tracer, SparseTensor)) or overrides(x)):
+        kind = type(x)
+        if kind in tensors or kind in _UNTRACED:
+            continue
+        if isinstance(x, (Tracer, SparseTensor)) or overrides(x):
             return True
     return False
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, real_of, rows_of
+from wengert.kernels.chunks import FEW, is_plain, real_of, rows_of
 from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.scatter.native import within
 
+_INT64 = np.dtype(np.int64)
 # Elements behind an axis, if it is not the last, from which kernels have vectors to work with.
 _NARROW = 8
 # Picked elements up to which one thread sums them.
@@ -81,8 +82,8 @@ def _reads(index: np.ndarray, share: np.ndarray, classes: int) -> bool:
     return (
         isinstance(index, np.ndarray)
         and isinstance(share, np.ndarray)  # and no scalar
-        and index.dtype == np.int64
-        and index.flags.c_contiguous
+        and index.dtype == _INT64
+        and is_plain(index)
         and (share.ndim == 0 or share.shape == index.shape)
         and within(index, classes)
     )
