@@ -318,18 +318,8 @@ def _insertion_in_batch(b: Batch) -> Any:
     sorted_sequence=None, input=None, mixed=False, batch=_insertion_in_batch, name="searchsorted"
 )
 def _insertion(sorted_sequence: Value, input: Value, right: bool, out_int32: bool) -> Value:
-    side = "right" if right else "left"
-    positions = _search(widened(sorted_sequence), widened(input), side)
+    positions = kernels.ranking.insertions(widened(sorted_sequence), widened(input), right)
     return positions.astype(np.int32 if out_int32 else np.int64, copy=False)
-
-
-def _search(edges: np.ndarray, values: np.ndarray, side: Any) -> np.ndarray:
-    if edges.ndim == 1:
-        return np.asarray(np.searchsorted(edges, values, side))
-    out = np.empty(values.shape, np.int64)
-    for row in np.ndindex(edges.shape[:-1]):
-        out[row] = np.searchsorted(edges[row], values[row], side)
-    return out
 
 
 def bucketize(

@@ -125,3 +125,32 @@ def test_kernels_of_doubles_stay_within_their_arrays(shape: tuple[int, ...], axi
     with in_python((ranking, "SOME")):
         found = ranking.top(x, 2, axis, False)
     np.testing.assert_array_equal(found, ranking.top(x, 2, axis, False))
+
+
+@needs_llvmlite
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n", [1, 2, 3, 63, 64, 65, 1000])
+def test_insertions_are_those_of_numpy(dtype: str, n: int) -> None:
+    rng = np.random.default_rng(0)
+    edges = np.sort(np.round(rng.normal(size=n) * 9)).astype(dtype)
+    edges[-1 - n // 10 :] = np.nan
+    edges[: n // 10] = -np.inf
+    values = (np.round(rng.normal(size=1000) * 20) / 2).astype(dtype)
+    values[:3] = np.nan, np.inf, -np.inf
+    for right in (False, True):
+        expected = np.searchsorted(edges, values, "right" if right else "left")
+        np.testing.assert_array_equal(ranking.insertions(edges, values, right), expected)
+        rows, queries = np.stack([edges, edges + 1]), values.reshape(2, 500)
+        with by_numpy():
+            expected = ranking.insertions(rows, queries, right)
+        np.testing.assert_array_equal(ranking.insertions(rows, queries, right), expected)
+
+
+def test_insertions_stay_within_their_arrays() -> None:
+    rng = np.random.default_rng(0)
+    for n, width in ((1, 1), (5, 3), (8, 70)):
+        edges, values = np.sort(rng.normal(size=(2, n))), rng.normal(size=(2, width))
+        with by_numpy():
+            expected = ranking.insertions(edges, values, False)
+        with in_python((ranking, "SOME")):
+            np.testing.assert_array_equal(ranking.insertions(edges, values, False), expected)

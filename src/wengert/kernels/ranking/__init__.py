@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.axes import length_of
-from wengert.kernels.chunks import SOME, plain, rows_of
+from wengert.kernels.chunks import SOME, plain, real_of, rows_of
 from wengert.kernels.jit import CHUNK, available
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
@@ -137,6 +137,35 @@ def kth(array: np.ndarray, k: int, axis: int) -> np.ndarray:
     if array.ndim == 0:
         return np.zeros((), np.int64)
     return _slice(np.argpartition(widened(array), k, axis=axis), axis, k, k + 1)
+
+
+def insertions(edges: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
+    """How many sorted edges come before each value; with `right` also those that are the same.
+
+    `edges` is a vector, or has a row for each row of values.
+    """
+    n = edges.shape[-1]
+    run = real_of(edges, values) if n and values.size >= SOME else None
+    if run is None:
+        return _insertions_by_numpy(edges, values, "right" if right else "left")
+    out = np.empty(values.shape, np.int64)
+    width = values.size if edges.ndim == 1 else values.shape[-1]
+    blocks = -(-width // native.TOGETHER)
+    half = 1 << n.bit_length() - 1
+    getattr(native.insertions, run)(
+        edges, values, out, n, width, blocks, int(right), half, values.size // width * blocks,
+        max(1, CHUNK // (native.TOGETHER * n.bit_length())),
+    )  # fmt: skip
+    return out
+
+
+def _insertions_by_numpy(edges: np.ndarray, values: np.ndarray, side: Any) -> np.ndarray:
+    if edges.ndim == 1:
+        return np.asarray(np.searchsorted(edges, values, side))
+    out = np.empty(values.shape, np.int64)
+    for row in np.ndindex(edges.shape[:-1]):
+        out[row] = np.searchsorted(edges[row], values[row], side)
+    return out
 
 
 def last_of_most(array: np.ndarray, axis: int) -> np.ndarray | None:

@@ -17,6 +17,8 @@ from wengert.kernels.jit.builtins import (
     i64s,
     inline,
     local,
+    real,
+    reals,
 )
 
 _LEAST, _LARGEST = -2147483648, 2147483647
@@ -177,3 +179,42 @@ def most_frequent(
             for i in range(n):
                 place = i if own[i] == best else place
         out[row] = place
+
+
+# Values whose places are looked for together: no search waits for another one's loads.
+TOGETHER = 64
+
+
+@inline
+def _comes_before(edge: real, value: real, right: i64) -> bool:
+    """Whether an edge comes before a value in a sorted row; with `right` also if it is the same."""
+    less = (edge < value) or (value != value and edge == edge)
+    same = (edge == value) or (value != value and edge != edge)
+    return less or (same and right != 0)
+
+
+@kernel
+def insertions(
+    edges: reals, values: reals, out: i64s, n: i64, width: i64, blocks: i64, right: i64, half: i64,
+    start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """How many of the `n` edges of its row come before each value.
+
+    `half` is the largest power of two that is not above `n`. A task is a block of a row's values.
+    """
+    for task in range(start, stop):
+        row = task // blocks
+        first = task % blocks * TOGETHER
+        count = min(TOGETHER, width - first)
+        keys = at(edges, row * n)
+        x = at(values, row * width + first)
+        place = at(out, row * width + first)
+        for j in range(count):
+            place[j] = 0
+        step = half
+        while step > 0:
+            for j in range(count):
+                beyond = place[j] + step
+                before = _comes_before(keys[min(beyond, n) - 1], x[j], right)
+                place[j] = beyond if (before and beyond <= n) else place[j]
+            step = step // 2

@@ -76,6 +76,11 @@ def running_logsumexp(array: np.ndarray, dim: int) -> np.ndarray:
     axis = axis_of(dim, array.ndim)
     if array.ndim == 0:
         return array.copy()
+    if (run := _run(array)) is not None:
+        wide = plain(widened(array))
+        out = np.empty_like(wide)
+        _call(run, native.row_logsumexp, native.column_logsumexp, axis, (wide, out))
+        return out.astype(array.dtype, copy=False)
     wide = _WIDE.get(array.dtype, array.dtype)
     if array.dtype.kind != "c":
         return np.logaddexp.accumulate(array.astype(wide), axis=axis).astype(array.dtype)
