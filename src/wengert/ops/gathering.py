@@ -364,7 +364,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     array = elements("nonzero", input)
     if as_tuple:
         return tuple([wrap(i.copy()) for i in with_dims(array).nonzero()])
-    return wrap(np.argwhere(array))
+    return wrap(kernels.masks.places(array))
 
 
 def argwhere(input: Tensor) -> Tensor:

@@ -178,6 +178,37 @@ def within(index: np.ndarray, length: int) -> bool:
     return bool(np.maximum.reduce(index.view(unsigned), axis=None) < length)
 
 
+@kernel
+def _add_places(out: i64s, index: i64s, n: i64, found: i64s, start: i64, stop: i64) -> None:
+    """Go on to one more dimension: its index, which if negative counts from the end."""
+    signs = 0
+    for k in range(start, stop):
+        i = index[k] + n if index[k] < 0 else index[k]
+        signs = signs | i | (n - 1 - i)
+        out[k] = out[k] * n + i
+    if signs < 0:
+        found[0] = 1
+
+
+def flat_places(key: tuple[Any, ...], shape: tuple[int, ...]) -> np.ndarray | None:
+    """The places at index arrays of the first dimensions, counted as if these were one.
+
+    None for other keys, and where an index is out of bounds.
+    """
+    first = key[0]
+    for index in key:
+        if isinstance(index, slice) or index.dtype is not _I64 or index.shape != first.shape:
+            return None
+        if not is_plain(index):
+            return None
+    if first.size < FEW or len(key) > len(shape) or not available():
+        return None
+    out, found = np.zeros(first.shape, np.int64), np.zeros(1, np.int64)
+    for index, n in zip(key, shape, strict=False):
+        _add_places.f32(out, index, n, found, index.size, CHUNK)
+    return None if found[0] else out
+
+
 def _run(array: np.ndarray, index: np.ndarray, axis: int, *more: np.ndarray) -> str | None:
     """The variant of kernels that can do it: plain arrays, and indices within the array.
 
