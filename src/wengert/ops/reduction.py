@@ -425,6 +425,8 @@ def count_nonzero(input: Value, dim: Dims = None) -> Value:
     tensor([1, 2])
     """
     axes = axes_of(dim, input.ndim)
+    if axes is None:
+        return np.asarray(np.count_nonzero(input.astype(bool)))
     return np.add.reduce(input.astype(bool), axis=axes, dtype=np.int64)
 
 
