@@ -34,9 +34,9 @@ def _constant_pad(input: Value, pad: Pads, value: float) -> Value:
     """`pad` counts from the last dimension; negative entries crop, which is the adjoint."""
     frame = _frame(input.shape, pad)
     out = np.empty(frame.shape, input.dtype)
-    out[frame.inside] = input[frame.kept]
     for border in frame.borders:
         out[border] = value
+    out[frame.inside] = input[frame.kept]
     return as_images(out, input)
 
 
