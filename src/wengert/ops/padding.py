@@ -57,16 +57,17 @@ _SHORT = 40
 def _frame(shape: tuple[int, ...], pad: Pads) -> _Frame:
     lead = len(shape) - len(pad) // 2
     sides = [(0, 0)] * lead + [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -2, -2)]
-    kept, inside, sizes = [], [], []
+    kept: list[slice] = []
+    inside: list[slice] = []
+    sizes: list[int] = []
     borders: list[tuple[slice, ...]] = []
     for n, (low, high) in zip(shape, sides, strict=True):
         first, last = max(-low, 0), n - max(-high, 0)
         start, stop = max(low, 0), max(low, 0) + last - first
         sizes.append(stop + max(high, 0))
         # In the dimensions before this one the borders have been filled.
-        for piece in (slice(0, start), slice(stop, sizes[-1])):
-            if piece.start < piece.stop:
-                borders.append((*inside, piece))
+        pieces = (slice(0, start), slice(stop, sizes[-1]))
+        borders += [(*inside, piece) for piece in pieces if piece.start < piece.stop]
         kept.append(slice(first, last))
         inside.append(slice(start, stop))
     if sides and any(sides[-1]) and sizes[-1] < _SHORT:

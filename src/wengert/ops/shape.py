@@ -45,12 +45,16 @@ def reshape(input: Value, shape: Sequence[int]) -> Value:
     tensor([[1, 2],
             [3, 4]])
     """
+    return _reshaped(input, shape)
+
+
+def _reshaped(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     try:
-        out = input.reshape(shape)
+        out = array.reshape(shape)
     except ValueError:
-        raise _reshape_error(input, tuple(shape)) from None
+        raise _reshape_error(array, tuple(shape)) from None
     if shape and min(shape) < -1:  # NumPy infers these as well
-        raise _reshape_error(input, tuple(shape))
+        raise _reshape_error(array, tuple(shape))
     return out
 
 
@@ -97,7 +101,7 @@ def _reshape_error(array: np.ndarray, shape: tuple[int, ...]) -> RuntimeError:
 )
 def view(input: Value, size: Sequence[int]) -> Value:
     """As `reshape`, but never a copy: RuntimeError if the strides do not allow a view."""
-    out: Value = reshape(input, size)
+    out = _reshaped(input, size)
     if not input.flags.c_contiguous and out.size and not np.may_share_memory(out, input):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one"
@@ -218,7 +222,7 @@ def unflatten(
         dim = either("unflatten", "dim", dim, axis, MISSING)
         require_arguments("unflatten", dim=dim, sizes=sizes)
     require_tensor("unflatten", "input", input)
-    shape = tuple(input.shape)
+    shape = input._outline.shape if type(input) is Tensor else tuple(input.shape)
     if not shape:
         raise RuntimeError("unflatten(): the tensor has no dimension to split")
     d, sizes = axis_of(dim, len(shape)), tuple(sizes)

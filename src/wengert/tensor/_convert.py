@@ -17,7 +17,7 @@ from wengert.core.float8 import in_use, is_float8
 from wengert.core.inference import mark_inference
 from wengert.core.layout import memory_format, preserve_format
 from wengert.core.messages import current_call, message
-from wengert.core.tensor import Leaf, Tensor, Tracer, inferences, leaf_of, mode, new, wrap
+from wengert.core.tensor import Leaf, Tensor, Tracer, inferences, is_view, leaf_of, mode, new, wrap
 from wengert.kernels import layout
 from wengert.meta.tensors import MetaTensor, moved
 from wengert.ops.casting import convert
@@ -282,7 +282,7 @@ def share_memory_(self: Tensor) -> Tensor:
     """
     if is_shared(self) or self._outline.size == 0:
         return self
-    if hasattr(self, "_root") or any(v() is not None for v in getattr(self, "_views", ())):
+    if is_view(self) or any(v() is not None for v in getattr(self, "_views", ())):
         raise RuntimeError("share_memory_(): a view, or a tensor that has views, cannot be moved;"
                            " clone() it first")  # fmt: skip
     import mmap
@@ -316,23 +316,22 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     >>> wengert.zeros(2).fill_(3)
     tensor([3., 3.])
     """
-    if type(value) is float or type(value) is int:
-        number = dtypes.scalar_array(value, of_numpy[self._outline.dtype], "fill_")
-        return overwrite_with(self, number, "fill_")
-    if isinstance(value, Tensor):
-        if value._outline.ndim:
-            raise RuntimeError(
-                "fill_ only supports 0-dimension value tensor but got tensor with"
-                f" {value._outline.ndim} dimensions."
+    if type(value) is not float and type(value) is not int:
+        if isinstance(value, Tensor):
+            if value._outline.ndim:
+                raise RuntimeError(
+                    "fill_ only supports 0-dimension value tensor but got tensor with"
+                    f" {value._outline.ndim} dimensions."
+                )
+            return overwrite(self, value, "fill_")
+        if not isinstance(value, (bool, int, float, complex, np.generic)):
+            raise TypeError(
+                "fill_() received an invalid combination of arguments - got"
+                f" ({type(value).__name__}), expected a Number or a 0-d Tensor"
             )
-        return overwrite(self, value, "fill_")
-    if not isinstance(value, (bool, int, float, complex, np.generic)):
-        raise TypeError(
-            "fill_() received an invalid combination of arguments - got"
-            f" ({type(value).__name__}), expected a Number or a 0-d Tensor"
-        )
-    number = value.item() if isinstance(value, np.generic) else value
-    number = dtypes.scalar_array(number, of_numpy[self._outline.dtype], "fill_")
+        if isinstance(value, np.generic):
+            value = value.item()
+    number = dtypes.scalar_array(value, of_numpy[self._outline.dtype], "fill_")
     return overwrite_with(self, number, "fill_")
 
 

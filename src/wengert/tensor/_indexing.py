@@ -17,7 +17,17 @@ from wengert.core import storage
 from wengert.core.dtypes import of_numpy, scalar_array
 from wengert.core.inference import check_written
 from wengert.core.messages import warn
-from wengert.core.tensor import Tensor, Tracer, caller, cut_from, getframe, inferences, mode, wrap
+from wengert.core.tensor import (
+    Tensor,
+    Tracer,
+    caller,
+    cut_from,
+    getframe,
+    inferences,
+    mode,
+    root_of,
+    wrap,
+)
 from wengert.meta.tensors import MetaTensor
 from wengert.ops.batched_keys import picked
 from wengert.ops.broadcasting import check_expandable, expand
@@ -128,7 +138,7 @@ def _recorded(target: Tensor, value: Tensor) -> bool:
     """Whether a write is recorded; raises if it cannot be."""
     if mode.site is None:
         return False
-    root = getattr(target, "_root", target)
+    root = root_of(target)
     return not (target._edge is None and value._edge is None and root._edge is None)
 
 
@@ -166,7 +176,7 @@ def _same_memory(region: Tensor, value: Tensor) -> bool:
         a["data"] == b["data"] and strides_agree and region._outline.shape == value._outline.shape
     )
     return bool(same) and region._edge is not None and (
-        getattr(value, "_root", value) is getattr(region, "_root", region)
+        root_of(value) is root_of(region)
     )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def _new_tensor(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
     check_cpu(device)
     self = new(cls)
     self._array = construct("new", args, dtypes.defaults.dtype)
-    self._edge = self._cut = None
+    self._edge = self._cut = self._root = None
     if inferences:
         mark_inference(self)
     if len(args) == 1 and isinstance(args[0], Tensor) and args[0]._edge is not None:

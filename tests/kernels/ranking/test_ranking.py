@@ -154,3 +154,23 @@ def test_insertions_stay_within_their_arrays() -> None:
             expected = ranking.insertions(edges, values, False)
         with in_python((ranking, "SOME")):
             np.testing.assert_array_equal(ranking.insertions(edges, values, False), expected)
+
+
+@needs_llvmlite
+@each_shape
+@pytest.mark.parametrize("dtype", ["f4", "i4", "f2"])
+@pytest.mark.parametrize("k", [17, 20, 75])
+def test_many_of_the_best(shape: tuple[int, ...], axis: int, dtype: str, k: int) -> None:
+    x = sample(shape, np.dtype(dtype).name).astype(dtype)
+    k = min(k, shape[axis])
+    for largest in (False, True):
+        ranked = np.take(ranking.order(x, axis, largest), range(k), axis)
+        np.testing.assert_array_equal(ranking.top(x, k, axis, largest), ranked)
+
+
+def test_many_of_the_best_stay_within_their_arrays() -> None:
+    keys = np.array([[3, -5, 3, 2147483647, -2147483648, 3, 0, 3]], np.int32)
+    with in_python((ranking, "_MANY")):
+        assert ranking._best(keys, 5).tolist() == [[3, 0, 2, 5, 7]]
+        assert ranking._best(keys, 8).tolist() == [[3, 0, 2, 5, 7, 6, 1, 4]]
+        assert ranking._best(keys[:, :2], 2).tolist() == [[0, 1]]

@@ -248,7 +248,7 @@ def tensor_of_saved(array: np.ndarray, edge: Node | None) -> Tensor:
     tensor = new(Tensor)
     tensor._array = array
     tensor._edge = edge
-    tensor._cut = None
+    tensor._cut = tensor._root = None
     return tensor
 
 

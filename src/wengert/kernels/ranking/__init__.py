@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from wengert.kernels.axes import length_of
+from wengert.kernels.axes import length_of, moved
 from wengert.kernels.chunks import SOME, plain, real_of, rows_of
 from wengert.kernels.jit import CHUNK, available
 from wengert.kernels.precision import widened
@@ -17,8 +16,10 @@ from wengert.kernels.ranking import native
 _FEW = 256
 # Integers up to which NumPy sorts them in less time than it takes to make keys of them.
 _FEW_INTEGERS = 1 << 10
-# Best elements up to which a row is gone through once; elements of a row whose indices fit 32 bits.
-_BEST, _MOST = 512, (1 << 31) - 1
+# Best elements up to which a row is gone through once; from which on they are a heap.
+_BEST, _MANY = 512, 16
+# Elements of a row whose indices fit 32 bits; of a row that is gone through however many are best.
+_MOST, _SHORT = (1 << 31) - 1, 64
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -30,7 +31,7 @@ def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
         keys = _keys(array, axis, descending)
         if keys is not None:
             places = _ordered(keys)
-            return places if axis == array.ndim - 1 else np.moveaxis(places, -1, axis)
+            return places if axis == array.ndim - 1 else moved(places, -1, axis)
     if not descending:
         return _stable_order(widened(array), axis)
     # Reversed twice, so that ties keep their order and nan comes first.
@@ -72,7 +73,7 @@ def _ordered(keys: np.ndarray) -> np.ndarray:
 
 def _last(array: np.ndarray, axis: int) -> np.ndarray:
     """The array with an axis moved to the end."""
-    return array if axis == array.ndim - 1 else np.moveaxis(array, axis, -1)
+    return array if axis == array.ndim - 1 else moved(array, axis, -1)
 
 
 def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
@@ -82,7 +83,7 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
         return np.argsort(array, axis=axis, kind="stable")
     indices = np.argsort(array, axis=axis)
     values = np.take_along_axis(array, indices, axis)
-    values = np.moveaxis(values, axis, -1)
+    values = moved(values, axis, -1)
     tied = values[..., 1:] == values[..., :-1]
     if tied.any() or np.isnan(values[..., -1]).any():
         return np.argsort(array, axis=axis, kind="stable")
@@ -92,12 +93,12 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
 def top(array: np.ndarray, k: int, axis: int, largest: bool) -> Any:
     """The indices of the k largest or smallest elements, best first, of equal ones the first."""
     n = length_of(array.shape, axis)
-    if array.ndim and 0 < k <= _BEST and array.size >= SOME and 4 * k <= n:
+    if array.ndim and 0 < k <= _BEST and array.size >= SOME and (4 * k <= n or n <= _SHORT):
         best = _best_doubles(array, k, axis, largest) if array.dtype == _DOUBLE else None
         if best is None and (keys := _keys(array, axis, not largest)) is not None:
             best = _best(keys, k)
         if best is not None:
-            return best if axis == array.ndim - 1 else np.moveaxis(best, -1, axis)
+            return best if axis == array.ndim - 1 else moved(best, -1, axis)
     if array.ndim == 0 or k == 0 or 4 * k > n or n <= _FEW:
         ranked = order(array, axis, descending=largest)
         return ranked if array.ndim == 0 else _slice(ranked, axis, 0, k)
@@ -111,9 +112,11 @@ def top(array: np.ndarray, k: int, axis: int, largest: bool) -> Any:
 
 def _best(keys: np.ndarray, k: int) -> np.ndarray:
     n = keys.shape[-1]
-    rows, shape = keys.size // n, (*keys.shape[:-1], k)
-    out, best = np.empty(shape, np.int64), np.empty(prod(shape), np.int32)
-    native.tops.f32(keys, out, best, n, k, rows, rows_of(n))
+    rows, out = keys.size // n, np.empty((*keys.shape[:-1], k), np.int64)
+    if k > _MANY:
+        native.many_tops.f32(keys, out, n, k, rows, rows_of(n))
+    else:
+        native.tops.f32(keys, out, np.empty(out.size, np.int32), n, k, rows, rows_of(n))
     return out
 
 
@@ -182,4 +185,4 @@ def last_of_most(array: np.ndarray, axis: int) -> np.ndarray | None:
     native.most_frequent.f32(
         keys, np.sort(keys, axis=-1), out, n, unequal, keys.size // n, rows_of(2 * n)
     )
-    return out if axis == array.ndim - 1 else np.moveaxis(out, -1, axis)
+    return out if axis == array.ndim - 1 else moved(out, -1, axis)

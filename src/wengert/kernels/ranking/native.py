@@ -124,6 +124,49 @@ def tops(keys: i32s, out: i64s, best: i32s, n: i64, count: i64, start: i64, stop
 
 
 @inline
+def _sink(heap: i64s, first: i64, count: i64) -> None:
+    """Move an element of a heap, whose least element comes first, down to its place."""
+    value = heap[first]
+    i = first
+    below = 2 * i + 1
+    while below < count:
+        other = min(below + 1, count - 1)
+        below = other if heap[other] < heap[below] else below
+        if heap[below] < value:
+            heap[i] = heap[below]
+            i = below
+            below = 2 * i + 1
+        else:
+            below = count
+    heap[i] = value
+
+
+@kernel
+def many_tops(keys: i32s, out: i64s, n: i64, count: i64, start: i64, stop: i64) -> None:
+    """As `tops`, by a heap: a key, and its index as the digits behind it, the first the largest."""
+    for row in range(start, stop):
+        own = at(keys, row * n)
+        heap = at(out, row * count)
+        for i in range(count):
+            heap[i] = (i64(own[i]) << 32) | (n - 1 - i)
+        for k in range(count // 2):
+            _sink(heap, count // 2 - 1 - k, count)
+        for i in range(count, n):
+            entry = (i64(own[i]) << 32) | (n - 1 - i)
+            if entry > heap[0]:
+                heap[0] = entry
+                _sink(heap, 0, count)
+        for k in range(count - 1):
+            last = count - 1 - k
+            least = heap[0]
+            heap[0] = heap[last]
+            heap[last] = least
+            _sink(heap, 0, last)
+        for i in range(count):
+            heap[i] = n - 1 - (heap[i] & 4294967295)
+
+
+@inline
 def _double_key(x: f64, flip: i64) -> i64:
     """As `float_keys`, of 64 bits."""
     b = bits64(x + 0.0)  # no -0
