@@ -271,7 +271,7 @@ def _sum_of_weights(share: Value, index: Value) -> Any:
 
 def _index_loss(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
-    loss: Any, sign: int = 1,
+    loss: Any, sign: int, *options: float,
 ) -> Tensor:  # fmt: skip
     """`loss` is one of the two operations on indices and shares, which have a sign."""
     check_reduction(reduction)
@@ -283,8 +283,8 @@ def _index_loss(
     )
     axis = _class_axis(x.shape)
     if nothing:  # the mean is nan, as in PyTorch; it depends on no score
-        return reduced(loss(input, index, share, axis, False), "sum") + np.nan
-    out: Tensor = loss(input, index, share, axis, reduction != "none")
+        return reduced(loss(input, index, share, axis, False, *options), "sum") + np.nan
+    out: Tensor = loss(input, index, share, axis, reduction != "none", *options)
     return out.reshape(target.shape) if reduction == "none" else out
 
 
@@ -338,11 +338,9 @@ def cross_entropy(
     if label_smoothing and weight is not None:
         return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
     _check_scores(input)
-
-    def loss(x: Tensor, index: Any, share: Any, axis: int, reduced: bool) -> Tensor:
-        return _cross_entropy(x, index, share, axis, reduced, label_smoothing)
-
-    return _index_loss(input, target, weight, ignore_index, reduction, loss)
+    return _index_loss(
+        input, target, weight, ignore_index, reduction, _cross_entropy, 1, label_smoothing
+    )
 
 
 def _check_scores(input: Tensor) -> None:

@@ -17,6 +17,8 @@ _INT64 = np.dtype(np.int64)
 _NARROW = 8
 # Picked elements up to which one thread sums them.
 _SUMMED = 1 << 14
+# Below this a sum is in the range of float32.
+_LARGE = 1e38
 
 
 def _key(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
@@ -111,10 +113,23 @@ def cross_entropy(
             mean = np.add.reduce(wide - lse[0], axis=axis) / x.shape[axis]
             part = (1 - smoothing) * part + smoothing * mean
         loss = weighed(rest - part, share)
-    whole = np.add.reduce(loss, axis=None)
+    whole = _sum(loss)
     if whole != whole:
         _refuse_others(index, x.shape[axis])
     return narrowed(whole if reduced else loss, x.dtype), lse
+
+
+def _sum(losses: np.ndarray) -> Any:
+    """The sum of all, in float64 where they are not many."""
+    if losses.size < FEW:
+        whole = sum(losses.ravel().tolist())
+        return np.array(whole, losses.dtype) if abs(whole) < _LARGE else np.add.reduce(losses, None)
+    run = real_of(losses) if losses.size <= _SUMMED else None
+    if run is None:
+        return np.add.reduce(losses, axis=None)
+    out = np.empty((), losses.dtype)
+    getattr(_loops().total, run)(losses, out, losses.size, losses.size)
+    return out
 
 
 def _refuse_others(index: np.ndarray, classes: int) -> None:

@@ -167,12 +167,13 @@ def _find_outside(index: i64s, length: i64, found: i64s, start: i64, stop: i64) 
 
 def within(index: np.ndarray, length: int) -> bool:
     """Whether all of some integers (int64 or int32) are from 0 to below a length."""
-    if index.size >= FEW and index.dtype is _I64 and is_plain(index) and available():
+    if index.size < FEW:
+        few = index.ravel().tolist()
+        return not few or (min(few) >= 0 and max(few) < length)
+    if index.dtype is _I64 and is_plain(index) and available():
         found = np.zeros(1, np.int64)
         _find_outside.f32(index, length, found, index.size, CHUNK)
         return not found[0]
-    if not index.size:
-        return True
     # As unsigned numbers the negative ones are larger than any length: one pass instead of two.
     unsigned = np.uint64 if index.dtype.itemsize == 8 else np.uint32
     return bool(np.maximum.reduce(index.view(unsigned), axis=None) < length)
