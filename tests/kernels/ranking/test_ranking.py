@@ -174,3 +174,24 @@ def test_many_of_the_best_stay_within_their_arrays() -> None:
         assert ranking._best(keys, 5).tolist() == [[3, 0, 2, 5, 7]]
         assert ranking._best(keys, 8).tolist() == [[3, 0, 2, 5, 7, 6, 1, 4]]
         assert ranking._best(keys[:, :2], 2).tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize("shape", [(9, 11), (70, 90)])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8", "u1", "?"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_elements_by_rank(shape: tuple[int, ...], dtype: str, axis: int) -> None:
+    x = sample(shape, np.dtype(dtype).name).astype(dtype)
+    ranked = np.sort(x, axis)
+    for k in (0, shape[axis] // 3, shape[axis] - 1):
+        found = np.take_along_axis(x, ranking.kth(x, k, axis), axis)
+        np.testing.assert_array_equal(found, np.take(ranked, [k], axis))
+    if x.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            expected = np.nanquantile(x, 0.5, axis, method="lower", keepdims=True)
+        place = selection.median_index(x, axis, ignore_nan=True)
+        np.testing.assert_array_equal(np.take_along_axis(x, place, axis), expected)
+        x[2] = np.nan
+        place = selection.median_index(x, axis, ignore_nan=False)
+        lower = np.sort(x, axis).take([(shape[axis] - 1) // 2], axis)
+        lower[np.isnan(x).any(axis, keepdims=True)] = np.nan
+        np.testing.assert_array_equal(np.take_along_axis(x, place, axis), lower)

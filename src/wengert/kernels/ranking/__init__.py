@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.kernels.axes import length_of, moved
 from wengert.kernels.chunks import SOME, plain, real_of, rows_of
-from wengert.kernels.jit import CHUNK, available
+from wengert.kernels.jit import CHUNK, LARGE, available
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
 
@@ -136,10 +136,27 @@ def _slice(array: np.ndarray, axis: int, start: int, stop: int) -> np.ndarray:
 
 
 def kth(array: np.ndarray, k: int, axis: int) -> np.ndarray:
-    """The index of the element of rank `k` (0 is the smallest), the axis kept."""
+    """An index of the element of rank `k` (0 is the smallest), the axis kept."""
     if array.ndim == 0:
         return np.zeros((), np.int64)
-    return _slice(np.argpartition(widened(array), k, axis=axis), axis, k, k + 1)
+    wide = widened(array)
+    if array.size < LARGE:
+        return _slice(wide.argpartition(k, axis), axis, k, k + 1)
+    return first_of(wide, _slice(np.partition(wide, k, axis), axis, k, k + 1), axis)
+
+
+def first_of(array: np.ndarray, value: np.ndarray, axis: int) -> np.ndarray:
+    """The first index of a value, which is there, along an axis that is kept.
+
+    With the values known, this takes less than to move indices along with elements.
+    """
+    there = array == value
+    if array.dtype.kind in "fc":
+        missing = value != value
+        if missing.any():
+            there |= missing & (array != array)
+    found: np.ndarray = there.argmax(axis, keepdims=True)
+    return found
 
 
 def insertions(edges: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
