@@ -183,6 +183,8 @@ def _same_memory(region: Tensor, value: Tensor) -> bool:
 def _checked_value(target: Tensor, value: Any) -> Tensor:
     """The value as a tensor without leading dimensions of length 1, in the dtype if a number."""
     array = target._array
+    if type(value) is float or type(value) is int:
+        return wrap(scalar_array(value, of_numpy[array.dtype], "__setitem__"))
     if not isinstance(value, Tensor):
         if not isinstance(value, _NUMBERS):
             kind = of_numpy[array.dtype].short
@@ -211,6 +213,10 @@ def parse(key: Any, shape: Shape) -> tuple[Items | None, Items | None]:
     The index arrays are for the view that the basic part gives, one item for each of its
     dimensions up to the last array: an array or a full slice.
     """
+    if type(key) in _SIMPLE:
+        return _parse_basic((key,), shape), None
+    if type(key) is tuple and _SIMPLE.issuperset(map(type, key)):
+        return _parse_basic(key, shape), None
     if (whole := _plain_picks(key, shape)) is not None:
         return None, whole
     items = _items(key)

@@ -256,6 +256,13 @@ def full(size: Size, fill_value: Any, *, out: Tensor | None = None,
     return finish("full", array, options, out)
 
 
+def filled(name: str, size: Any, value: float, dtype: dtypes.dtype) -> Tensor:
+    """A tensor of one number, without options: for functions called `name`."""
+    shape = size_of(name, (size,))
+    number = dtypes.scalar_array(value, dtype, name)
+    return wrap(allocate(lambda shape, kind: layout.full(shape, kind, number), shape, dtype))
+
+
 def _fill_number(name: str, value: Any) -> Any:
     if type(value) is float or type(value) is int:
         return value
