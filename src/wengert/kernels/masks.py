@@ -86,7 +86,10 @@ def put(array: np.ndarray, mask: np.ndarray, number: np.ndarray) -> None:
     """``array[mask] = number``, which is 0-d."""
     run = _run(array, mask) if number.dtype == array.dtype else None
     if run is None:
-        array[mask] = number
+        if array.shape == mask.shape:
+            np.copyto(array, number, where=mask, casting="unsafe")
+        else:
+            array[mask] = number
         return
     getattr(_put, run)(array, mask, number, array.size, CHUNK)
 

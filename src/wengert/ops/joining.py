@@ -154,7 +154,8 @@ def _stack(arrays: list[Array], dim: int) -> tuple[Array, Any]:
         )
     axis = axis_of(dim, len(shape) + 1)
     if axis == len(shape):
-        return np.ascontiguousarray(np.stack(arrays, axis)), axis
+        columns = [a.reshape((*shape, 1)) for a in arrays]
+        return np.ascontiguousarray(np.concatenate(columns, axis)), axis
     # Along an existing dimension, then split: like PyTorch, which may join channels last.
     joined = _joined(arrays, axis)
     return joined.reshape((*shape[:axis], len(arrays), *shape[axis:])), axis

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor, Tracer, wrap
@@ -120,6 +121,10 @@ def _as_mask(condition: Tensor) -> Tensor:
     layout="contiguous",
 )
 def _masked_fill(input: Value, mask: Value, value: Value) -> Value:
+    if input.shape == mask.shape and not value.ndim:
+        out = input.copy()
+        kernels.masks.put(out, mask, value)
+        return out
     try:
         shape = np.broadcast_shapes(input.shape, mask.shape)
     except ValueError:

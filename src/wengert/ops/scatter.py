@@ -12,6 +12,7 @@ import numpy as np
 from wengert import kernels
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of, wrap
+from wengert.kernels import layout
 from wengert.kernels.axes import axis_of
 from wengert.kernels.chunks import plain
 from wengert.ops.batching import Batch
@@ -116,7 +117,7 @@ def _scatter_number(input: Value, dim: int, index: Value, value: Any) -> Value:
     out = np.array(with_dims(np.asarray(input)), order="C")
     places, axis = elementwise_index("scatter", out, dim, index)
     if places.size:
-        values = np.full(places.shape, value, out.dtype)
+        values = layout.full(places.shape, out.dtype, value)
         places = plain(places.astype(np.int64, copy=False))
         kernels.scatter.put_along(out, places, axis, values)
     return out.reshape(input.shape)
