@@ -103,7 +103,7 @@ def cross_entropy(
     if x.size >= FEW and _native(wide, index, share, axis):
         lse = np.empty((2, *x.shape[:axis], 1, *x.shape[axis + 1 :]), wide.dtype)
         loss = np.empty(index.shape, wide.dtype)
-        _run("cross_entropy", axis, wide, index, share, smoothing, loss, *lse)
+        _run("cross_entropy", axis, wide, index, share, smoothing, loss, lse[0], lse[1])
     else:
         _refuse_others(index, x.shape[axis])
         lse = _log_denominators(wide, axis)
