@@ -24,7 +24,7 @@ def _shifted_dims(b: Batch, rank: int) -> dict[str, int]:
 
 
 @multilinear(
-    input=lambda g, input_shape, offset, dim1, dim2: diagonal_adjoint(
+    input=lambda g, input_shape, offset, dim1, dim2: _diagonal_adjoint(
         g, input_shape, offset, dim1, dim2
     ),
     view=True,
@@ -54,7 +54,7 @@ def diagonal(input: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Val
     ),
     name="diagonal_backward",
 )
-def diagonal_adjoint(g: Value, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Value:
+def _diagonal_adjoint(g: Value, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Value:
     """Zeros with `g` on the diagonal."""
     out = np.zeros(shape, g.dtype)
     diagonal(out, offset, dim1, dim2)[...] = g
@@ -102,7 +102,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
 
 @multilinear(
-    input=lambda g, input_shape, offset: diagonal_adjoint(g, input_shape, offset, 0, 1),
+    input=lambda g, input_shape, offset: _diagonal_adjoint(g, input_shape, offset, 0, 1),
     batch=lambda b: clone(diagonal(b.values["input"], b.params["offset"], 1, 2)),
     label="DiagonalBackward0",
     name="diag",

@@ -9,19 +9,17 @@ import numpy as np
 from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.messages import warn
-from wengert.core.tensor import Tensor, Tracer
+from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops import operands
 from wengert.ops.batching import Batch, batch_along
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear
-from wengert.ops.diagonals import diagonal, diagonal_adjoint
 from wengert.ops.einsum import contract, rearrange
 from wengert.ops.matmul import dot
 from wengert.ops.numpy_names import either
 from wengert.ops.operands import sum_to
 from wengert.ops.outputs import write_out
-from wengert.ops.reduction import expand_back, sum_over
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
 
@@ -237,32 +235,20 @@ def cross(
     return _cross(input, other, axis)
 
 
-def _trace_batch(b: Batch) -> Any:
-    _check_trace(b.rank("input"))
-    return sum_over(diagonal(b.whole("input"), 0, 1, 2), 1)
-
-
-@multilinear(
-    input=lambda g, input_shape: diagonal_adjoint(
-        expand_back(g, (min(input_shape),), None, False), input_shape, 0, 0, 1
-    ),
-    batch=_trace_batch,
-    label="TraceBackward0",
-)
-def trace(input: Value) -> Value:
+def trace(input: Tensor) -> Tensor:
     """Sum of the diagonal of a matrix; integers give int64.
 
     >>> import wengert
     >>> wengert.trace(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(5.)
     """
-    _check_trace(input.ndim)
-    return kernels.reduction.total(input.diagonal(), None)
-
-
-def _check_trace(rank: int) -> None:
-    if rank != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {rank}")
+    require_tensor("trace", "input", input)
+    if not isinstance(input, Tensor):
+        input = wrap(np.asarray(input))
+    array = input._outline
+    if array.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {array.ndim}")
+    return input.diagonal().sum()
 
 
 __all__ = ["cross", "inner", "kron", "tensordot", "trace"]
