@@ -274,7 +274,10 @@ def column_stack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return write_out(column_stack, out, tensors)
     several = _checked("column_stack", tensors)
-    return hstack([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in several])
+    if not _have_rank(several, 2):
+        several = [x if x.ndim > 1 else reshape(x, (-1, 1)) for x in several]
+    joined: Tensor = _cat(several, 1, 0)
+    return joined
 
 
 def _block_of(g: Any, k: int, corners: list[tuple[Any, ...]]) -> Any:
