@@ -294,6 +294,7 @@ def test_pairs_out_of_bounds_have_no_places() -> None:
             x.index_put(indices, wengert.ones(()), accumulate=True)
 
 
+@needs_kernels
 def test_places_of_pairs_stay_within_their_arrays() -> None:
     key = pairs((3, 4), (2, 5))
     with in_python((native, "FEW")):
