@@ -345,7 +345,7 @@ def vector_norm(
         dim, keepdim = either_dims("vector_norm", dim, axis, keepdim, keepdims)
     if out is not None:
         return write_out(vector_norm, out, x, ord, dim, keepdim, dtype=dtype)
-    if not isinstance(ord, int | float):
+    if not isinstance(ord, (int, float)):
         raise RuntimeError(f"linalg.vector_norm: ord must be a number, but got {ord!r}")
     return ops.norm(x, float(ord), dim, keepdim, dtype)
 

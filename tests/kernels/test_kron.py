@@ -22,3 +22,15 @@ def test_products(shapes: tuple[tuple[int, int], tuple[int, int]], dtype: str) -
     for result in found:
         assert result.dtype == dtype
         np.testing.assert_array_equal(result, np.kron(a, b))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8", "c8"])
+@pytest.mark.parametrize("sizes", [(1, 1), (40, 30), (300, 500), (0, 4)])
+def test_outer(dtype: str, sizes: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    a, b = (np.round(rng.normal(size=n) * 9).astype(dtype) for n in sizes)
+    got = kron.outer(a, b)
+    assert got.dtype == dtype
+    np.testing.assert_array_equal(got, a[:, None] * b)
+    np.testing.assert_array_equal(kron.outer(a[::-1], b), a[::-1, None] * b)
+    np.testing.assert_array_equal(kron.outer(a, b.real), a[:, None] * b.real)

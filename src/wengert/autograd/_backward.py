@@ -222,13 +222,13 @@ def _walk(what: str, retain_graph: bool | str | None, create_graph: bool) -> Wal
 
 def _places(value: Any, name: str) -> list[Place]:
     """Normalise one tensor or edge, or a sequence of them, to a sequence."""
-    if isinstance(value, Tensor | GradientEdge):
+    if isinstance(value, (Tensor, GradientEdge)):
         return [value]
     items = list(value)
     if name == "inputs" and not items:
         raise RuntimeError("'inputs' argument cannot be empty.")
     for i, item in enumerate(items):
-        if not isinstance(item, Tensor | GradientEdge):
+        if not isinstance(item, (Tensor, GradientEdge)):
             raise RuntimeError(
                 f"all {name} have to be Tensors or GradientEdges, but got"
                 f" {type(item).__name__} (position {i})"

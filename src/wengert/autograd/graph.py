@@ -69,7 +69,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     >>> x._version
     1
     """
-    if not isinstance(tensor, Tensor | Iterable):
+    if not isinstance(tensor, (Tensor, Iterable)):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     written = [tensor] if isinstance(tensor, Tensor) else list(tensor)
     for item in written:

@@ -7,13 +7,13 @@ import weakref
 
 from wengert.autograd import errors, naming
 from wengert.autograd.refusals import refusal_node
-from wengert.core.tensor import Leaf, Node, Tensor, state_of
+from wengert.core.tensor import Leaf, Node, Tensor, root_of, state_of
 from wengert.ops.strided import window_history, written_window
 
 
 def rebase_history(target: Tensor, edge: Node | None) -> None:
     """Give `target` the history `edge`, and update its root and all views accordingly."""
-    root = getattr(target, "_root", target)
+    root = root_of(target)
     if root is target:
         set_edge(target, edge)
     elif edge is None and root._edge is None:

@@ -285,7 +285,7 @@ def _integer_array(number: float, to: dtype) -> np.ndarray | None:
     least, most = _bounds(to.np)
     if least <= number <= most:
         return np.array(int(number), to.np)
-    if not least and -most <= number < 0 and not isinstance(number, float | np.floating):
+    if not least and -most <= number < 0 and not isinstance(number, (float, np.floating)):
         return np.array(int(number) + most + 1, to.np)
     return None
 

@@ -24,7 +24,7 @@ def inherit(view: Tensor, source: Tensor) -> None:
 
 def mark_inference(result: Tensor) -> None:
     """Flag a tensor as made in inference mode, if it is on; views follow their base."""
-    if not hasattr(result, "_root"):
+    if getattr(result, "_root", None) is None:
         result._block = inference.block
 
 

@@ -151,7 +151,12 @@ def before_writes(arrays: Iterable[np.ndarray]) -> None:
 def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
     """Record that the elements of `array` have just been written."""
     now = clock.newest = tick()
-    _note(array, (now, code, lasti, by))
+    entry = _writes.get(id(array))
+    if entry is None or entry.regions:
+        _note(array, (now, code, lasti, by))
+    else:  # it owns its memory, of which it is all
+        entry.count += 1
+        entry.whole = now, code, lasti, by
 
 
 def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int) -> None:

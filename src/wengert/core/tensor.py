@@ -161,7 +161,7 @@ class Tensor(TensorMethods):
     _edge: Node | None
     _cut: RawCut | None  # set on every tensor without an edge: where its values left a graph
     _grad: Tensor | None
-    _root: Tensor  # set on a view: the tensor whose memory it shows
+    _root: Tensor | None  # may be missing; of a view: the tensor whose memory it shows
     _views: list[weakref.ref[Tensor]]  # set on a tensor that has views
     _memoryless = False  # whether there is an outline where others have an array, for good
 
@@ -209,7 +209,7 @@ def _converted_to(cls: type[Tensor], value: Any) -> Any:
     """A result with its Tensors as instances of a class: itself, or in a list or tuple."""
     if isinstance(value, Tensor):
         return value if isinstance(value, cls) else value.as_subclass(cls)
-    if isinstance(value, list | tuple) and type(value).__name__ != "Size":
+    if isinstance(value, (list, tuple)) and type(value).__name__ != "Size":
         converted = [_converted_to(cls, v) for v in value]
         named = getattr(type(value), "_make", type(value))
         return named(converted)
@@ -497,9 +497,21 @@ def wrap(array: Any, edge: Node | None = None) -> Tensor:
     tensor._array = array if type(array) is np.ndarray else np.asarray(array)
     tensor._edge = edge
     tensor._cut = None
+    tensor._root = None
     if inferences:
         tensor._block = inference.block
     return tensor
+
+
+def root_of(tensor: Tensor) -> Tensor:
+    """The tensor whose memory a view shows; any other tensor itself."""
+    root = getattr(tensor, "_root", None)
+    return tensor if root is None else root
+
+
+def is_view(tensor: Tensor) -> bool:
+    """Whether a tensor shows the memory of another one."""
+    return getattr(tensor, "_root", None) is not None
 
 
 def made_in_inference_mode(tensor: Tensor) -> bool:

@@ -23,7 +23,7 @@ Kwargs = dict[str, Any]
 
 def leaves(value: Any) -> Iterator[Any]:
     """What is in lists, tuples and dictionaries, as deep as they go."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         for element in value:
             yield from leaves(element)
     elif isinstance(value, dict):
@@ -148,7 +148,7 @@ class Call:
 def _same(a: Any, b: Any) -> bool:
     if a is b:
         return True
-    constants = not isinstance(a, Tensor | np.ndarray) and type(a) is type(b)
+    constants = not isinstance(a, (Tensor, np.ndarray)) and type(a) is type(b)
     return constants and bool(a == b)
 
 

@@ -128,7 +128,7 @@ def _default(name: str, parameter: inspect.Parameter, refusal: Callable[[str], V
     value = parameter.default
     if value is parameter.empty:
         return ""
-    if isinstance(value, dtype | device):
+    if isinstance(value, (dtype, device)):
         return f'="{value}"' if isinstance(value, device) else f"={value}".replace("torch.", "")
     if not isinstance(value, _DEFAULTS):
         raise refusal(f"Parameter {name} has an unsupported default value type {type(value)}.")

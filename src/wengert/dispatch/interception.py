@@ -93,7 +93,7 @@ class DispatchedFunction(Front):
         classes = [type(x) for x in tensors if type(x) is not Tensor and dispatches(type(x))]
         if not (dispatching.modes or classes) or any(map(_answers_first, classes)):
             return self.impl(*args, **kwargs)
-        foreign = any(isinstance(x, Tracer | SparseTensor) for x in tensors)
+        foreign = any(isinstance(x, (Tracer, SparseTensor)) for x in tensors)
         if foreign or not (tensors or self.factory):
             return self.impl(*args, **kwargs)
         if self.op is not None and self.op.name in DECOMPOSITIONS:

@@ -79,7 +79,7 @@ def _copies(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     def copy(value: Any) -> Any:
         if isinstance(value, Tensor):
             return value.detach().clone()
-        return [copy(v) for v in value] if isinstance(value, list | tuple) else value
+        return [copy(v) for v in value] if isinstance(value, (list, tuple)) else value
 
     return tuple([copy(a) for a in args]), {name: copy(a) for name, a in kwargs.items()}
 

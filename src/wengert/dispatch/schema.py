@@ -194,7 +194,7 @@ def accepts(kind: str, value: Any) -> bool:
     if kind.endswith("?"):
         return value is None or accepts(kind[:-1], value)
     if kind.endswith("[]"):
-        if not isinstance(value, list | tuple):
+        if not isinstance(value, (list, tuple)):
             return False
         return all(accepts(kind[:-2], element) for element in value)
     if kind == "Tensor":
@@ -205,15 +205,15 @@ def accepts(kind: str, value: Any) -> bool:
 
 
 def _is_plain(kind: str, value: Any) -> bool:
-    boolean = isinstance(value, bool | np.bool_)
+    boolean = isinstance(value, (bool, np.bool_))
     if kind == "bool":
         return boolean
     if kind == "int":
-        return isinstance(value, int | np.integer) and not boolean
+        return isinstance(value, (int, np.integer)) and not boolean
     if kind == "float":
-        return isinstance(value, float | int | np.floating | np.integer) and not boolean
+        return isinstance(value, (float, int, np.floating, np.integer)) and not boolean
     if kind == "Scalar":
-        return isinstance(value, int | float | complex | np.number | np.bool_)
+        return isinstance(value, (int, float, complex, np.number, np.bool_))
     if kind == "str":
         return isinstance(value, str)
     if kind == "ScalarType":

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from wengert.kernels import attention as attention
     from wengert.kernels import blocks as blocks
     from wengert.kernels import classification as classification
+    from wengert.kernels import complexes as complexes
     from wengert.kernels import conv as conv
     from wengert.kernels import cross as cross
     from wengert.kernels import ctc as ctc
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from wengert.kernels import halves as halves
     from wengert.kernels import histogram as histogram
     from wengert.kernels import kron as kron
+    from wengert.kernels import masks as masks
     from wengert.kernels import norm as norm
     from wengert.kernels import normals as normals
     from wengert.kernels import pool as pool

@@ -17,7 +17,7 @@ FEW = 1 << 5
 SOME = 1 << 8
 
 _C_CONTIGUOUS, _ALIGNED = 0x1, 0x100
-_IN_PLACE = _C_CONTIGUOUS | _ALIGNED
+_IN_PLACE = _C_CONTIGUOUS | _ALIGNED  # one look at all flags takes as long as that at one
 _OWN: dict[np.dtype[Any], str] = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 _HALF = np.dtype(np.float16)
 _REALS = dict.fromkeys(HALF, "f32") | _OWN
@@ -63,11 +63,16 @@ def stored_of(*arrays: np.ndarray) -> str | None:
     """As `real_of`, of `stored_for`."""
     dtype = arrays[0].dtype
     for array in arrays:
-        if array.dtype != dtype or array.flags.num & _IN_PLACE != _IN_PLACE:
+        if array.dtype != dtype or not is_plain(array):
             return None
     return stored_for(dtype)
 
 
+def is_plain(array: np.ndarray) -> bool:
+    """Whether kernels can read the array in place: it is C-contiguous and aligned."""
+    return array.flags.num & _IN_PLACE == _IN_PLACE
+
+
 def plain(x: np.ndarray) -> np.ndarray:
-    """The array as kernels read it: C-contiguous and aligned."""
-    return x if x.flags.c_contiguous and x.flags.aligned else x.copy()
+    """The array as kernels read it."""
+    return x if x.flags.num & _IN_PLACE == _IN_PLACE else x.copy()

@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from wengert.kernels.axes import moved
 from wengert.kernels.chunks import FEW, real_of, rows_of
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, i64, inline, reals
@@ -34,7 +35,7 @@ def cross(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
     """The vector products along an axis of arrays that broadcast."""
     run = real_of(a, b) if a.shape == b.shape and a.size >= FEW else None
     if run is None:
-        x, y = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
+        x, y = moved(a, axis, 0), moved(b, axis, 0)
         components = [x[i] * y[j] - x[j] * y[i] for i, j in ((1, 2), (2, 0), (0, 1))]
         return np.stack(components, axis)
     out, inner = np.empty_like(a), prod(a.shape[axis + 1 :])

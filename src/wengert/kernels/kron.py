@@ -33,3 +33,10 @@ def kron(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     out = np.empty((m * tall, n * wide), a.dtype)
     getattr(_products, run)(a, b, out, n, tall, wide, m * tall, rows_of(n * wide))
     return out
+
+
+def outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Products of each element of a vector with each of another."""
+    if a.dtype == b.dtype and real_of(a, b) is not None:
+        return kron(a[:, None], b[None])
+    return np.multiply.outer(a, b)

@@ -8,8 +8,9 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.kernels import reduction, scatter
-from wengert.kernels.axes import axis_of, length_of
-from wengert.kernels.ranking import kth, last_of_most, order
+from wengert.kernels.axes import axis_of, length_of, moved
+from wengert.kernels.precision import widened
+from wengert.kernels.ranking import first_of, kth, last_of_most, order
 from wengert.kernels.reduction import add_reduce
 
 
@@ -87,7 +88,8 @@ def median_index(array: np.ndarray, axis: int, ignore_nan: bool) -> Any:
     if ignore_nan:
         known = n - add_reduce(missing, axis=axis, dtype=np.int64, keepdims=True)
         rank = np.maximum(known - 1, 0) // 2
-        return take_along(order(array, axis), rank, axis)
+        wide = widened(array)
+        return first_of(wide, take_along(np.sort(wide, axis), rank, axis), axis)
     middle = kth(array, (n - 1) // 2, axis)
     first = np.argmax(missing, axis=axis, keepdims=True)
     return np.where(np.logical_or.reduce(missing, axis=axis, keepdims=True), first, middle)
@@ -100,12 +102,12 @@ def mode_index(array: np.ndarray, axis: int) -> np.ndarray:
     found = last_of_most(array, axis)
     if found is not None:
         return found
-    ranked = np.moveaxis(order(array, axis), axis, -1)
-    values = take_along(np.moveaxis(array, axis, -1), ranked, array.ndim - 1)
+    ranked = moved(order(array, axis), axis, -1)
+    values = take_along(moved(array, axis, -1), ranked, array.ndim - 1)
     position = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
     starts = np.zeros(values.shape, np.int64)
     fresh = values[..., 1:] != values[..., :-1]
     starts[..., 1:] = np.where(fresh, position[..., 1:], 0)
     length = position - np.maximum.accumulate(starts, axis=-1)
     last = np.argmax(length, axis=-1, keepdims=True)
-    return np.moveaxis(take_along(ranked, last, array.ndim - 1), -1, axis)
+    return moved(take_along(ranked, last, array.ndim - 1), -1, axis)

@@ -286,7 +286,7 @@ class MetaTensor(Tracer):
         """Give the tensor another shape."""
         if self._edge is not None:
             raise RuntimeError("cannot resize variables that require grad: resize_()")
-        sizes = size[0] if len(size) == 1 and isinstance(size[0], tuple | list) else size
+        sizes = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
         shape = tuple(map(int, sizes))
         order = order_in(check_format("resize_", memory_format, contiguous_format), len(shape))
         kind = self._array.dtype

@@ -49,7 +49,7 @@ class Parameter(Tensor):
             return kind.__new__(kind, data, requires_grad)
         self = new(cls)
         self._array = np.empty(0, np.float32) if data is None else _array_of(data, "Parameter")
-        self._edge = None
+        self._edge = self._root = None
         self._cut = None if data is None else cut_at("Parameter()", data)
         if inferences:
             _take_mode(self, data, requires_grad)
@@ -107,7 +107,7 @@ class Buffer(Tensor):
             return kind.__new__(kind, data, persistent=persistent)
         self = new(cls)
         self._array = np.empty(0, np.float32) if data is None else _array_of(data, "Buffer")
-        self._edge = None
+        self._edge = self._root = None
         self._cut = None if data is None else cut_at("Buffer()", data)
         if inferences:
             _take_mode(self, data, False)
@@ -400,6 +400,7 @@ def _convert_lazy(value: Any, function: Callable[[Tensor], Tensor]) -> None:
     """Convert an uninitialized tensor as a function such as `.to` would."""
     plain = new(Tensor)
     plain._array, plain._edge, plain._cut = _memory.__get__(value), None, None
+    plain._root = None
     value._array = function(plain)._array
 
 

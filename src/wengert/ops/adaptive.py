@@ -33,10 +33,10 @@ from wengert.ops.shape import contiguous
 def _out_size(name: str, output_size: Any, size: Shape) -> Shape:
     """The requested size; in two and three dimensions None keeps the input's."""
     n = len(size)
-    if n > 1 and isinstance(output_size, tuple | list) and len(output_size) == n:
+    if n > 1 and isinstance(output_size, (tuple, list)) and len(output_size) == n:
         output_size = [m if o is None else o for o, m in zip(output_size, size, strict=True)]
     sizes = typed_ints(name, "output_size", output_size)
-    if len(sizes) != n and (n == 1 or isinstance(output_size, tuple | list)):
+    if len(sizes) != n and (n == 1 or isinstance(output_size, (tuple, list))):
         raise RuntimeError(f"{name}: output_size must be {n} numbers, got {sizes}")
     sizes = sizes * (n // len(sizes))
     if min(sizes) < 0:
@@ -59,7 +59,7 @@ def _even_windows(size: Shape, out: Shape) -> Windows | None:
 
 def _space_of(name: str, input: Tensor, n: int, output_size: Any) -> Shape:
     """The spatial size of an input; the same dimensions may be empty as in PyTorch."""
-    sizes = isinstance(output_size, tuple | list) and n > 1
+    sizes = isinstance(output_size, (tuple, list)) and n > 1
     if sizes and isinstance(input, Tensor) and len(input.shape) <= len(output_size):
         raise ValueError(
             f"Input dimension should be at least {len(output_size) + 1}: {name}() got shape"

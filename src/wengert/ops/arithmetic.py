@@ -74,7 +74,7 @@ def _result_type(input: Any, other: Tensor) -> dtypes.dtype:
 def _category(x: Any) -> int:
     if isinstance(x, Tensor):
         return dtypes.of_numpy[numpy_dtype(x)].category
-    return dtypes.of_number(x).category if isinstance(x, bool | int | float | complex) else 0
+    return dtypes.of_number(x).category if isinstance(x, (bool, int, float, complex)) else 0
 
 
 @elementwise(input=lambda g: g, other=lambda g: -g)

@@ -67,7 +67,8 @@ def _repeated(array: np.ndarray, size: Shape, strides: Shape) -> np.ndarray:
     builtin = array.dtype.isbuiltin == 1 and type(memory) is np.ndarray  # others have no buffer
     if not builtin or memory.dtype.isbuiltin != 1 or not memory.flags.c_contiguous:
         return np.broadcast_to(array, size)
-    return np.ndarray(size, array.dtype, memory, address_of(array) - address_of(memory), strides)
+    offset = 0 if memory is array else address_of(array) - address_of(memory)
+    return np.ndarray(size, array.dtype, memory, offset, strides)
 
 
 def _completed(shape: Shape, size: Shape) -> Shape:
@@ -189,7 +190,7 @@ def listed(name: str, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
     """The tensors of a call with several arguments or with one list."""
     several = (
         arguments[0]
-        if len(arguments) == 1 and isinstance(arguments[0], list | tuple)
+        if len(arguments) == 1 and isinstance(arguments[0], (list, tuple))
         else arguments
     )
     for k, x in enumerate(as_sequence(name, several)):

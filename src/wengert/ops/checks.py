@@ -49,7 +49,7 @@ def typed_ints(name: str, what: str, value: Any) -> Shape:
         return (value,)
     if type(value) is tuple and _are_ints(map(type, value)):
         return value
-    values = tuple(value) if isinstance(value, tuple | list) else (value,)
-    if not all(isinstance(v, int | np.integer) for v in values) or bool in map(type, values[:1]):
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not all(isinstance(v, (int, np.integer)) for v in values) or bool in map(type, values[:1]):
         raise TypeError(f"{name}(): argument {what!r} must be tuple of ints, not {value!r}")
     return tuple(map(int, values))

@@ -29,6 +29,8 @@ from wengert.ops.shape import reshape
 from wengert.ops.softmax import log_softmax, softmax
 from wengert.ops.variadic import require_tensor
 
+_INT64, _UINT8 = np.dtype(np.int64), np.dtype(np.uint8)
+
 
 def _cross_entropy_vjp(
     g: Value, input: Value, index: Value, share: Value, lse: Value, axis: int, smoothing: float
@@ -150,7 +152,7 @@ def _indices(
     """
     t, axis = target._array, _class_axis(shape)
     _check_target_shape(shape, t.shape, axis)
-    if t.dtype not in (np.int64, np.uint8):
+    if t.dtype is not _INT64 and t.dtype not in (_INT64, _UINT8):
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {of_numpy[t.dtype].short}"
         )
@@ -173,7 +175,7 @@ def _indices(
     full = all_known and not 0 <= ignore_index < classes
     if isinstance(target, Tracer) or isinstance(weight, Tracer):
         return _traced_indices(target, weight, None if full else ignore_index, own)
-    index = t.astype(np.int64, copy=False)
+    index = t if t.dtype is _INT64 else t.astype(np.int64, copy=False)
     share = np.array(1, own)
     if not full:
         counted = t != ignore_index
@@ -222,10 +224,9 @@ def _all_below(labels: np.ndarray, classes: int) -> bool:
     """Whether there are labels, and all are classes."""
     if not labels.size:
         return False
-    # One reduction tells, since negative values are large when unsigned.
-    if labels.dtype == np.int64 and labels.ndim:
-        return bool(np.maximum.reduce(labels.view(np.uint64), axis=None) < classes)
-    return bool(labels.min() >= 0 and labels.max() < classes)
+    if labels.dtype == _INT64:
+        return kernels.scatter.native.within(labels, classes)
+    return bool(labels.max() < classes)
 
 
 def _traced_indices(
@@ -270,7 +271,7 @@ def _sum_of_weights(share: Value, index: Value) -> Any:
 
 def _index_loss(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
-    loss: Any, sign: int = 1,
+    loss: Any, sign: int, *options: float,
 ) -> Tensor:  # fmt: skip
     """`loss` is one of the two operations on indices and shares, which have a sign."""
     check_reduction(reduction)
@@ -282,8 +283,8 @@ def _index_loss(
     )
     axis = _class_axis(x.shape)
     if nothing:  # the mean is nan, as in PyTorch; it depends on no score
-        return reduced(loss(input, index, share, axis, False), "sum") + np.nan
-    out: Tensor = loss(input, index, share, axis, reduction != "none")
+        return reduced(loss(input, index, share, axis, False, *options), "sum") + np.nan
+    out: Tensor = loss(input, index, share, axis, reduction != "none", *options)
     return out.reshape(target.shape) if reduction == "none" else out
 
 
@@ -328,20 +329,18 @@ def cross_entropy(
         reduction = older_reduction(size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    for what, x in (("input", input), ("target", target)):
-        if not isinstance(x, Tensor):
-            kind = type(x).__name__
-            raise TypeError(f"cross_entropy(): argument {what!r} must be Tensor, not {kind}")
+    if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
+        what, x = ("target", target) if isinstance(input, Tensor) else ("input", input)
+        kind = type(x).__name__
+        raise TypeError(f"cross_entropy(): argument {what!r} must be Tensor, not {kind}")
     if input._outline.shape == target._outline.shape:
         return _probability_loss(input, target, weight, ignore_index, reduction, label_smoothing)
     if label_smoothing and weight is not None:
         return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
     _check_scores(input)
-
-    def loss(x: Tensor, index: Any, share: Any, axis: int, reduced: bool) -> Tensor:
-        return _cross_entropy(x, index, share, axis, reduced, label_smoothing)
-
-    return _index_loss(input, target, weight, ignore_index, reduction, loss)
+    return _index_loss(
+        input, target, weight, ignore_index, reduction, _cross_entropy, 1, label_smoothing
+    )
 
 
 def _check_scores(input: Tensor) -> None:

@@ -97,7 +97,7 @@ def _ne(input: Tensor, other: Any) -> Any:
 
 
 def _comparable(other: Any) -> builtins.bool:
-    return isinstance(other, Tensor | int | float | complex | np.ndarray | np.generic)
+    return isinstance(other, (Tensor, int, float, complex, np.ndarray, np.generic))
 
 
 @elementwise(np.logical_and, input=None, other=None, tensors=("input", "other"))

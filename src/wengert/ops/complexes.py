@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from wengert import kernels
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of
 from wengert.ops.batching import leading
@@ -157,9 +158,7 @@ def _abs_squared(z: Value) -> Value:
     label="ComplexBackward0",
 )
 def _complex(real: Value, imag: Value) -> Value:
-    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), _COMPLEX[real.dtype])
-    out.real, out.imag = real, imag
-    return out
+    return kernels.complexes.joined(real, imag, _COMPLEX[real.dtype])
 
 
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:

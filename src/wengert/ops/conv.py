@@ -279,7 +279,7 @@ def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Any, groups: 
     for what, x in (("input", input), ("weight", weight), ("bias", bias)):
         if not isinstance(x, Tensor) and (x is not None or what != "bias"):
             raise TypeError(f"{name}(): argument {what!r} must be Tensor, not {type(x).__name__}")
-    if type(groups) is bool or not isinstance(groups, int | np.integer):
+    if type(groups) is bool or not isinstance(groups, (int, np.integer)):
         raise TypeError(f"{name}(): argument 'groups' must be int, not {type(groups).__name__}")
     x, w = input._outline, weight._outline
     if w.ndim != n + 2:

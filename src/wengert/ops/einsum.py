@@ -161,7 +161,7 @@ def _equation_of(args: Sequence[Any]) -> tuple[str, Sequence[Any]]:
 
 def _one_by_one(args: Sequence[Any]) -> tuple[Any, ...]:
     """An equation and its operands, which may come in one list."""
-    if len(args) == 2 and isinstance(args[0], str) and isinstance(args[1], list | tuple):
+    if len(args) == 2 and isinstance(args[0], str) and isinstance(args[1], (list, tuple)):
         return (args[0], *args[1])
     return tuple(args)
 

@@ -57,7 +57,7 @@ def _fractional(
 
 def _all_of(name: str, what: str, value: Any, n: int) -> Shape:
     """Expand an integer to one per dimension."""
-    if isinstance(value, tuple | list) and len(value) != n:
+    if isinstance(value, (tuple, list)) and len(value) != n:
         raise RuntimeError(
             f"{name}: {what} must either be a single int or a tuple of {n} ints, got {tuple(value)}"
         )
@@ -66,7 +66,7 @@ def _all_of(name: str, what: str, value: Any, n: int) -> Shape:
 
 def _ratios(n: int, output_ratio: Any) -> Any:
     """A ratio for each dimension; for two PyTorch's function takes no single one."""
-    if not isinstance(output_ratio, tuple | list):
+    if not isinstance(output_ratio, (tuple, list)):
         if n == 2:
             raise TypeError(
                 "fractional_max_pool2d(): argument 'output_ratio' must be tuple of floats, not"

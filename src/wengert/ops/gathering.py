@@ -363,7 +363,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     array = elements("nonzero", input)
     if as_tuple:
         return tuple([wrap(i.copy()) for i in with_dims(array).nonzero()])
-    return wrap(np.argwhere(array))
+    return wrap(kernels.masks.places(array))
 
 
 def argwhere(input: Tensor) -> Tensor:
@@ -417,7 +417,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     require_tensor("unravel_index", "indices", indices)
     if memory_of(indices).dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    if not isinstance(shape, int | list | tuple):
+    if not isinstance(shape, (int, list, tuple)):
         raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     for n in sizes:

@@ -60,7 +60,7 @@ def _rounded(rule: Rule) -> Rule:
     @wraps(rule)
     def rounded(g: Any, *values: Any) -> Any:
         gradient = rule(g, *values)
-        computed = isinstance(gradient, np.ndarray | np.generic) and g.dtype is _BRAIN
+        computed = isinstance(gradient, (np.ndarray, np.generic)) and g.dtype is _BRAIN
         if computed and gradient.dtype.kind == "f":
             return converted(np.asarray(gradient), _BRAIN)
         return gradient

@@ -363,7 +363,7 @@ def index_put(
     tensor([2., 0.])
     """
     require_tensor("index_put", "input", input)
-    if not isinstance(indices, list | tuple):
+    if not isinstance(indices, (list, tuple)):
         raise TypeError(
             "index_put(): argument 'indices' (position 1) must be tuple of Tensors, not"
             f" {type(indices).__name__}"

@@ -230,7 +230,7 @@ def _out_size(
         scales = _per_dimension("scale_factor", scale_factor, space)
         out = tuple(int(np.floor(n * f)) for n, f in zip(space, scales, strict=True))
         factors = (None,) * len(space) if recompute else tuple(map(float, scales))
-    if not all(isinstance(o, int | np.integer) for o in out):
+    if not all(isinstance(o, (int, np.integer)) for o in out):
         raise TypeError(f"interpolate(): argument 'size' must be int or tuple of ints, not {size}")
     if min((*space, *out)) <= 0:
         raise RuntimeError(
@@ -241,7 +241,7 @@ def _out_size(
 
 
 def _per_dimension(what: str, value: Any, space: tuple[int, ...]) -> tuple[Any, ...]:
-    if not isinstance(value, tuple | list):
+    if not isinstance(value, (tuple, list)):
         return (value,) * len(space)
     if len(value) != len(space):
         raise ValueError(

@@ -154,7 +154,8 @@ def _stack(arrays: list[Array], dim: int) -> tuple[Array, Any]:
         )
     axis = axis_of(dim, len(shape) + 1)
     if axis == len(shape):
-        return np.ascontiguousarray(np.stack(arrays, axis)), axis
+        columns = [a.reshape((*shape, 1)) for a in arrays]
+        return np.ascontiguousarray(np.concatenate(columns, axis)), axis
     # Along an existing dimension, then split: like PyTorch, which may join channels last.
     joined = _joined(arrays, axis)
     return joined.reshape((*shape[:axis], len(arrays), *shape[axis:])), axis
@@ -191,6 +192,14 @@ def _checked(name: str, several: Several) -> Several:
     return several
 
 
+def _have_rank(several: Several, least: int) -> bool:
+    """Whether all have at least so many dimensions."""
+    for x in several:  # noqa: SIM110 (an all() of a generator costs more than all of this)
+        if type(x) is not Tensor or x._outline.ndim < least:
+            return False
+    return True
+
+
 def hstack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
     """Concatenate along the second dimension; vectors along their only one.
 
@@ -200,8 +209,11 @@ def hstack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return write_out(hstack, out, tensors)
-    several = [atleast_1d(x) for x in _checked("hstack", tensors)]
-    return cat(several, 0 if several[0].ndim == 1 else 1)
+    several = _checked("hstack", tensors)
+    if not _have_rank(several, 1):
+        several = [atleast_1d(x) for x in several]
+    joined: Tensor = _cat(several, 0 if several[0].ndim == 1 else 1, 0)
+    return joined
 
 
 def vstack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
@@ -214,7 +226,11 @@ def vstack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return write_out(vstack, out, tensors)
-    return cat([atleast_2d(x) for x in _checked("vstack", tensors)], 0)
+    several = _checked("vstack", tensors)
+    if not _have_rank(several, 2):
+        several = [atleast_2d(x) for x in several]
+    joined: Tensor = _cat(several, 0, 0)
+    return joined
 
 
 def row_stack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
@@ -240,7 +256,11 @@ def dstack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return write_out(dstack, out, tensors)
-    return cat([atleast_3d(x) for x in _checked("dstack", tensors)], 2)
+    several = _checked("dstack", tensors)
+    if not _have_rank(several, 3):
+        several = [atleast_3d(x) for x in several]
+    joined: Tensor = _cat(several, 2, 0)
+    return joined
 
 
 def column_stack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
@@ -254,7 +274,10 @@ def column_stack(tensors: Several, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return write_out(column_stack, out, tensors)
     several = _checked("column_stack", tensors)
-    return hstack([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in several])
+    if not _have_rank(several, 2):
+        several = [x if x.ndim > 1 else reshape(x, (-1, 1)) for x in several]
+    joined: Tensor = _cat(several, 1, 0)
+    return joined
 
 
 def _block_of(g: Any, k: int, corners: list[tuple[Any, ...]]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor, Tracer, wrap
@@ -73,7 +74,7 @@ def where(
         some = isinstance(input, Tensor) or isinstance(other, Tensor)
         if isinstance(condition, ARRAYS) and not some:
             return np.where(condition, input, other)
-        if not isinstance(condition, np.ndarray | np.generic):
+        if not isinstance(condition, (np.ndarray, np.generic)):
             raise TypeError(
                 "where(): argument 'condition' (position 1) must be Tensor, not"
                 f" {type(condition).__name__}"
@@ -120,6 +121,10 @@ def _as_mask(condition: Tensor) -> Tensor:
     layout="contiguous",
 )
 def _masked_fill(input: Value, mask: Value, value: Value) -> Value:
+    if input.shape == mask.shape and not value.ndim:
+        out = input.copy()
+        kernels.masks.put(out, mask, value)
+        return out
     try:
         shape = np.broadcast_shapes(input.shape, mask.shape)
     except ValueError:
@@ -344,7 +349,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         raise NotImplementedError("clamp is not supported for complex types")
     if all(isinstance(b, Tensor) for b in bounds):
         return _clamp_tensors(input, min, max)
-    if not all(isinstance(b, int | float) for b in bounds):
+    if not all(isinstance(b, (int, float)) for b in bounds):
         kinds = ", ".join(type(b).__name__ for b in bounds)
         raise TypeError(
             f"clamp(): arguments 'min' and 'max' must be both numbers or both Tensors, got {kinds}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.forks import hold_forks
 from wengert.core.tensor import Tensor
@@ -236,11 +237,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def _check_ranks(name: str, arguments: tuple[tuple[str, Any, int], ...]) -> None:
     for position, (argument, x, rank) in enumerate(arguments, 1):
-        if not isinstance(x, Tensor) and not isinstance(x, np.ndarray):
-            raise TypeError(
-                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
-                f" {type(x).__name__}"
-            )
+        require_tensor(name, argument, x, position)
         if x.ndim != rank:
             raise RuntimeError(
                 f"{name}(): Expected {rank}-D argument {argument}, but got {x.ndim}-D"
@@ -320,7 +317,7 @@ def outer(input: Value, vec2: Value) -> Value:
             [6., 8.]])
     """
     _check_vectors(input, vec2)
-    return np.multiply.outer(input, vec2)
+    return kernels.kron.outer(input, vec2)
 
 
 def _check_vectors(input: np.ndarray, vec2: np.ndarray) -> None:

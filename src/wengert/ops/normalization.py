@@ -81,7 +81,7 @@ def _check_trailing(
     name: str, shape: tuple[int, ...], normalized: Any, *params: tuple[str, Tensor | None]
 ) -> tuple[int, ...]:
     """Check the normalised shape: the input must end with it, the parameters must have it."""
-    if not isinstance(normalized, tuple | list):
+    if not isinstance(normalized, (tuple, list)):
         kind = type(normalized).__name__
         raise TypeError(f"{name}(): argument 'normalized_shape' must be tuple of ints, not {kind}")
     trailing = tuple(normalized)

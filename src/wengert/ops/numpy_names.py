@@ -100,7 +100,7 @@ def require_arguments(name: str, **values: Any) -> None:
 def either_keepdim(name: str, keepdim: Any, keepdims: Any) -> Any:
     """`keepdim` under either name. TypeError for both, and for a number."""
     keepdim = either(name, "keepdim", keepdim, keepdims, False)
-    if not isinstance(keepdim, bool | np.bool_):
+    if not isinstance(keepdim, (bool, np.bool_)):
         raise TypeError(
             f"{name}(): argument 'keepdim' must be bool, not {type(keepdim).__name__}: it is"
             f" {keepdim!r}. Several dimensions come in a tuple: dim=(0, 1)"

@@ -37,6 +37,7 @@ from wengert.core.tensor import (
     inferences,
     memory_of,
     new,
+    root_of,
     tensors,
     wrap,
 )
@@ -157,8 +158,7 @@ def plain(x: Any) -> Any:
     tensor = new(Tensor)
     tensor._array, tensor._edge = x._array, x._edge
     tensor._cut = x._cut if x._edge is None else None
-    if hasattr(x, "_root"):
-        tensor._root = x._root
+    tensor._root = getattr(x, "_root", None)
     if inferences:
         tensor._block = getattr(x, "_block", None)
     return tensor
@@ -222,15 +222,22 @@ def _is_tensor(x: Any) -> bool:
 def traced(values: Iterable[Any]) -> bool:
     """Whether a tracer, or a sparse tensor, is among the values."""
     for x in values:  # noqa: SIM110 (an any() of a generator costs more than all of this)
-        if isinstance(x, Tracer | SparseTensor):
+        if isinstance(x, (Tracer, SparseTensor)):
             return True
     return False
+
+
+# What operations take as it is, beside tensors.
+_UNTRACED = frozenset({np.ndarray, float, int, bool, complex, type(None)})
 
 
 def foreign(values: Iterable[Any]) -> bool:
     """Whether operations do not unwrap one of the values: a tracer, or what may answer."""
     for x in values:
-        if type(x) not in tensors and (isinstance(x, Tracer | SparseTensor) or overrides(x)):
+        kind = type(x)
+        if kind in tensors or kind in _UNTRACED:
+            continue
+        if isinstance(x, (Tracer, SparseTensor)) or overrides(x):
             return True
     return False
 
@@ -259,7 +266,7 @@ def operands(op: Op, *inputs: Any) -> list[Any]:
     for x in inputs:
         if isinstance(x, Tensor):
             shapes.append((dtypes.of_numpy[x._outline.dtype], 2 if x._outline.ndim else 1))
-        elif isinstance(x, np.ndarray | np.generic):
+        elif isinstance(x, (np.ndarray, np.generic)):
             shapes.append((dtypes.of_numpy[x.dtype], 2 if x.ndim else 1))
         elif isinstance(x, Number):
             shapes.append((dtypes.of_number(x), 0))
@@ -405,7 +412,9 @@ _MANY_VIEWS = 8
 
 def mark_view(view: Tensor, source: Any) -> None:
     """Note that `view` may show the memory of `source`, so that in-place writes reach both."""
-    root = getattr(source, "_root", source)
+    root = getattr(source, "_root", None)
+    if root is None:
+        root = source
     if type(source) in concrete:
         base = root._array.base
         owner = base if isinstance(base, np.ndarray) else root._array
@@ -432,7 +441,7 @@ def mark_views(views: Sequence[Tensor], source: Any) -> None:
         for view in views:
             mark_view(view, source)
         return
-    root = getattr(source, "_root", source)
+    root = root_of(source)
     base = root._array.base
     owner = base if isinstance(base, np.ndarray) else root._array
     memory = root._array
@@ -452,7 +461,7 @@ def leave_memory(tensor: Tensor) -> None:
     root = getattr(tensor, "_root", None)
     if root is not None:
         root._views[:] = [v for v in root._views if v() is not None and v() is not tensor]
-        del tensor._root
+        tensor._root = None
     views = [v for r in getattr(tensor, "_views", ()) if (v := r()) is not None]
     if views:
         former = wrap(tensor._array, tensor._edge)

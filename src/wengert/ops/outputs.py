@@ -137,7 +137,7 @@ def _tensors_of(values: Iterable[Any]) -> Iterator[Tensor]:
     for value in values:
         if isinstance(value, Tensor):
             yield value
-        elif isinstance(value, tuple | list):
+        elif isinstance(value, (tuple, list)):
             yield from _tensors_of(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,18 +32,47 @@ Pads = tuple[int, ...]
 )
 def _constant_pad(input: Value, pad: Pads, value: float) -> Value:
     """`pad` counts from the last dimension; negative entries crop, which is the adjoint."""
-    lead = input.ndim - len(pad) // 2
-    sides = [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -2, -2)]
-    source = [slice(max(-low, 0), n - max(-high, 0))
-            for n, (low, high) in zip(input.shape[lead:], sides, strict=True)]  # fmt: skip
-    inner = input[(slice(None),) * lead + tuple(source)]
-    size = [n + max(low, 0) + max(high, 0)
-            for n, (low, high) in zip(inner.shape[lead:], sides, strict=True)]  # fmt: skip
-    out = np.full((*input.shape[:lead], *size), value, input.dtype)
-    target = [slice(max(low, 0), max(low, 0) + n)
-             for n, (low, _) in zip(inner.shape[lead:], sides, strict=True)]  # fmt: skip
-    out[(slice(None),) * lead + tuple(target)] = inner
+    frame = _frame(input.shape, pad)
+    out = np.empty(frame.shape, input.dtype)
+    for border in frame.borders:
+        out[border] = value
+    out[frame.inside] = input[frame.kept]
     return as_images(out, input)
+
+
+class _Frame(NamedTuple):
+    """Where elements of a padded tensor are: those of the input that are kept, and what is new."""
+
+    shape: tuple[int, ...]
+    kept: tuple[slice, ...]  # of the input
+    inside: tuple[slice, ...]
+    borders: tuple[tuple[slice, ...], ...]  # where rows are short all of it is filled
+
+
+# Numbers that are written in the time that it takes to go on to the next row.
+_SHORT = 40
+
+
+@lru_cache(maxsize=512)
+def _frame(shape: tuple[int, ...], pad: Pads) -> _Frame:
+    lead = len(shape) - len(pad) // 2
+    sides = [(0, 0)] * lead + [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -2, -2)]
+    kept: list[slice] = []
+    inside: list[slice] = []
+    sizes: list[int] = []
+    borders: list[tuple[slice, ...]] = []
+    for n, (low, high) in zip(shape, sides, strict=True):
+        first, last = max(-low, 0), n - max(-high, 0)
+        start, stop = max(low, 0), max(low, 0) + last - first
+        sizes.append(stop + max(high, 0))
+        # In the dimensions before this one the borders have been filled.
+        pieces = (slice(0, start), slice(stop, sizes[-1]))
+        borders += [(*inside, piece) for piece in pieces if piece.start < piece.stop]
+        kept.append(slice(first, last))
+        inside.append(slice(start, stop))
+    if sides and any(sides[-1]) and sizes[-1] < _SHORT:
+        borders = [()]
+    return _Frame(tuple(sizes), tuple(kept), tuple(inside), tuple(borders))
 
 
 @lru_cache(maxsize=512)
@@ -99,8 +128,10 @@ def _is_whole(p: Any) -> bool:
 
 def _whole(pad: tuple[int, ...] | list[int]) -> Pads:
     """The lengths as integers."""
+    if all([type(p) is int for p in pad]):
+        return tuple(pad)
     for p in pad:
-        if not isinstance(p, int | np.integer) and not _is_whole(p):
+        if not isinstance(p, (int, np.integer)) and not _is_whole(p):
             kind = type(p).__name__
             raise TypeError(f"pad(): argument 'pad' must be tuple of ints, but found {kind}: {p}")
     return tuple(map(int, pad))

@@ -513,7 +513,7 @@ def _power_pool(
     name: str, n: int, input: Tensor, norm_type: float, kernel_size: Ints, stride: Any,
     ceil_mode: bool,
 ) -> Tensor:  # fmt: skip
-    if isinstance(kernel_size, tuple | list) and (n == 1 or len(kernel_size) != n):
+    if isinstance(kernel_size, (tuple, list)) and (n == 1 or len(kernel_size) != n):
         raise (TypeError if n == 1 else ValueError)(
             f"{name}: kernel_size must be a single int{f', or a tuple of {n}' if n > 1 else ''},"
             f" got {tuple(kernel_size)}"

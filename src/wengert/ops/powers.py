@@ -81,7 +81,7 @@ def _integer_power(base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
 
 def _pow(input: Any, exponent: Any) -> Any:
     """The operator ``**``; NotImplemented for what is no operand."""
-    if isinstance(input, Tensor) and isinstance(exponent, int | float | complex):
+    if isinstance(input, Tensor) and isinstance(exponent, (int, float, complex)):
         dtype = numpy_dtype(input)
         if dtype.kind == "c" or (dtype in dtypes.inexact and not isinstance(exponent, complex)):
             return _pow_number(input, exponent)
@@ -90,9 +90,9 @@ def _pow(input: Any, exponent: Any) -> Any:
                 "Integers to negative integer powers are not allowed; argument 'exponent' is"
                 f" {exponent}, and 'input' is of {dtypes.of_numpy[dtype]}"
             )
-    elif isinstance(input, np.ndarray | np.generic) and not isinstance(exponent, Tensor):
+    elif isinstance(input, (np.ndarray, np.generic)) and not isinstance(exponent, Tensor):
         return np.power(input, exponent)
-    elif isinstance(input, int | float | complex) and isinstance(exponent, Tensor):
+    elif isinstance(input, (int, float, complex)) and isinstance(exponent, Tensor):
         exponent = contiguous(exponent)  # as in PyTorch for powers of a number
     return _pow_operator(input, exponent)
 

@@ -46,7 +46,7 @@ def _tolerances(A: Tensor, atol: Tolerance, rtol: Tolerance) -> tuple[Tensor, Te
     single = dtype_of(A).name in ("float32", "complex64")
     kind = np.float32 if single else np.float64
     if rtol is None:
-        none = atol is None or (isinstance(atol, float | int) and atol <= 0)
+        none = atol is None or (isinstance(atol, (float, int)) and atol <= 0)
         rtol = float(np.finfo(kind).eps) * max(A.shape[-2:]) if none else 0.0
     lead = tuple(A.shape[:-2])
     tolerances = []

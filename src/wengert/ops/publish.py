@@ -50,6 +50,7 @@ def {name}({signature}):
 {arrange}\
     result = new(Tensor)
     result._array = out
+    result._root = None
 {view}{record}"""
 
 # If nothing is recorded, the result remembers where its inputs were cut off a graph.

@@ -158,7 +158,7 @@ def _padded(
     """A stack of layers over sequences of one length."""
     name = mode.lower()
     require_tensor(name, "input", input)
-    if not isinstance(params, list | tuple):
+    if not isinstance(params, (list, tuple)):
         kind = type(params).__name__
         raise TypeError(f"{name}(): argument 'params' must be tuple of Tensors, not {kind}")
     if input.ndim != 3:

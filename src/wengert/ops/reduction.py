@@ -288,7 +288,7 @@ def prod(
         dim, keepdim = either_dims("prod", dim, axis, keepdim, keepdims)
     if out is not None:
         return write_out(prod, out, input, dim, keepdim, dtype=dtype)
-    if isinstance(dim, tuple | list):
+    if isinstance(dim, (tuple, list)):
         raise TypeError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
     if dtype is None:
         return _prod(input, dim, keepdim)
@@ -425,6 +425,8 @@ def count_nonzero(input: Value, dim: Dims = None) -> Value:
     tensor([1, 2])
     """
     axes = axes_of(dim, input.ndim)
+    if axes is None:
+        return np.asarray(np.count_nonzero(input.astype(bool)))
     return np.add.reduce(input.astype(bool), axis=axes, dtype=np.int64)
 
 

@@ -16,7 +16,7 @@ from wengert.core.dtypes import dtype as DType
 from wengert.core.layout import contiguous_format
 from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels import scan as kernel
-from wengert.kernels.axes import axis_of
+from wengert.kernels.axes import axis_of, moved
 from wengert.ops._picking import take_along
 from wengert.ops.batching import Batch, batch_along
 from wengert.ops.casting import convert
@@ -297,7 +297,7 @@ def _adjoint_in_batch(b: Batch) -> Any:
 def _differences_adjoint(input: Value, shape: tuple[int, ...], dim: int) -> Value:
     out = np.zeros(shape, input.dtype)
     axis = axis_of(dim, len(shape))
-    target, source = np.moveaxis(out, axis, 0), np.moveaxis(input, axis, 0)
+    target, source = moved(out, axis, 0), moved(input, axis, 0)
     target[1:] = source
     target[:-1] -= source
     return out

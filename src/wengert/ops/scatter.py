@@ -12,6 +12,7 @@ import numpy as np
 from wengert import kernels
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of, wrap
+from wengert.kernels import layout
 from wengert.kernels.axes import axis_of
 from wengert.kernels.chunks import plain
 from wengert.ops.batching import Batch
@@ -116,7 +117,7 @@ def _scatter_number(input: Value, dim: int, index: Value, value: Any) -> Value:
     out = np.array(with_dims(np.asarray(input)), order="C")
     places, axis = elementwise_index("scatter", out, dim, index)
     if places.size:
-        values = np.full(places.shape, value, out.dtype)
+        values = layout.full(places.shape, out.dtype, value)
         places = plain(places.astype(np.int64, copy=False))
         kernels.scatter.put_along(out, places, axis, values)
     return out.reshape(input.shape)
@@ -161,7 +162,7 @@ def scatter(
         return scatter_reduce(input, dim, index, full, "prod")
     if isinstance(src, Tensor):
         return _scatter(input, dim, index, src)
-    if not isinstance(src, int | float | complex | np.generic):
+    if not isinstance(src, (int, float, complex, np.generic)):
         raise TypeError(
             f"scatter(): argument 'src' (position 4) must be Tensor, not {type(src).__name__}"
         )

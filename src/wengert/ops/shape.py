@@ -45,12 +45,16 @@ def reshape(input: Value, shape: Sequence[int]) -> Value:
     tensor([[1, 2],
             [3, 4]])
     """
+    return _reshaped(input, shape)
+
+
+def _reshaped(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     try:
-        out = input.reshape(shape)
+        out = array.reshape(shape)
     except ValueError:
-        raise _reshape_error(input, tuple(shape)) from None
+        raise _reshape_error(array, tuple(shape)) from None
     if shape and min(shape) < -1:  # NumPy infers these as well
-        raise _reshape_error(input, tuple(shape))
+        raise _reshape_error(array, tuple(shape))
     return out
 
 
@@ -97,7 +101,7 @@ def _reshape_error(array: np.ndarray, shape: tuple[int, ...]) -> RuntimeError:
 )
 def view(input: Value, size: Sequence[int]) -> Value:
     """As `reshape`, but never a copy: RuntimeError if the strides do not allow a view."""
-    out: Value = reshape(input, size)
+    out = _reshaped(input, size)
     if not input.flags.c_contiguous and out.size and not np.may_share_memory(out, input):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one"
@@ -218,7 +222,7 @@ def unflatten(
         dim = either("unflatten", "dim", dim, axis, MISSING)
         require_arguments("unflatten", dim=dim, sizes=sizes)
     require_tensor("unflatten", "input", input)
-    shape = tuple(input.shape)
+    shape = input._outline.shape if type(input) is Tensor else tuple(input.shape)
     if not shape:
         raise RuntimeError("unflatten(): the tensor has no dimension to split")
     d, sizes = axis_of(dim, len(shape)), tuple(sizes)
@@ -260,7 +264,7 @@ def squeeze(input: Value, dim: int | Sequence[int] | None = None) -> Value:
     shape = input.shape
     if dim is None:
         return input.reshape([n for n in shape if n != 1])
-    if isinstance(dim, tuple | list):
+    if isinstance(dim, (tuple, list)):
         squeezed = [axis_of(d, input.ndim) for d in dim]
         if len(set(squeezed)) < len(squeezed):
             twice = next(d for d in squeezed if squeezed.count(d) > 1)

@@ -69,7 +69,7 @@ def _dims(input: Tensor, dim: Any) -> list[int]:
 
 def _steps(input: Tensor, spacing: Any, dims: list[int], every: bool) -> list[Any]:
     """For each dimension the distance between points, or the points."""
-    if not isinstance(spacing, list | tuple):
+    if not isinstance(spacing, (list, tuple)):
         return [1 if spacing is None else spacing] * len(dims)
     if len(spacing) != len(dims):
         why = "dim argument was not given" if every else "dim argument was given"

@@ -13,7 +13,7 @@ import numpy as np
 from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor, memory_of, wrap
-from wengert.kernels.axes import axis_of, length_of
+from wengert.kernels.axes import axis_of, length_of, moved
 from wengert.kernels.precision import widened
 from wengert.ops._picking import picked, take_along
 from wengert.ops._reducing import as_rows
@@ -214,8 +214,8 @@ def unique(
     axis = None if dim is None else _axis_of_entries("unique", array, dim)
     if axis is None:
         return _with_extras(kernels.distinct.elements(array, return_inverse, return_counts))
-    results = kernels.distinct.rows(np.moveaxis(array, axis, 0), return_inverse, return_counts)
-    return _with_extras(results._replace(values=np.moveaxis(results.values, 0, axis)))
+    results = kernels.distinct.rows(moved(array, axis, 0), return_inverse, return_counts)
+    return _with_extras(results._replace(values=moved(results.values, 0, axis)))
 
 
 def unique_consecutive(
@@ -233,11 +233,11 @@ def unique_consecutive(
     _require_tensor("unique_consecutive", input=input)
     array = elements("unique_consecutive", input)
     axis = 0 if dim is None else _axis_of_entries("unique_consecutive", array, dim)
-    entries = array.reshape(-1) if dim is None else np.moveaxis(array, axis, 0)
+    entries = array.reshape(-1) if dim is None else moved(array, axis, 0)
     values, inverse, counts = kernels.distinct.consecutive(entries, return_inverse, return_counts)
     if inverse is not None and dim is None:
         inverse = inverse.reshape(array.shape)
-    return _with_extras((np.moveaxis(values, 0, axis), inverse, counts))
+    return _with_extras((moved(values, 0, axis), inverse, counts))
 
 
 def searchsorted(
@@ -318,18 +318,8 @@ def _insertion_in_batch(b: Batch) -> Any:
     sorted_sequence=None, input=None, mixed=False, batch=_insertion_in_batch, name="searchsorted"
 )
 def _insertion(sorted_sequence: Value, input: Value, right: bool, out_int32: bool) -> Value:
-    side = "right" if right else "left"
-    positions = _search(widened(sorted_sequence), widened(input), side)
+    positions = kernels.ranking.insertions(widened(sorted_sequence), widened(input), right)
     return positions.astype(np.int32 if out_int32 else np.int64, copy=False)
-
-
-def _search(edges: np.ndarray, values: np.ndarray, side: Any) -> np.ndarray:
-    if edges.ndim == 1:
-        return np.asarray(np.searchsorted(edges, values, side))
-    out = np.empty(values.shape, np.int64)
-    for row in np.ndindex(edges.shape[:-1]):
-        out[row] = np.searchsorted(edges[row], values[row], side)
-    return out
 
 
 def bucketize(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.tensor import Tensor
-from wengert.kernels.axes import axis_of
+from wengert.kernels.axes import axis_of, moved
 from wengert.kernels.layout import copy_with_gaps
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
@@ -133,7 +133,7 @@ def _split(array: np.ndarray, sizes: Sequence[int], dim: int) -> tuple[list[np.n
     batch=lambda dim: (dim + 1,),
 )
 def _unbind(array: np.ndarray, dim: int) -> tuple[list[np.ndarray], int]:
-    first = array.swapaxes(0, dim) if dim < 2 else np.moveaxis(array, dim, 0)
+    first = array.swapaxes(0, dim) if dim < 2 else moved(array, dim, 0)
     return [first[k, ...] for k in range(len(first))], dim
 
 
@@ -203,7 +203,7 @@ def split_with_sizes(
     if axis is not None:
         dim = either("split_with_sizes", "dim", dim, axis, 0)
     require_tensor("split_with_sizes", "input", input)
-    if not isinstance(split_sizes, list | tuple):
+    if not isinstance(split_sizes, (list, tuple)):
         raise TypeError(
             "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not"
             f" {type(split_sizes).__name__}"

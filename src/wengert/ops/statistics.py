@@ -99,7 +99,7 @@ def _spread_arguments(
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if correction is None:
-        if unbiased is not None and not isinstance(unbiased, bool | np.bool_):
+        if unbiased is not None and not isinstance(unbiased, (bool, np.bool_)):
             raise TypeError(
                 f"{name}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}: it is"
                 f" {unbiased!r}. Several dimensions come in a tuple: dim=(0, 1)"

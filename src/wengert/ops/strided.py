@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided as _unowned_view
 
 from wengert.core.dtypes import of_numpy
 from wengert.core.storage import address_of, owner
-from wengert.core.tensor import Node, Tensor, memory_of, mode, shape_of
+from wengert.core.tensor import Node, Tensor, memory_of, mode, root_of, shape_of
 from wengert.kernels.axes import axis_of
 from wengert.ops.batching import Batch
 from wengert.ops.declare import Value, multilinear
@@ -273,7 +273,7 @@ def as_strided(
     window = _checked_window(array, tuple(size), tuple(stride), storage_offset)
     if array.ndim < memory_of(input).ndim:
         _check_within_sample(array, window)
-    root = getattr(input, "_root", input)
+    root = root_of(input)
     if root is not input and input._edge is not None and root._edge is not None:
         window = window._replace(offset=window.offset + window_in(root, input).offset)
         return _window(root, layout_of(root), window)

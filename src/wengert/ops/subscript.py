@@ -157,7 +157,7 @@ def index(input: Value, key: Key) -> Value:
         if key[-1].dtype != bool and (not axis or _only_last(key)):
             out = kernels.scatter.take_rows(input, key[-1], axis)
         else:
-            out = input[key]
+            out = kernels.scatter.take_at(input, key)
     except IndexError as error:
         raise in_torchs_words(error) from None
     if out.ndim < 2:
@@ -254,15 +254,23 @@ def index_written(input: Value, values: Value, key: Key, accumulate: bool) -> Va
 def write_at(array: np.ndarray, values: np.ndarray, key: Key, accumulate: bool = False) -> None:
     """Write `values`, broadcast, at the indices of a key, or add them; all or nothing."""
     if accumulate:
-        # The shape, and an error for an index out of bounds, from an array of one byte.
-        shape = index(repeated(_BYTE, array.shape), key).shape
+        places = kernels.scatter.native.flat_places(key, array.shape)
+        if places is not None and array.flags.c_contiguous:
+            array, key = array.reshape(-1, *array.shape[len(key) :]), (places,)
+            shape = (*places.shape, *array.shape[1:])
+        else:
+            # The shape, and an error for an index out of bounds, from an array of one byte.
+            shape = index(repeated(_BYTE, array.shape), key).shape
         if not broadcasts(values.shape, shape):
             raise value_mismatch(values.shape, shape)
         same = values.shape == shape
         kernels.scatter.add_at(array, key, values if same else np.broadcast_to(values, shape))
         return
     try:
-        array[key] = values
+        if values.ndim == 0 and len(key) == 1 and key[0].dtype == bool:
+            kernels.masks.put(array, key[0], values)
+        else:
+            array[key] = values
     except ValueError:
         raise value_mismatch(values.shape, array[key].shape) from None
     except IndexError as error:

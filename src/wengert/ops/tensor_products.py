@@ -112,7 +112,7 @@ def _paired(a: np.ndarray, b: np.ndarray, dims: Any) -> tuple[list[int], list[in
                 f" {a.ndim}-D and {b.ndim}-D tensors"
             )
         return list(range(a.ndim - dims, a.ndim)), list(range(dims))
-    if not isinstance(dims, tuple | list) or any(not isinstance(d, tuple | list) for d in dims):
+    if not isinstance(dims, (tuple, list)) or any(not isinstance(d, (tuple, list)) for d in dims):
         raise TypeError(f"tensordot(): argument 'dims' must be int or two lists, not {dims!r}")
     first, second = dims
     if len(first) != len(second):

@@ -151,7 +151,7 @@ def unwrapped(name: str, inputs: Any) -> tuple[list[Array] | None, Edges | list[
         if all([a.dtype is dtype for a in arrays]):
             return arrays, tuple([x._edge for x in inputs])
     for k, x in enumerate(inputs):
-        if type(x) not in concrete and not isinstance(x, np.ndarray | np.generic):
+        if type(x) not in concrete and not isinstance(x, (np.ndarray, np.generic)):
             if isinstance(x, SparseTensor):
                 return None, None
             if isinstance(x, Tracer):
@@ -179,7 +179,7 @@ def _traced_list(inputs: Sequence[Any]) -> list[Any]:
 
 def as_sequence(name: str, inputs: Any) -> Sequence[Any]:
     """The list argument of `name`, or TypeError for what is not a list or a tuple."""
-    if not isinstance(inputs, list | tuple):
+    if not isinstance(inputs, (list, tuple)):
         raise TypeError(
             f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not"
             f" {type(inputs).__name__}"

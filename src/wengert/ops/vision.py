@@ -170,7 +170,7 @@ def _pairs(name: str, *arguments: tuple[str, Any, int]) -> list[Shape]:
     """Arguments (name, value, minimum) as two integers each; types are checked first."""
     pairs = [(what, typed_ints(name, what, value), least) for what, value, least in arguments]
     for (what, pair, least), (_, value, _) in zip(pairs, arguments, strict=True):
-        if isinstance(value, tuple | list) and len(pair) != 2:
+        if isinstance(value, (tuple, list)) and len(pair) != 2:
             raise RuntimeError(f"{name}(): {what} must be one or two integers, got {value!r}")
         if min(pair) < least:
             kind = "greater than zero" if least else "non-negative"

@@ -329,7 +329,7 @@ def result_type(tensor: Any, other: Any) -> dtypes.dtype:
         if isinstance(value, Tensor):
             rank = 2 if value._outline.ndim else 1
             operands.append((of_numpy[value._outline.dtype], rank))
-        elif isinstance(value, bool | int | float | complex):
+        elif isinstance(value, (bool, int, float, complex)):
             operands.append((dtypes.of_number(value), 0))
         else:
             raise TypeError(

@@ -17,7 +17,7 @@ from wengert.core.float8 import in_use, is_float8
 from wengert.core.inference import mark_inference
 from wengert.core.layout import memory_format, preserve_format
 from wengert.core.messages import current_call, message
-from wengert.core.tensor import Leaf, Tensor, Tracer, inferences, leaf_of, mode, new, wrap
+from wengert.core.tensor import Leaf, Tensor, Tracer, inferences, is_view, leaf_of, mode, new, wrap
 from wengert.kernels import layout
 from wengert.meta.tensors import MetaTensor, moved
 from wengert.ops.casting import convert
@@ -26,7 +26,7 @@ from wengert.ops.outputs import check_memory
 from wengert.ops.shape import clone
 from wengert.ops.weights import shown
 from wengert.tensor._data import checked
-from wengert.tensor._inplace import check_writable, overwrite, overwrite_plain, touch
+from wengert.tensor._inplace import check_writable, overwrite, overwrite_with, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
 from wengert.tensor.arguments import dtype_and_device, require_tensor
 from wengert.tensor.wrappers import WrapperOutline
@@ -196,7 +196,7 @@ def type_(
     """
     if dtype is None:
         return f"torch.{of_numpy[self._outline.dtype].short}Tensor"
-    named = isinstance(dtype, dtypes.dtype | str | tensortype) or dtype is Tensor
+    named = isinstance(dtype, (dtypes.dtype, str, tensortype)) or dtype is Tensor
     if not named and dtype in (float, int, bool, complex):
         raise ValueError(f"invalid type: '{dtype.__name__}'")
     return _converted(self, dtype_of_type(dtype), check_format("type", memory_format))
@@ -282,7 +282,7 @@ def share_memory_(self: Tensor) -> Tensor:
     """
     if is_shared(self) or self._outline.size == 0:
         return self
-    if hasattr(self, "_root") or any(v() is not None for v in getattr(self, "_views", ())):
+    if is_view(self) or any(v() is not None for v in getattr(self, "_views", ())):
         raise RuntimeError("share_memory_(): a view, or a tensor that has views, cannot be moved;"
                            " clone() it first")  # fmt: skip
     import mmap
@@ -304,7 +304,7 @@ def is_shared(self: Tensor) -> bool:
     import mmap
 
     base: Any = self._array
-    while isinstance(base, np.ndarray | memoryview):
+    while isinstance(base, (np.ndarray, memoryview)):
         base = base.base if isinstance(base, np.ndarray) else base.obj
     return type(base) is mmap.mmap  # memory-mapped files of `load` are of a subclass
 
@@ -316,21 +316,23 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     >>> wengert.zeros(2).fill_(3)
     tensor([3., 3.])
     """
-    if isinstance(value, Tensor):
-        if value._outline.ndim:
-            raise RuntimeError(
-                "fill_ only supports 0-dimension value tensor but got tensor with"
-                f" {value._outline.ndim} dimensions."
+    if type(value) is not float and type(value) is not int:
+        if isinstance(value, Tensor):
+            if value._outline.ndim:
+                raise RuntimeError(
+                    "fill_ only supports 0-dimension value tensor but got tensor with"
+                    f" {value._outline.ndim} dimensions."
+                )
+            return overwrite(self, value, "fill_")
+        if not isinstance(value, (bool, int, float, complex, np.generic)):
+            raise TypeError(
+                "fill_() received an invalid combination of arguments - got"
+                f" ({type(value).__name__}), expected a Number or a 0-d Tensor"
             )
-        return overwrite(self, value, "fill_")
-    if not isinstance(value, bool | int | float | complex | np.generic):
-        raise TypeError(
-            "fill_() received an invalid combination of arguments - got"
-            f" ({type(value).__name__}), expected a Number or a 0-d Tensor"
-        )
-    number = value.item() if isinstance(value, np.generic) else value
-    number = dtypes.scalar_array(number, of_numpy[self._outline.dtype], "fill_")
-    return overwrite_plain(self, number, "fill_", one_value=True)
+        if isinstance(value, np.generic):
+            value = value.item()
+    number = dtypes.scalar_array(value, of_numpy[self._outline.dtype], "fill_")
+    return overwrite_with(self, number, "fill_")
 
 
 def zero_(self: Tensor) -> Tensor:
@@ -340,7 +342,7 @@ def zero_(self: Tensor) -> Tensor:
     >>> wengert.ones(2).zero_()
     tensor([0., 0.])
     """
-    return overwrite_plain(self, np.zeros((), self._outline.dtype), "zero_", one_value=True)
+    return overwrite_with(self, np.zeros((), self._outline.dtype), "zero_")
 
 
 def fill(input: Tensor, value: Any) -> Tensor:

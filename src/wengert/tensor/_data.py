@@ -25,9 +25,9 @@ def array_of(data: Any, requested: dtype | None) -> np.ndarray:
     """A new array of the data, in the requested dtype or the one PyTorch would infer."""
     if isinstance(data, Tensor):
         return converted_array(data._array, requested, copy=True)
-    if isinstance(data, np.ndarray | np.generic):
+    if isinstance(data, (np.ndarray, np.generic)):
         return converted_array(checked(np.asarray(data)), requested, copy=True)
-    if type(data) not in _NUMBERS and not isinstance(data, list | tuple):
+    if type(data) not in _NUMBERS and not isinstance(data, (list, tuple)):
         array = array_from_protocol(data)
         if array is not None:
             return converted_array(array, requested, copy=True)
@@ -38,7 +38,7 @@ def cut_of(data: Any, what: str) -> RawCut | None:
     """Where a tensor, or a list of tensors, loses its graph by being copied as data."""
     if isinstance(data, Tensor):
         return cut_at(what, data)
-    if isinstance(data, list | tuple) and data and isinstance(data[0], Tensor):
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], Tensor):
         cuts = (cut_at(what, x) for x in data if isinstance(x, Tensor))
         return next((cut for cut in cuts if cut is not None), None)
     return None
@@ -104,7 +104,7 @@ def _of_sequence(data: Any, requested: dtype | None) -> np.ndarray:
 
 def _flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
     """The shape of nested sequences, taken from the first of each, and all their elements."""
-    if isinstance(data, str | bytes):
+    if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     shape: list[int] = []
     level = [data]
@@ -122,7 +122,7 @@ def _flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
                 )
         shape.append(n)
         level = list(chain.from_iterable(level))
-    if level and isinstance(level[0], str | bytes):
+    if level and isinstance(level[0], (str, bytes)):
         raise ValueError(f"too many dimensions '{type(level[0]).__name__}'")
     return tuple(shape), level
 
@@ -131,7 +131,7 @@ def _is_sequence(item: Any) -> bool:
     kind = type(item)
     if kind is list or kind is tuple:
         return True
-    if kind in _NUMBERS or kind in concrete or isinstance(item, str | bytes | np.generic | dict):
+    if kind in _NUMBERS or kind in concrete or isinstance(item, (str, bytes, np.generic, dict)):
         return False
     if kind is np.ndarray:
         return item.ndim > 0

@@ -17,7 +17,17 @@ from wengert.core import storage
 from wengert.core.dtypes import of_numpy, scalar_array
 from wengert.core.inference import check_written
 from wengert.core.messages import warn
-from wengert.core.tensor import Tensor, Tracer, caller, cut_from, getframe, inferences, mode, wrap
+from wengert.core.tensor import (
+    Tensor,
+    Tracer,
+    caller,
+    cut_from,
+    getframe,
+    inferences,
+    mode,
+    root_of,
+    wrap,
+)
 from wengert.meta.tensors import MetaTensor
 from wengert.ops.batched_keys import picked
 from wengert.ops.broadcasting import check_expandable, expand
@@ -145,7 +155,7 @@ def _recorded(target: Tensor, value: Tensor) -> bool:
     """Whether a write is recorded; raises if it cannot be."""
     if mode.site is None:
         return False
-    root = getattr(target, "_root", target)
+    root = root_of(target)
     return not (target._edge is None and value._edge is None and root._edge is None)
 
 
@@ -183,13 +193,15 @@ def _same_memory(region: Tensor, value: Tensor) -> bool:
         a["data"] == b["data"] and strides_agree and region._outline.shape == value._outline.shape
     )
     return bool(same) and region._edge is not None and (
-        getattr(value, "_root", value) is getattr(region, "_root", region)
+        root_of(value) is root_of(region)
     )  # fmt: skip
 
 
 def _checked_value(target: Tensor, value: Any) -> Tensor:
     """The value as a tensor without leading dimensions of length 1, in the dtype if a number."""
     array = target._array
+    if type(value) is float or type(value) is int:
+        return wrap(scalar_array(value, of_numpy[array.dtype], "__setitem__"))
     if not isinstance(value, Tensor):
         if not isinstance(value, _NUMBERS):
             kind = of_numpy[array.dtype].short
@@ -218,6 +230,10 @@ def parse(key: Any, shape: Shape) -> tuple[Items | None, Items | None]:
     The index arrays are for the view that the basic part gives, one item for each of its
     dimensions up to the last array: an array or a full slice.
     """
+    if type(key) in _SIMPLE:
+        return _parse_basic((key,), shape), None
+    if type(key) is tuple and _SIMPLE.issuperset(map(type, key)):
+        return _parse_basic(key, shape), None
     if (whole := _plain_picks(key, shape)) is not None:
         return None, whole
     items = _items(key)
@@ -261,7 +277,7 @@ def _items(key: Any) -> Items:
 
 
 def _nested(item: Any) -> bool:
-    if item is None or item is Ellipsis or isinstance(item, slice | Sequence):
+    if item is None or item is Ellipsis or isinstance(item, (slice, Sequence)):
         return True
     return isinstance(item, Tensor) or (isinstance(item, np.ndarray) and item.ndim > 0)
 
@@ -342,7 +358,7 @@ class _Parser:
             elif isinstance(item, slice):
                 _check_slice(item, self.shape)
                 self._keep([item])
-            elif isinstance(item, np.ndarray | Tensor):
+            elif isinstance(item, (np.ndarray, Tensor)):
                 self._pick(item)
             else:
                 _check_int(item, self.axis, self.shape)
@@ -401,7 +417,7 @@ def _item(item: Any) -> Any:
         return np.asarray(item)
     if isinstance(item, Tracer) and type(item._array) is not np.ndarray:
         return index_item(item)
-    if isinstance(item, Tensor | np.ndarray):
+    if isinstance(item, (Tensor, np.ndarray)):
         array = item._array if isinstance(item, Tensor) else item
         if array.ndim == 0 and array.dtype.kind in "iu" and array.dtype != np.uint8:
             return int(array)

@@ -32,8 +32,10 @@ from wengert.core.tensor import (
     cut_from,
     getframe,
     inferences,
+    is_view,
     memory_of,
     mode,
+    root_of,
     tick,
     wrap,
 )
@@ -113,7 +115,7 @@ def _directly(target: Tensor, other: Any) -> bool:
     if type(target) is not Tensor or target._edge is not None or inferences:
         return False
     if mode.site is not None and (
-        type(mode.site) is not Site or hasattr(target, "_root") or hasattr(target, "_views")
+        type(mode.site) is not Site or is_view(target) or hasattr(target, "_views")
     ):
         return False
     if array.dtype.kind not in "fi" or array.itemsize < 4:  # halves have kernels
@@ -179,7 +181,7 @@ def check_writable(target: Tensor, name: str) -> None:
     edge = target._edge
     if type(edge) is Leaf:
         raise errors.leaf_written(edge, name)
-    root = getattr(target, "_root", target)
+    root = root_of(target)
     if root is not target:
         _check_view(root, edge, name)
 
@@ -239,7 +241,7 @@ def _write_repeated(target: Tensor, result: Tensor, name: str) -> None:
     An element that one index overwrites and another keeps has no derivative.
     """
     array, value = target._array, result._array
-    root = getattr(target, "_root", target)
+    root = root_of(target)
     if mode.site is not None and (result._edge is not None or root._edge is not None):
         check_memory(array, name)
     with np.errstate(all="ignore"):
@@ -264,7 +266,7 @@ def rebase(target: Tensor, result: Tensor) -> None:
     edge = result._edge
     # A saver has handled the node's saved values.
     adopting = type(mode.site) is Site or not saver_stack.entries
-    if edge is not None and adopting and not hasattr(target, "_root"):
+    if edge is not None and adopting and not is_view(target):
         _adopt_output(target, result, edge)
     rebase_history(target, edge)
 
@@ -357,25 +359,30 @@ def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> T
         return target
     check_expandable(value._outline.shape, array.shape)
     value = convert(value, of_numpy[array.dtype])
-    if hasattr(target, "_root"):  # its root records the old value
+    if is_view(target):  # its root records the old value
         return write(target, expand(value, array.shape), name)
     return write(target, _overwritten(target, value), name)
 
 
-def overwrite_plain(
-    target: Tensor, values: np.ndarray, name: str, one_value: bool = False
-) -> Tensor:
-    """`overwrite` with an array: in fewer steps where nothing is recorded."""
-    if is_plain(target, name, one_value):
-        return write_plain(target, values, name)
-    return overwrite(target, wrap(values), name, one_value)
+def overwrite_with(target: Tensor, number: np.ndarray, name: str) -> Tensor:
+    """`overwrite` with a number of its dtype: in fewer steps where nothing is recorded."""
+    if type(target) is not Tensor or target._edge is not None or inferences:
+        return overwrite(target, wrap(number), name, one_value=True)
+    if mode.site is not None and getattr(target, "_root", None) is not None:
+        check_writable(target, name)
+    array = target._array
+    check_memory(array, name, True)
+    fill(array, number)
+    storage.stamp(array, name, *caller(getframe(1)))
+    target._cut = None
+    return target
 
 
 def is_plain(target: Tensor, name: str, one_value: bool = False) -> bool:
     """Whether nothing is to be recorded, so that `write_plain` will do, after all checks."""
     if type(target) is not Tensor or target._edge is not None or inferences:
         return False
-    if mode.site is not None and hasattr(target, "_root"):
+    if mode.site is not None and getattr(target, "_root", None) is not None:
         check_writable(target, name)
     check_memory(target._array, name, one_value)
     return True
@@ -384,10 +391,7 @@ def is_plain(target: Tensor, name: str, one_value: bool = False) -> bool:
 def write_plain(target: Tensor, values: np.ndarray, name: str) -> Tensor:
     """Write an array to all elements of a plain target."""
     array = target._array
-    if values.ndim or values.dtype is not array.dtype:
-        assign(array, values)
-    else:
-        fill(array, values)
+    assign(array, values)
     storage.stamp(array, name, *caller(getframe(1)))
     target._cut = None
     return target

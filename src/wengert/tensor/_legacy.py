@@ -30,9 +30,9 @@ def construct(name: str, args: tuple[Any, ...], dtype: dtypes.dtype) -> np.ndarr
             return _data.converted_array(_data.checked(first), dtype, copy=False)
         if type(first).__name__ == "Size":
             return np.empty(size_of(name, args), dtype.np)
-        if isinstance(first, list | tuple | str | range):
+        if isinstance(first, (list, tuple, str, range)):
             return _data.array_of(first, dtype)
-        if first is None or isinstance(first, bool | float | complex):
+        if first is None or isinstance(first, (bool, float, complex)):
             raise TypeError(f"{name}(): data must be a sequence (got {type(first).__name__})")
     return np.empty(size_of(name, args), dtype.np)
 
@@ -42,7 +42,7 @@ def _new_tensor(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
     check_cpu(device)
     self = new(cls)
     self._array = construct("new", args, dtypes.defaults.dtype)
-    self._edge = self._cut = None
+    self._edge = self._cut = self._root = None
     if inferences:
         mark_inference(self)
     if len(args) == 1 and isinstance(args[0], Tensor) and args[0]._edge is not None:
@@ -100,7 +100,7 @@ of_name: dict[str, dtypes.dtype] = {f"torch.{d.short}Tensor": d for d in dtypes.
 
 def dtype_of_type(kind: Any) -> dtypes.dtype:
     """The dtype meant by `x.type(kind)`: a dtype, a tensor type, or the name of one."""
-    if isinstance(kind, dtypes.dtype | tensortype):
+    if isinstance(kind, (dtypes.dtype, tensortype)):
         return kind if isinstance(kind, dtypes.dtype) else kind.dtype
     if kind is Tensor:
         return dtypes.defaults.dtype

@@ -35,6 +35,9 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor
     >>> wengert.zeros(1).new_full((2,), 3)
     tensor([3., 3.])
     """
+    number = type(fill_value) is float or type(fill_value) is int
+    if number and type(self) is Tensor and not options and not default_device.meta:
+        return creation.filled("new_full", size, fill_value, of_numpy[self._array.dtype])
     return _sized(self, "new_full", creation.full, (size,), (fill_value,), options)
 
 
@@ -68,7 +71,7 @@ def _sized(
     if type(self) is Tensor and not options and not default_device.meta:
         return make(shape, *values, dtype=of_numpy[self._array.dtype])
     options = _as(self, options)
-    if isinstance(self, MetaTensor | SparseTensor) or options.get("layout") is not None:
+    if isinstance(self, (MetaTensor, SparseTensor)) or options.get("layout") is not None:
         return make(shape, *values, **options)
     tensor: Tensor = beside(self, lambda lead: make((*lead, *shape), *values, **options))
     return tensor

@@ -15,7 +15,7 @@ from wengert.core.inference import check_written
 from wengert.core.layout import contiguous_format, preserve_format
 from wengert.core.messages import current_call, message
 from wengert.core.references import other_references
-from wengert.core.tensor import Leaf, Tensor, inferences, mode, wrap
+from wengert.core.tensor import Leaf, Tensor, inferences, mode, root_of, wrap
 from wengert.ops import formats
 from wengert.ops.operands import leave_memory, mark_view
 from wengert.ops.strided import as_strided
@@ -61,7 +61,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 def _check_alone(tensor: Tensor) -> None:
     """Raise if giving a tensor new memory would separate it from others sharing its memory."""
-    root = getattr(tensor, "_root", tensor)
+    root = root_of(tensor)
     views = {id(v) for r in getattr(root, "_views", ()) if (v := r()) is not None}
     if views - {id(tensor)} or (root is not tensor and other_references(root) > 1):
         raise RuntimeError(

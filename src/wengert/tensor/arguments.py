@@ -50,7 +50,7 @@ def size_of(name: str, size: Any) -> tuple[int, ...]:
     if len(size) == 1:
         if isinstance(size[0], (tuple, list)):
             size = size[0]
-    elif size and isinstance(size[0], tuple | list):
+    elif size and isinstance(size[0], (tuple, list)):
         raise TypeError(f"{name}() takes 1 positional argument but {len(size)} were given")
     for n in size:
         if type(n) is not int or n < 0:
@@ -215,9 +215,9 @@ def dtype_and_device(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[An
         first = remaining.pop(0)
         if isinstance(first, Tensor):
             other = first
-        elif isinstance(first, dtypes.dtype | type):
+        elif isinstance(first, (dtypes.dtype, type)):
             dtype = first
-        elif first is None or isinstance(first, str | int | device_type):
+        elif first is None or isinstance(first, (str, int, device_type)):
             device = first
             if remaining and not isinstance(remaining[0], bool):
                 dtype = remaining.pop(0)

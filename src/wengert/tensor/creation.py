@@ -99,7 +99,7 @@ def _shared(data: Any) -> np.ndarray | None:
     """The array whose memory a tensor can share, if any."""
     if isinstance(data, np.ndarray):
         return _data.checked(np.asarray(data))
-    if isinstance(data, np.generic | list | tuple | int | float | complex):
+    if isinstance(data, (np.generic, list, tuple, int, float, complex)):
         return None
     return _data.array_from_protocol(data)
 
@@ -242,7 +242,7 @@ def full(size: Size, fill_value: Any, *, out: Tensor | None = None,
     tensor([[7, 7],
             [7, 7]])
     """
-    if not isinstance(size, tuple | list):
+    if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not"
                         f" {type(size).__name__}")  # fmt: skip
     value = _fill_number("full", fill_value)
@@ -256,6 +256,13 @@ def full(size: Size, fill_value: Any, *, out: Tensor | None = None,
     return finish("full", array, options, out)
 
 
+def filled(name: str, size: Any, value: float, dtype: dtypes.dtype) -> Tensor:
+    """A tensor of one number, without options: for functions called `name`."""
+    shape = size_of(name, (size,))
+    number = dtypes.scalar_array(value, dtype, name)
+    return wrap(allocate(lambda shape, kind: layout.full(shape, kind, number), shape, dtype))
+
+
 def _fill_number(name: str, value: Any) -> Any:
     if type(value) is float or type(value) is int:
         return value
@@ -263,7 +270,7 @@ def _fill_number(name: str, value: Any) -> Any:
         return value._array.item()
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, bool | int | float | complex):
+    if isinstance(value, (bool, int, float, complex)):
         return value
     raise TypeError(
         f"{name}(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}"
@@ -405,7 +412,7 @@ def scalar_tensor(s: Any, **options: Unpack[Options]) -> Tensor:
     >>> wengert.scalar_tensor(2)
     tensor(2.)
     """
-    if not isinstance(s, bool | int | float | complex | np.generic) and not isinstance(s, Tensor):
+    if not isinstance(s, (bool, int, float, complex, np.generic)) and not isinstance(s, Tensor):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not"
                         f" {type(s).__name__}")  # fmt: skip
     value = _fill_number("scalar_tensor", s)

@@ -109,7 +109,7 @@ _NORMS = {"norm": _norm, "powsum": _powsum}
 
 
 def _require_tensors(name: str, values: Any) -> None:
-    if not isinstance(values, list | tuple):
+    if not isinstance(values, (list, tuple)):
         raise TypeError(
             f"{name}(): argument 'self' (position 1) must be tuple of Tensors, not"
             f" {type(values).__name__}"
@@ -134,7 +134,7 @@ def _spread(name: str, values: Any, count: int) -> Sequence[Any]:
                 f"scalar tensor expected to be 0 dim but it has {values.ndim} dimensions and"
                 f" {values.numel()} elements in {name}()"
             )
-    if not isinstance(values, list | tuple):
+    if not isinstance(values, (list, tuple)):
         if isinstance(values, (Tensor, *Number, np.generic)):
             return [_plain(values)] * count
         raise TypeError(

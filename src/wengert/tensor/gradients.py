@@ -29,6 +29,7 @@ from wengert.core.tensor import (
     Tracer,
     cut_at,
     inferences,
+    is_view,
     leaf_of,
     made_in_inference_mode,
     new,
@@ -150,7 +151,7 @@ def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
         tensor._grad = None
         return
     if g._edge is not None:
-        g = tensor._grad = g.detach() if hasattr(g, "_root") else g.detach_()
+        g = tensor._grad = g.detach() if is_view(g) else g.detach_()
     g.zero_()
 
 
@@ -220,7 +221,7 @@ def detach_(self: Tensor) -> Tensor:
     >>> y.detach_().requires_grad
     False
     """
-    if hasattr(self, "_root"):
+    if is_view(self):
         raise RuntimeError(message(
             "detach-view",
             "Can't detach views in-place. Use detach() instead.",
@@ -279,6 +280,7 @@ def _instance(cls: type[Tensor], source: Tensor) -> Tensor:
     instance = new(cls)
     instance._array, instance._edge = source._array, source._edge
     instance._cut = source._cut if source._edge is None else None
+    instance._root = None
     return instance
 
 
@@ -393,7 +395,7 @@ def backward(
         warn("retain_variables= is the old name of retain_graph=; use that", DeprecationWarning)
         retain_graph = retain_variables if retain_graph is None else retain_graph
     if gradient is not None and not isinstance(gradient, Tensor):
-        of_one_root = isinstance(gradient, list | tuple) and len(gradient) == 1
+        of_one_root = isinstance(gradient, (list, tuple)) and len(gradient) == 1
         if of_one_root and isinstance(gradient[0], Tensor):
             return _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
         gradient = wrap(np.asarray(gradient, self._outline.dtype))
@@ -439,5 +441,5 @@ def bind() -> None:
     define.retains_grad = property(_retains_grad)
     define._backward_hooks = property(_backward_hooks, _set_backward_hooks)
     define._base = property(lambda self: getattr(self, "_root", None))
-    define._is_view = lambda self: hasattr(self, "_root")
+    define._is_view = lambda self: is_view(self)
     define._version = property(_version)

@@ -287,7 +287,7 @@ def randint(*args: Any, low: int = 0, high: int | None = None, size: Any = None,
             f"randint() received an invalid combination of arguments - got {len(args)} positional,"
             " expected (high, size) or (low, high, size)"
         )
-    if not isinstance(size, tuple | list):
+    if not isinstance(size, (tuple, list)):
         raise TypeError(
             f"randint(): argument 'size' (position {len(arguments) + 1}) must be tuple of ints, not"
             f" {type(size).__name__}"

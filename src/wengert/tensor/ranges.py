@@ -16,6 +16,9 @@ from wengert.kernels import spacing
 from wengert.meta.tensors import without_memory
 from wengert.tensor.arguments import Options, dtype_of, finish, require_int
 
+# Integers below this are in the range of int64.
+_FAR = 1 << 62
+
 
 def arange(*args: Any, out: Tensor | None = None, start: Any = None, end: Any = None,
            step: Any = None, **options: Unpack[Options]) -> Tensor:  # fmt: skip
@@ -75,17 +78,12 @@ def _dtype_of(name: str, options: Options, otherwise: Any = None) -> dtypes.dtyp
 def _evenly(first: Any, last: Any, by: Any, dtype: dtypes.dtype) -> np.ndarray:
     if dtype.category == dtypes.BOOL:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.short}'")
+    whole = dtype is dtypes.int64 and type(first) is type(last) is type(by) is int
+    if whole and -_FAR < first <= last < _FAR and 0 < by < _FAR:  # nothing to check
+        return np.arange(first, last, by, dtype=np.int64)
     _check_range(first, last, by)
     if dtype.category == dtypes.INT:
-        for value in (first, last):
-            dtypes.scalar_array(int(value), dtypes.int64, "arange")
-        if dtype is dtypes.int64:
-            if int(by) == 0:
-                raise ValueError(f"step must be nonzero: arange() of {dtype} got a step below 1")
-            return np.arange(int(first), int(last), int(by), dtype=np.int64)
-        # The smaller ones count in floating point, and then step by integers.
-        n = math.ceil((last - first) / by)
-        return (int(first) + int(by) * np.arange(n)).astype(dtype.np)
+        return _integers(first, last, by, dtype)
     n = math.ceil((last - first) / by)
     if dtype.name in ("float32", "float64") and n < 1 << 24:  # all of which float32 holds
         kind = dtype.np if (first, by) == (0, 1) else np.float64
@@ -96,6 +94,18 @@ def _evenly(first: Any, last: Any, by: Any, dtype: dtypes.dtype) -> np.ndarray:
             values += first
         return values.astype(dtype.np, copy=False)
     return (first + by * np.arange(n)).astype(dtype.np)
+
+
+def _integers(first: Any, last: Any, by: Any, dtype: dtypes.dtype) -> np.ndarray:
+    for value in (first, last):
+        dtypes.scalar_array(int(value), dtypes.int64, "arange")
+    if dtype is dtypes.int64:
+        if int(by) == 0:
+            raise ValueError(f"step must be nonzero: arange() of {dtype} got a step below 1")
+        return np.arange(int(first), int(last), int(by), dtype=np.int64)
+    # The smaller ones count in floating point, and then step by integers.
+    n = math.ceil((last - first) / by)
+    return (int(first) + int(by) * np.arange(n)).astype(dtype.np)
 
 
 def _check_range(first: Any, last: Any, by: Any) -> None:
@@ -218,7 +228,7 @@ def _number(name: str, argument: str, value: Any) -> Any:
         return value
     if isinstance(value, bool):
         return int(value)
-    if isinstance(value, int | float | complex):
+    if isinstance(value, (int, float, complex)):
         return value
     if isinstance(value, np.generic) or (isinstance(value, Tensor) and value._outline.size == 1):
         return value.item()

@@ -76,7 +76,7 @@ class UntypedStorage(_Storage):
     __slots__ = ("_owner",)
 
     def __init__(self, source: Any = 0, *, device: Any = None) -> None:
-        if isinstance(source, np.ndarray | NoData):
+        if isinstance(source, (np.ndarray, NoData)):
             self._owner: Any = source
         elif on_meta(device or cpu):
             count = source if isinstance(source, int) else len(source)

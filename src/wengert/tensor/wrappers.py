@@ -71,6 +71,7 @@ def _make_wrapper_subclass(
     outline.offset = 0 if storage_offset is None else int(storage_offset)
     instance = new(cls)
     instance._array, instance._edge, instance._cut = outline, None, None
+    instance._root = None
     return instance.requires_grad_() if requires_grad else instance
 
 

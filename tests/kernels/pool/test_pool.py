@@ -67,6 +67,22 @@ def values(shape: tuple[int, ...], special: float | None) -> np.ndarray:
 
 
 @needs_kernels
+@pytest.mark.parametrize("special", [None, np.nan, -np.inf, 0.0])
+@pytest.mark.parametrize("kernel", [(4, 4), (3, 7), (1, 16), (9, 5), (2, 64), (2, 65), (5, 20)])
+@pytest.mark.parametrize("stride", [2, 5, 16])
+def test_wide_windows(
+    kernel: tuple[int, int], stride: int, special: float | None, by_numpy: Any
+) -> None:
+    x = values((2, 3, 20, 70), special)
+    x[0, 0] = -np.inf
+    x[0, 1] = np.where(x[0, 1] == 0, -0.0, x[0, 1])
+    for padding in ((0, 0), (min(1, kernel[0] // 2), 2)):
+        windows = windows_of(x.shape, 2, kernel, stride, padding, 1, False)
+        assert windows is not None
+        check(by_numpy, x, windows)
+
+
+@needs_kernels
 @pytest.mark.parametrize("special", [None, np.nan, -np.inf])
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("length", [5, 18])

@@ -125,3 +125,73 @@ def test_kernels_of_doubles_stay_within_their_arrays(shape: tuple[int, ...], axi
     with in_python((ranking, "SOME")):
         found = ranking.top(x, 2, axis, False)
     np.testing.assert_array_equal(found, ranking.top(x, 2, axis, False))
+
+
+@needs_llvmlite
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n", [1, 2, 3, 63, 64, 65, 1000])
+def test_insertions_are_those_of_numpy(dtype: str, n: int) -> None:
+    rng = np.random.default_rng(0)
+    edges = np.sort(np.round(rng.normal(size=n) * 9)).astype(dtype)
+    edges[-1 - n // 10 :] = np.nan
+    edges[: n // 10] = -np.inf
+    values = (np.round(rng.normal(size=1000) * 20) / 2).astype(dtype)
+    values[:3] = np.nan, np.inf, -np.inf
+    for right in (False, True):
+        expected = np.searchsorted(edges, values, "right" if right else "left")
+        np.testing.assert_array_equal(ranking.insertions(edges, values, right), expected)
+        rows, queries = np.stack([edges, edges + 1]), values.reshape(2, 500)
+        with by_numpy():
+            expected = ranking.insertions(rows, queries, right)
+        np.testing.assert_array_equal(ranking.insertions(rows, queries, right), expected)
+
+
+def test_insertions_stay_within_their_arrays() -> None:
+    rng = np.random.default_rng(0)
+    for n, width in ((1, 1), (5, 3), (8, 70)):
+        edges, values = np.sort(rng.normal(size=(2, n))), rng.normal(size=(2, width))
+        with by_numpy():
+            expected = ranking.insertions(edges, values, False)
+        with in_python((ranking, "SOME")):
+            np.testing.assert_array_equal(ranking.insertions(edges, values, False), expected)
+
+
+@needs_llvmlite
+@each_shape
+@pytest.mark.parametrize("dtype", ["f4", "i4", "f2"])
+@pytest.mark.parametrize("k", [17, 20, 75])
+def test_many_of_the_best(shape: tuple[int, ...], axis: int, dtype: str, k: int) -> None:
+    x = sample(shape, np.dtype(dtype).name).astype(dtype)
+    k = min(k, shape[axis])
+    for largest in (False, True):
+        ranked = np.take(ranking.order(x, axis, largest), range(k), axis)
+        np.testing.assert_array_equal(ranking.top(x, k, axis, largest), ranked)
+
+
+def test_many_of_the_best_stay_within_their_arrays() -> None:
+    keys = np.array([[3, -5, 3, 2147483647, -2147483648, 3, 0, 3]], np.int32)
+    with in_python((ranking, "_MANY")):
+        assert ranking._best(keys, 5).tolist() == [[3, 0, 2, 5, 7]]
+        assert ranking._best(keys, 8).tolist() == [[3, 0, 2, 5, 7, 6, 1, 4]]
+        assert ranking._best(keys[:, :2], 2).tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize("shape", [(9, 11), (70, 90)])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8", "u1", "?"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_elements_by_rank(shape: tuple[int, ...], dtype: str, axis: int) -> None:
+    x = sample(shape, np.dtype(dtype).name).astype(dtype)
+    ranked = np.sort(x, axis)
+    for k in (0, shape[axis] // 3, shape[axis] - 1):
+        found = np.take_along_axis(x, ranking.kth(x, k, axis), axis)
+        np.testing.assert_array_equal(found, np.take(ranked, [k], axis))
+    if x.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            expected = np.nanquantile(x, 0.5, axis, method="lower", keepdims=True)
+        place = selection.median_index(x, axis, ignore_nan=True)
+        np.testing.assert_array_equal(np.take_along_axis(x, place, axis), expected)
+        x[2] = np.nan
+        place = selection.median_index(x, axis, ignore_nan=False)
+        lower = np.sort(x, axis).take([(shape[axis] - 1) // 2], axis)
+        lower[np.isnan(x).any(axis, keepdims=True)] = np.nan
+        np.testing.assert_array_equal(np.take_along_axis(x, place, axis), lower)

@@ -39,6 +39,35 @@ def computed(x: np.ndarray, axis: int) -> list[np.ndarray]:
 
 @needs_llvmlite
 @each_shape
+@pytest.mark.parametrize(("dtype", "error"), [("f4", 2e-7), ("f2", 1e-3)])
+def test_running_logsumexp_of_rows_and_columns(
+    shape: tuple[int, ...], axis: int, dtype: str, error: float
+) -> None:
+    x = np.asfortranarray(sample(shape, dtype))
+    with np.errstate(invalid="ignore"):
+        exact = np.logaddexp.accumulate(x.astype("f8"), axis=axis)
+    got = scan.running_logsumexp(x, axis)
+    assert got.dtype == x.dtype
+    np.testing.assert_allclose(got, exact, rtol=error)
+
+
+@needs_llvmlite
+@pytest.mark.parametrize("axis", [0, 1])
+def test_running_logsumexp_is_as_accurate_as_its_terms(axis: int) -> None:
+    x = np.random.default_rng(0).normal(size=(300, 260)) * 30
+    x[0] = x[:, 0] = 0  # a sum near 1 has a logarithm near 0
+    x[1] = x[:, 1] = -40
+    exact = np.logaddexp.accumulate(x.astype(np.longdouble), axis=axis).astype(np.float64)
+    np.testing.assert_allclose(scan.running_logsumexp(x, axis), exact, rtol=1e-14, atol=1e-16)
+    x[5, 5], x[7, 7], x[9, 9] = -np.inf, np.inf, np.nan
+    got = scan.running_logsumexp(x, axis)
+    with np.errstate(all="ignore"):
+        exact = np.logaddexp.accumulate(x, axis=axis)
+    np.testing.assert_allclose(got, exact, rtol=1e-13, atol=1e-14)
+
+
+@needs_llvmlite
+@each_shape
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(("dtype", "error"), [("f4", 2e-5), ("f8", 1e-12), ("f2", 2e-3)])
 def test_kernels_and_numpy_agree(
@@ -57,9 +86,12 @@ def test_kernels_stay_within_their_arrays(shape: tuple[int, ...], axis: int) -> 
     x = sample(tuple(-(-n // 20) for n in shape), "f8")
     with by_numpy():
         expected = computed(x, axis)
+    finite = np.nan_to_num(x, posinf=9.0)  # Python converts no NaN to an integer
+    sums = np.logaddexp.accumulate(finite, axis=axis)
     with in_python((scan, "SOME")):
         for ours, theirs in zip(computed(x, axis), expected, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+        np.testing.assert_allclose(scan.running_logsumexp(finite, axis), sums, rtol=1e-12)
 
 
 @pytest.mark.torch

@@ -13,6 +13,7 @@ from wengert.kernels import scatter, selection
 from wengert.kernels.jit import available, get_threads, set_threads
 from wengert.kernels.scatter import native
 from wengert.nn import functional as F
+from wengert.ops import subscript
 
 SHAPES = [
     ((50, 37), 0),
@@ -255,3 +256,64 @@ def test_the_largest_rows_of_bags(dtype: str) -> None:
         found.append(scatter.largest_rows(x, bag, 5))
     for places in found:
         np.testing.assert_array_equal(places, expected)
+
+
+def pairs(shape: tuple[int, ...], index_shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """Indices of the first two dimensions, some of which count from the end."""
+    rng = np.random.default_rng(0)
+    return tuple(rng.integers(-n, n, index_shape) for n in shape[:2])
+
+
+@needs_kernels
+@pytest.mark.parametrize("shape", [(30, 40), (5, 7, 11), (3, 1, 2, 5)])
+@pytest.mark.parametrize("index_shape", [(300,), (20, 31), (1,)])
+def test_pairs(shape: tuple[int, ...], index_shape: tuple[int, ...], threads: Any) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=shape).astype("f4")
+    key = pairs(shape, index_shape)
+    np.testing.assert_array_equal(scatter.take_at(x, key), x[key])
+    np.testing.assert_array_equal(scatter.take_at(x[::-1], key), x[::-1][key])
+    values = rng.normal(size=x[key].shape).astype("f4")
+    expected, got = x.copy(), x.copy()
+    np.add.at(expected, key, values)
+    subscript.write_at(got, values, key, accumulate=True)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
+
+
+@needs_kernels
+def test_pairs_out_of_bounds_have_no_places() -> None:
+    key = pairs((30, 40), (300,))
+    for d, wrong in ((0, 30), (0, -31), (1, 40), (1, -41), (1, 1 << 62), (0, -(1 << 63))):
+        bad = [index.copy() for index in key]
+        bad[d][250] = wrong
+        assert native.flat_places(tuple(bad), (30, 40)) is None
+        x, indices = wengert.zeros(30, 40), tuple(map(wengert.tensor, bad))
+        with pytest.raises(IndexError, match="out of bounds"):
+            x[indices]
+        with pytest.raises(IndexError, match="out of bounds"):
+            x.index_put(indices, wengert.ones(()), accumulate=True)
+
+
+@needs_kernels
+def test_places_of_pairs_stay_within_their_arrays() -> None:
+    key = pairs((3, 4), (2, 5))
+    with in_python((native, "FEW")):
+        places = native.flat_places(key, (3, 4, 2))
+    expected = np.arange(12).reshape(3, 4)[key]
+    np.testing.assert_array_equal(places, expected)
+
+
+@needs_kernels
+@pytest.mark.parametrize("count", [31, 32, 33, 70_000])
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+def test_within(count: int, dtype: Any) -> None:
+    index = np.random.default_rng(0).integers(0, 9, count).astype(dtype)
+    index[-1] = 8
+    assert native.within(index, 9)
+    assert native.within(index[::2], 9)
+    assert not native.within(index, 8)
+    for wrong in (-1, 9, np.iinfo(dtype).min, np.iinfo(dtype).max):
+        for place in (0, count // 2, count - 1):
+            bad = index.copy()
+            bad[place] = wrong
+            assert not native.within(bad, 9)

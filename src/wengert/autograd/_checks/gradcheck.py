@@ -111,7 +111,7 @@ def _random_leaf(like: np.ndarray, strided: bool) -> Tensor:
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, tuple | list) else (value,)
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
 def _checked_outputs(value: Any) -> tuple[Tensor, ...]:

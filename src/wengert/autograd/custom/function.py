@@ -32,6 +32,7 @@ from wengert.core.tensor import (
     inferences,
     mode,
     new,
+    root_of,
     tick,
     wrap,
 )
@@ -332,7 +333,7 @@ def _check_dirty(
 
 def _check_rewritable(tensor: Tensor, outputs: int) -> None:
     """Raise where a write to a tensor would break the graph."""
-    root = getattr(tensor, "_root", tensor)
+    root = root_of(tensor)
     if type(tensor._edge) is Leaf:
         raise errors.leaf_written(tensor._edge, "mark_dirty", verb="has been")
     if type(root._edge) is Leaf:

@@ -32,7 +32,7 @@ from wengert.autograd.transforms.tree import flatten_tree
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import message, more
 from wengert.core.storage import clock
-from wengert.core.tensor import Node, NodeState, Tensor, concrete, mode, wrap
+from wengert.core.tensor import Node, NodeState, Tensor, concrete, is_view, mode, wrap
 from wengert.kernels.layout import writable
 from wengert.ops.operands import cast, sum_to
 from wengert.ops.variadic import Output, Partial, output_of
@@ -168,7 +168,7 @@ class FunctionNode(Node):
         position = self._place(t, args)
         if position == INNER:
             # A view of an output holds the output.
-            return Inner(wrap(t._array) if hasattr(t, "_root") else t)
+            return Inner(wrap(t._array) if is_view(t) else t)
         if type(position) is not int:
             return t
         assert self.s_saved is not None

@@ -248,7 +248,7 @@ def tensor_of_saved(array: np.ndarray, edge: Node | None) -> Tensor:
     tensor = new(Tensor)
     tensor._array = array
     tensor._edge = edge
-    tensor._cut = None
+    tensor._cut = tensor._root = None
     return tensor
 
 
@@ -365,7 +365,7 @@ def arrays_in(value: Any) -> Iterator[np.ndarray]:
         yield from arrays_in(value.value)
     elif isinstance(value, Absent):
         yield from arrays_in(value.present())
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, (list, tuple)):
         for item in value:
             yield from arrays_in(item)
     elif isinstance(value, dict):

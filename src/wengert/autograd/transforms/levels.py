@@ -16,7 +16,7 @@ from typing import Any
 
 from wengert.core.messages import more
 from wengert.core.signals import call_despite_signals, without_entry_signals
-from wengert.core.tensor import Tensor, Tracer, new, thread_states
+from wengert.core.tensor import Tensor, Tracer, new, root_of, thread_states
 
 Shape = tuple[int, ...]
 
@@ -161,7 +161,7 @@ class Level:
 
 def root_and_views(tensor: Any) -> tuple[Any, list[Any]]:
     """The tensor that owns a tensor's memory, and the live views of that memory."""
-    root = getattr(tensor, "_root", tensor)
+    root = root_of(tensor)
     return root, [v for r in getattr(root, "_views", ()) if (v := r()) is not None]
 
 

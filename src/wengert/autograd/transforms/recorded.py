@@ -231,7 +231,7 @@ def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
         return function(value)
     if isinstance(value, dict):
         return {k: _mapped(v, function) for k, v in value.items()}
-    if isinstance(value, tuple | list) and type(value) is not Size:
+    if isinstance(value, (tuple, list)) and type(value) is not Size:
         items = [_mapped(v, function) for v in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return value

@@ -121,7 +121,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> Spec:
     if isinstance(tree, dict):
         children = tuple([_flatten(v, leaves) for v in tree.values()])
         return Spec(type(tree), tuple(tree), children)
-    if isinstance(tree, tuple | list):
+    if isinstance(tree, (tuple, list)):
         return Spec(type(tree), (), tuple([_flatten(v, leaves) for v in tree]))
     leaves.append(tree)
     return LEAF
@@ -160,13 +160,13 @@ def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
     A None or a number in the prefix applies to everything below it.
     """
     if spec.kind is None:
-        return None if isinstance(prefix, tuple | list | dict) else [prefix]
+        return None if isinstance(prefix, (tuple, list, dict)) else [prefix]
     if spec.kind in registry:
         if type(prefix) is not spec.kind:
-            return None if isinstance(prefix, tuple | list | dict) else [prefix] * spec.num_leaves
+            return None if isinstance(prefix, (tuple, list, dict)) else [prefix] * spec.num_leaves
         items = list(registry[spec.kind].flatten(prefix)[0])
         return _prefixes(items, spec) if len(items) == len(spec.children_specs) else None
-    if not isinstance(prefix, tuple | list | dict):
+    if not isinstance(prefix, (tuple, list, dict)):
         return [prefix] * spec.num_leaves
     if isinstance(prefix, dict) != issubclass(spec.kind, dict):
         return None

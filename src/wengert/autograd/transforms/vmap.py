@@ -78,7 +78,7 @@ def function_name(func: Callable[..., Any]) -> str:
 
 def _checked_dims(in_dims: Dims, leaves: list[Any], spec: Spec, func: Any) -> list[Any]:
     head = f"vmap({function_name(func)}, in_dims={in_dims}, ...)(<inputs>):"
-    if not isinstance(in_dims, int | tuple | list):
+    if not isinstance(in_dims, (int, tuple, list)):
         raise ValueError(
             f"{head} expected `in_dims` to be int or a (potentially nested) tuple matching the"
             f" structure of inputs, got: {type(in_dims)}."

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, real_of, rows_of
+from wengert.kernels.chunks import FEW, is_plain, real_of, rows_of
 from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.scatter.native import within
 
+_INT64 = np.dtype(np.int64)
 # Elements behind an axis, if it is not the last, from which kernels have vectors to work with.
 _NARROW = 8
 # Picked elements up to which one thread sums them.
 _SUMMED = 1 << 14
+# Below this a sum is in the range of float32.
+_LARGE = 1e38
 
 
 def _key(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
@@ -81,8 +84,8 @@ def _reads(index: np.ndarray, share: np.ndarray, classes: int) -> bool:
     return (
         isinstance(index, np.ndarray)
         and isinstance(share, np.ndarray)  # and no scalar
-        and index.dtype == np.int64
-        and index.flags.c_contiguous
+        and index.dtype == _INT64
+        and is_plain(index)
         and (share.ndim == 0 or share.shape == index.shape)
         and within(index, classes)
     )
@@ -100,7 +103,7 @@ def cross_entropy(
     if x.size >= FEW and _native(wide, index, share, axis):
         lse = np.empty((2, *x.shape[:axis], 1, *x.shape[axis + 1 :]), wide.dtype)
         loss = np.empty(index.shape, wide.dtype)
-        _run("cross_entropy", axis, wide, index, share, smoothing, loss, *lse)
+        _run("cross_entropy", axis, wide, index, share, smoothing, loss, lse[0], lse[1])
     else:
         _refuse_others(index, x.shape[axis])
         lse = _log_denominators(wide, axis)
@@ -110,10 +113,23 @@ def cross_entropy(
             mean = np.add.reduce(wide - lse[0], axis=axis) / x.shape[axis]
             part = (1 - smoothing) * part + smoothing * mean
         loss = weighed(rest - part, share)
-    whole = np.add.reduce(loss, axis=None)
+    whole = _sum(loss)
     if whole != whole:
         _refuse_others(index, x.shape[axis])
     return narrowed(whole if reduced else loss, x.dtype), lse
+
+
+def _sum(losses: np.ndarray) -> Any:
+    """The sum of all, in float64 where they are not many."""
+    if losses.size < FEW:
+        whole = sum(losses.ravel().tolist())
+        return np.array(whole, losses.dtype) if abs(whole) < _LARGE else np.add.reduce(losses, None)
+    run = real_of(losses) if losses.size <= _SUMMED else None
+    if run is None:
+        return np.add.reduce(losses, axis=None)
+    out = np.empty((), losses.dtype)
+    getattr(_loops().total, run)(losses, out, losses.size, losses.size)
+    return out
 
 
 def _refuse_others(index: np.ndarray, classes: int) -> None:

@@ -78,6 +78,15 @@ def picked_sum(
 
 
 @kernel
+def total(x: reals, out: reals, start: i64, stop: i64) -> None:
+    """The sum of all, which are one piece of work."""
+    whole = f64(0.0)
+    for r in range(start, stop):
+        whole += f64(x[r])
+    out[0] = real(whole)
+
+
+@kernel
 def put(
     values: reals, index: i64s, step: i64, out: reals, n: i64, inner: i64, start: i64, stop: i64
 ) -> None:

@@ -185,7 +185,7 @@ class _Function(Expressions):
         target, value = node.targets[0], self.value(node.value)
         if isinstance(target, ast.Name):
             self.assign(target.id, value)
-        elif isinstance(target, ast.Subscript | ast.Attribute):
+        elif isinstance(target, (ast.Subscript, ast.Attribute)):
             self.store(target, value)
         else:
             raise self.fail(node, "not in the subset")
@@ -194,7 +194,7 @@ class _Function(Expressions):
         target = node.target
         if isinstance(target, ast.Name):
             now, flags = self._Name(target), _ANY_ORDER
-        elif isinstance(target, ast.Subscript | ast.Attribute):
+        elif isinstance(target, (ast.Subscript, ast.Attribute)):
             now, flags = self.value(target), self.flags
         else:
             raise self.fail(node, "not in the subset")

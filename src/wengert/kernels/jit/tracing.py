@@ -57,10 +57,10 @@ class Trace:
     def number(self, value: Any) -> Expression:
         """A number, rounded to the array's dtype as NumPy does for one combined with it."""
         kind = self.float_dtype
-        if isinstance(value, np.generic | np.ndarray):
+        if isinstance(value, (np.generic, np.ndarray)):
             if value.ndim or value.dtype != kind:
                 raise UntraceableError(f"an array of {value.dtype} among the operands")
-        elif isinstance(value, bool) or not isinstance(value, int | float):
+        elif isinstance(value, bool) or not isinstance(value, (int, float)):
             raise UntraceableError(f"{type(value).__name__} among the operands")
         with np.errstate(over="ignore"):
             single = float(kind.type(value))
@@ -194,7 +194,7 @@ def _bits(template: str) -> Callable[..., Expression]:
 def _where(trace: Trace, condition: Any, a: Any, b: Any) -> Expression:
     if not isinstance(condition, Expression) or condition.dtype != BOOL:
         raise UntraceableError("a condition that is no mask")
-    if not any(isinstance(v, Expression | np.generic | np.ndarray) for v in (a, b)):
+    if not any(isinstance(v, (Expression, np.generic, np.ndarray)) for v in (a, b)):
         raise UntraceableError("a choice of Python numbers")
     x, y = _floats(trace, (a, b))
     return trace.let(f"{x} if {condition.text} else {y}", trace.float_dtype)

@@ -7,7 +7,7 @@ All work on parts that are normalised independently and small enough for the cac
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -97,10 +97,18 @@ def normalise(
     return narrowed(out.reshape(x.shape), x.dtype), mean, variance, rstd
 
 
+@lru_cache(maxsize=32)
+def _constant(n: int, dtype: np.dtype, number: int) -> Array:
+    """So many equal numbers, which are only read."""
+    numbers = np.full(n, number, dtype)
+    numbers.flags.writeable = False
+    return numbers
+
+
 def _vector(x: Array | None, plan: NormPlan, dtype: np.dtype, fill: int) -> Array:
     """Weights or biases of a plan as kernels read them."""
     if x is None:
-        return np.full(prod(plan.affine), fill, dtype)
+        return _constant(prod(plan.affine), dtype, fill)
     return plain((x if x.dtype is dtype else x.astype(dtype, copy=False)).reshape(-1))
 
 

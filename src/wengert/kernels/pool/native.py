@@ -18,7 +18,7 @@ from wengert.kernels.calling import Caller, at_once
 from wengert.kernels.chunks import stored_for, stored_of
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.jit import CHUNK, kernel, usable
-from wengert.kernels.jit.builtins import at, i32, i32s, i64, inline, reals, storeds
+from wengert.kernels.jit.builtins import at, bits, i32, i32s, i64, inline, real, reals, storeds
 from wengert.kernels.jit.records import Record, by_axis
 
 
@@ -174,6 +174,63 @@ def _max_inside(
         _max_any(x, best, where, plan, first, low, high)
 
 
+# Taps from which a window is gone through as integers.
+_WIDE = 4
+
+
+@inline
+def _has_wide_windows(plan: Windows) -> i64:
+    """Whether (1 or 0) windows are gone through as integers."""
+    return 1 if (plan.taps_x >= _WIDE and plan.dilation_x == 1 and plan.stride_x != 1) else 0
+
+
+@inline
+def _key(value: real, place: i64) -> i64:
+    """An integer that is larger for a larger number, of equal ones for the first.
+
+    It is largest for the last NaN.
+    """
+    b = bits(value + 0.0)  # no -0
+    order = i64(b ^ ((b >> 31) & 2147483647)) << 32
+    return (order | (4294967295 - place)) if value == value else ((2147483647 << 32) | place)
+
+
+@inline
+def _max_wide(
+    x: storeds,
+    best: storeds,
+    where: i32s,
+    plan: Windows,
+    depth: i64,
+    height: i64,
+    low: i64,
+    high: i64,
+) -> None:
+    """Windows inside the row whose taps are neighbours: one comparison of integers an element."""
+    for j in range(low, high):
+        top = -9223372036854775807
+        for kd in range(
+            _first_tap(depth, plan.dilation_z),
+            _last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
+        ):
+            for kh in range(
+                _first_tap(height, plan.dilation_y),
+                _last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
+            ):
+                first = (
+                    ((depth + kd * plan.dilation_z) * plan.size_y + height + kh * plan.dilation_y)
+                    * plan.size_x
+                    + j * plan.stride_x
+                    - plan.padding_x
+                )
+                for place in range(first, first + plan.taps_x):
+                    top = max(top, _key(x[place], place))
+        missing = (top >> 32) == 2147483647
+        place = top & 4294967295 if missing else 4294967295 - (top & 4294967295)
+        best[j] = x[place]
+        where[j] = i32(place)
+
+
 @inline
 def _max_rows(
     x: storeds,
@@ -198,6 +255,9 @@ def _max_rows(
         where[j] = i32(left - plan.padding_x) + i32(j) * i32(plan.stride_x)
     for j in range(plan.out_x):
         best[j] = -math.inf
+    wide = _has_wide_windows(plan)
+    if wide != 0:
+        _max_wide(x, best, where, plan, depth, height, low, high)
     for kd in range(
         _first_tap(depth, plan.dilation_z),
         _last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
@@ -211,7 +271,8 @@ def _max_rows(
             ) * plan.size_x
             row = at(x, first)
             _max_any(row, best, where, plan, first, 0, low)
-            _max_inside(row, best, where, plan, first, low, high)
+            if wide == 0:
+                _max_inside(row, best, where, plan, first, low, high)
             _max_any(row, best, where, plan, first, high, plan.out_x)
 
 

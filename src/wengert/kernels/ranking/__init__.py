@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from wengert.kernels.axes import length_of
-from wengert.kernels.chunks import SOME, plain, rows_of
-from wengert.kernels.jit import CHUNK, available
+from wengert.kernels.axes import length_of, moved
+from wengert.kernels.chunks import SOME, plain, real_of, rows_of
+from wengert.kernels.jit import CHUNK, LARGE, available
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
 
@@ -17,8 +16,10 @@ from wengert.kernels.ranking import native
 _FEW = 256
 # Integers up to which NumPy sorts them in less time than it takes to make keys of them.
 _FEW_INTEGERS = 1 << 10
-# Best elements up to which a row is gone through once; elements of a row whose indices fit 32 bits.
-_BEST, _MOST = 512, (1 << 31) - 1
+# Best elements up to which a row is gone through once; from which on they are a heap.
+_BEST, _MANY = 512, 16
+# Elements of a row whose indices fit 32 bits; of a row that is gone through however many are best.
+_MOST, _SHORT = (1 << 31) - 1, 64
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -30,7 +31,7 @@ def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
         keys = _keys(array, axis, descending)
         if keys is not None:
             places = _ordered(keys)
-            return places if axis == array.ndim - 1 else np.moveaxis(places, -1, axis)
+            return places if axis == array.ndim - 1 else moved(places, -1, axis)
     if not descending:
         return _stable_order(widened(array), axis)
     # Reversed twice, so that ties keep their order and nan comes first.
@@ -72,7 +73,7 @@ def _ordered(keys: np.ndarray) -> np.ndarray:
 
 def _last(array: np.ndarray, axis: int) -> np.ndarray:
     """The array with an axis moved to the end."""
-    return array if axis == array.ndim - 1 else np.moveaxis(array, axis, -1)
+    return array if axis == array.ndim - 1 else moved(array, axis, -1)
 
 
 def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
@@ -82,7 +83,7 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
         return np.argsort(array, axis=axis, kind="stable")
     indices = np.argsort(array, axis=axis)
     values = np.take_along_axis(array, indices, axis)
-    values = np.moveaxis(values, axis, -1)
+    values = moved(values, axis, -1)
     tied = values[..., 1:] == values[..., :-1]
     if tied.any() or np.isnan(values[..., -1]).any():
         return np.argsort(array, axis=axis, kind="stable")
@@ -92,12 +93,12 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
 def top(array: np.ndarray, k: int, axis: int, largest: bool) -> Any:
     """The indices of the k largest or smallest elements, best first, of equal ones the first."""
     n = length_of(array.shape, axis)
-    if array.ndim and 0 < k <= _BEST and array.size >= SOME and 4 * k <= n:
+    if array.ndim and 0 < k <= _BEST and array.size >= SOME and (4 * k <= n or n <= _SHORT):
         best = _best_doubles(array, k, axis, largest) if array.dtype == _DOUBLE else None
         if best is None and (keys := _keys(array, axis, not largest)) is not None:
             best = _best(keys, k)
         if best is not None:
-            return best if axis == array.ndim - 1 else np.moveaxis(best, -1, axis)
+            return best if axis == array.ndim - 1 else moved(best, -1, axis)
     if array.ndim == 0 or k == 0 or 4 * k > n or n <= _FEW:
         ranked = order(array, axis, descending=largest)
         return ranked if array.ndim == 0 else _slice(ranked, axis, 0, k)
@@ -111,9 +112,11 @@ def top(array: np.ndarray, k: int, axis: int, largest: bool) -> Any:
 
 def _best(keys: np.ndarray, k: int) -> np.ndarray:
     n = keys.shape[-1]
-    rows, shape = keys.size // n, (*keys.shape[:-1], k)
-    out, best = np.empty(shape, np.int64), np.empty(prod(shape), np.int32)
-    native.tops.f32(keys, out, best, n, k, rows, rows_of(n))
+    rows, out = keys.size // n, np.empty((*keys.shape[:-1], k), np.int64)
+    if k > _MANY:
+        native.many_tops.f32(keys, out, n, k, rows, rows_of(n))
+    else:
+        native.tops.f32(keys, out, np.empty(out.size, np.int32), n, k, rows, rows_of(n))
     return out
 
 
@@ -133,10 +136,56 @@ def _slice(array: np.ndarray, axis: int, start: int, stop: int) -> np.ndarray:
 
 
 def kth(array: np.ndarray, k: int, axis: int) -> np.ndarray:
-    """The index of the element of rank `k` (0 is the smallest), the axis kept."""
+    """An index of the element of rank `k` (0 is the smallest), the axis kept."""
     if array.ndim == 0:
         return np.zeros((), np.int64)
-    return _slice(np.argpartition(widened(array), k, axis=axis), axis, k, k + 1)
+    wide = widened(array)
+    if array.size < LARGE:
+        return _slice(wide.argpartition(k, axis), axis, k, k + 1)
+    return first_of(wide, _slice(np.partition(wide, k, axis), axis, k, k + 1), axis)
+
+
+def first_of(array: np.ndarray, value: np.ndarray, axis: int) -> np.ndarray:
+    """The first index of a value, which is there, along an axis that is kept.
+
+    With the values known, this takes less than to move indices along with elements.
+    """
+    there = array == value
+    if array.dtype.kind in "fc":
+        missing = value != value
+        if missing.any():
+            there |= missing & (array != array)
+    found: np.ndarray = there.argmax(axis, keepdims=True)
+    return found
+
+
+def insertions(edges: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
+    """How many sorted edges come before each value; with `right` also those that are the same.
+
+    `edges` is a vector, or has a row for each row of values.
+    """
+    n = edges.shape[-1]
+    run = real_of(edges, values) if n and values.size >= SOME else None
+    if run is None:
+        return _insertions_by_numpy(edges, values, "right" if right else "left")
+    out = np.empty(values.shape, np.int64)
+    width = values.size if edges.ndim == 1 else values.shape[-1]
+    blocks = -(-width // native.TOGETHER)
+    half = 1 << n.bit_length() - 1
+    getattr(native.insertions, run)(
+        edges, values, out, n, width, blocks, int(right), half, values.size // width * blocks,
+        max(1, CHUNK // (native.TOGETHER * n.bit_length())),
+    )  # fmt: skip
+    return out
+
+
+def _insertions_by_numpy(edges: np.ndarray, values: np.ndarray, side: Any) -> np.ndarray:
+    if edges.ndim == 1:
+        return np.asarray(np.searchsorted(edges, values, side))
+    out = np.empty(values.shape, np.int64)
+    for row in np.ndindex(edges.shape[:-1]):
+        out[row] = np.searchsorted(edges[row], values[row], side)
+    return out
 
 
 def last_of_most(array: np.ndarray, axis: int) -> np.ndarray | None:
@@ -153,4 +202,4 @@ def last_of_most(array: np.ndarray, axis: int) -> np.ndarray | None:
     native.most_frequent.f32(
         keys, np.sort(keys, axis=-1), out, n, unequal, keys.size // n, rows_of(2 * n)
     )
-    return out if axis == array.ndim - 1 else np.moveaxis(out, -1, axis)
+    return out if axis == array.ndim - 1 else moved(out, -1, axis)

@@ -17,6 +17,8 @@ from wengert.kernels.jit.builtins import (
     i64s,
     inline,
     local,
+    real,
+    reals,
 )
 
 _LEAST, _LARGEST = -2147483648, 2147483647
@@ -122,6 +124,49 @@ def tops(keys: i32s, out: i64s, best: i32s, n: i64, count: i64, start: i64, stop
 
 
 @inline
+def _sink(heap: i64s, first: i64, count: i64) -> None:
+    """Move an element of a heap, whose least element comes first, down to its place."""
+    value = heap[first]
+    i = first
+    below = 2 * i + 1
+    while below < count:
+        other = min(below + 1, count - 1)
+        below = other if heap[other] < heap[below] else below
+        if heap[below] < value:
+            heap[i] = heap[below]
+            i = below
+            below = 2 * i + 1
+        else:
+            below = count
+    heap[i] = value
+
+
+@kernel
+def many_tops(keys: i32s, out: i64s, n: i64, count: i64, start: i64, stop: i64) -> None:
+    """As `tops`, by a heap: a key, and its index as the digits behind it, the first the largest."""
+    for row in range(start, stop):
+        own = at(keys, row * n)
+        heap = at(out, row * count)
+        for i in range(count):
+            heap[i] = (i64(own[i]) << 32) | (n - 1 - i)
+        for k in range(count // 2):
+            _sink(heap, count // 2 - 1 - k, count)
+        for i in range(count, n):
+            entry = (i64(own[i]) << 32) | (n - 1 - i)
+            if entry > heap[0]:
+                heap[0] = entry
+                _sink(heap, 0, count)
+        for k in range(count - 1):
+            last = count - 1 - k
+            least = heap[0]
+            heap[0] = heap[last]
+            heap[last] = least
+            _sink(heap, 0, last)
+        for i in range(count):
+            heap[i] = n - 1 - (heap[i] & 4294967295)
+
+
+@inline
 def _double_key(x: f64, flip: i64) -> i64:
     """As `float_keys`, of 64 bits."""
     b = bits64(x + 0.0)  # no -0
@@ -177,3 +222,42 @@ def most_frequent(
             for i in range(n):
                 place = i if own[i] == best else place
         out[row] = place
+
+
+# Values whose places are looked for together: no search waits for another one's loads.
+TOGETHER = 64
+
+
+@inline
+def _comes_before(edge: real, value: real, right: i64) -> bool:
+    """Whether an edge comes before a value in a sorted row; with `right` also if it is the same."""
+    less = (edge < value) or (value != value and edge == edge)
+    same = (edge == value) or (value != value and edge != edge)
+    return less or (same and right != 0)
+
+
+@kernel
+def insertions(
+    edges: reals, values: reals, out: i64s, n: i64, width: i64, blocks: i64, right: i64, half: i64,
+    start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """How many of the `n` edges of its row come before each value.
+
+    `half` is the largest power of two that is not above `n`. A task is a block of a row's values.
+    """
+    for task in range(start, stop):
+        row = task // blocks
+        first = task % blocks * TOGETHER
+        count = min(TOGETHER, width - first)
+        keys = at(edges, row * n)
+        x = at(values, row * width + first)
+        place = at(out, row * width + first)
+        for j in range(count):
+            place[j] = 0
+        step = half
+        while step > 0:
+            for j in range(count):
+                beyond = place[j] + step
+                before = _comes_before(keys[min(beyond, n) - 1], x[j], right)
+                place[j] = beyond if (before and beyond <= n) else place[j]
+            step = step // 2

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.kernels.axes import axis_of
+from wengert.kernels.axes import axis_of, moved
 from wengert.kernels.chunks import SOME, plain, real_for, real_of, rows_of
 from wengert.kernels.jit import Kernel
 from wengert.kernels.precision import widened
@@ -76,13 +76,18 @@ def running_logsumexp(array: np.ndarray, dim: int) -> np.ndarray:
     axis = axis_of(dim, array.ndim)
     if array.ndim == 0:
         return array.copy()
+    if (run := _run(array)) is not None:
+        x = plain(widened(array))
+        out = np.empty_like(x)
+        _call(run, native.row_logsumexp, native.column_logsumexp, axis, (x, out))
+        return out.astype(array.dtype, copy=False)
     wide = _WIDE.get(array.dtype, array.dtype)
     if array.dtype.kind != "c":
         return np.logaddexp.accumulate(array.astype(wide), axis=axis).astype(array.dtype)
-    out = np.moveaxis(array.astype(np.complex128), axis, 0)
+    out = moved(array.astype(np.complex128), axis, 0)
     for k in range(1, len(out)):
         out[k] = logaddexp(out[k - 1], out[k])
-    return np.moveaxis(out, 0, axis).astype(array.dtype)
+    return moved(out, 0, axis).astype(array.dtype)
 
 
 def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndarray:
@@ -111,8 +116,8 @@ def shifted(array: np.ndarray, dim: int, by: int, fill: float) -> np.ndarray:
     out = np.full_like(array, fill)
     if array.ndim == 0:
         return out
-    target = np.moveaxis(out, dim, 0)
-    source = np.moveaxis(array, dim, 0)
+    target = moved(out, dim, 0)
+    source = moved(array, dim, 0)
     if by > 0:
         target[1:] = source[:-1]
     else:
@@ -130,7 +135,7 @@ def recurrence(add: np.ndarray, factor: np.ndarray, dim: int, reverse: bool) -> 
         kernels = native.row_recurrence, native.column_recurrence
         _call(run, *kernels, dim, (plain(factor), out), int(reverse))
         return out
-    r, f = np.moveaxis(out, dim, 0), np.moveaxis(factor, dim, 0)
+    r, f = moved(out, dim, 0), moved(factor, dim, 0)
     steps = range(len(r) - 2, -1, -1) if reverse else range(1, len(r))
     before = 1 if reverse else -1
     for k in steps:
@@ -147,6 +152,6 @@ def differences(array: np.ndarray, dim: int) -> Any:
             n = array.shape[-1]
             getattr(native.row_differences, real)(array, out, n, array.size // n, rows_of(n))
             return out
-    moved = np.moveaxis(array, dim, 0)
+    along = moved(array, dim, 0)
     combine = np.not_equal if array.dtype == bool else np.subtract
-    return np.moveaxis(combine(moved[1:], moved[:-1]), 0, dim)
+    return moved(combine(along[1:], along[:-1]), 0, dim)

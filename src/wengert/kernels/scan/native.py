@@ -8,10 +8,24 @@ Sums and products are accumulated in float64. With `back` 1 they run from the en
 
 from __future__ import annotations
 
-from wengert.kernels.jit import kernel
-from wengert.kernels.jit.builtins import at, bits64, f64, i64, i64s, inline, local, real, reals
+import math
 
-# Columns processed together.
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import (
+    at,
+    bits64,
+    f64,
+    fabs,
+    i64,
+    i64s,
+    inline,
+    local,
+    real,
+    reals,
+)
+from wengert.kernels.jit.mathlib64 import exp_bounded_double, log1p_double
+
+# Columns processed together, and elements of a row.
 LANES = 128
 _LEAST = -9223372036854775807
 
@@ -61,6 +75,75 @@ def column_scan(
             for j in range(lanes):
                 y[j] = real(total[j])
             place = place + step
+
+
+@inline
+def _shrunk(a: f64, b: f64) -> f64:
+    """exp(-|a - b|), also of two equal infinities."""
+    return exp_bounded_double(f64(0.0) if a == b else -fabs(a - b))
+
+
+@inline
+def _with_rest(top: f64, rest: f64) -> f64:
+    """top + log(1 + rest); an infinite one stays."""
+    return top + (log1p_double(rest) if fabs(top) < math.inf else f64(0.0))
+
+
+@kernel
+def row_logsumexp(x: reals, out: reals, n: i64, start: i64, stop: i64) -> None:
+    """Running log(sum(exp)) along each row: the largest so far, and the sum of all others to it.
+
+    What takes long, the exponentials and logarithms, is computed for LANES elements at once.
+    """
+    tops = local(f64, LANES)
+    parts = local(f64, LANES)
+    for row in range(start, stop):
+        top = f64(x[row * n])
+        rest = f64(-1.0)  # the first element is added to nothing
+        for first in range(0, n, LANES):
+            values = at(x, row * n + first)
+            y = at(out, row * n + first)
+            lanes = min(LANES, n - first)
+            for j in range(lanes):
+                tops[j] = top
+                value = f64(values[j])
+                top = value if (value > top or value != value) else top
+            for j in range(lanes):
+                parts[j] = _shrunk(f64(values[j]), tops[j])
+            for j in range(lanes):
+                value = f64(values[j])
+                larger = value > tops[j]
+                rest = (1.0 + rest) * parts[j] if larger else rest + parts[j]
+                parts[j] = rest
+            for j in range(lanes):
+                value = f64(values[j])
+                most = value if (value > tops[j] or value != value) else tops[j]
+                y[j] = real(_with_rest(most, parts[j]))
+
+
+@kernel
+def column_logsumexp(
+    x: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+) -> None:
+    """The same down each column."""
+    top = local(f64, LANES)
+    rest = local(f64, LANES)
+    for b in range(start, stop):
+        first = b % blocks * LANES
+        lanes = min(LANES, inner - first)
+        begin = b // blocks * n * inner + first
+        for j in range(lanes):
+            top[j] = f64(x[begin + j])
+            rest[j] = -1.0
+        for k in range(n):
+            row = at(x, begin + k * inner)
+            y = at(out, begin + k * inner)
+            for j in range(lanes):
+                value = f64(row[j])
+                part = _shrunk(value, top[j])
+                rest[j] = (1.0 + rest[j]) * part if value > top[j] else rest[j] + part
+                top[j] = value if (value > top[j] or value != value) else top[j]
+                y[j] = real(_with_rest(top[j], rest[j]))
 
 
 @kernel

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels import masks
 from wengert.kernels.chunks import FEW
 from wengert.kernels.jit import LARGE
 from wengert.kernels.scatter import native
@@ -110,6 +111,17 @@ def take_rows(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     return array.take(index, axis)
 
 
+def take_at(array: np.ndarray, key: Key) -> np.ndarray:
+    """``array[key]``, as a copy."""
+    if len(key) > 1 and array.flags.c_contiguous:
+        places = native.flat_places(key, array.shape)
+        if places is not None:
+            return take_rows(array.reshape(-1, *array.shape[len(key) :]), places, 0)
+    if len(key) == 1 and key[0].dtype == bool:
+        return masks.taken(array, key[0])
+    return array[key]
+
+
 def sum_rows(rows: int, index: np.ndarray, values: np.ndarray, left_out: int | None) -> np.ndarray:
     """Zeros of as many rows, and each of `values` added to that of its index but for one row."""
     out = np.zeros((rows, values.shape[-1]), values.dtype)
@@ -125,11 +137,10 @@ def sum_rows(rows: int, index: np.ndarray, values: np.ndarray, left_out: int | N
 
 def sum_at(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
     """Zeros of this shape with `values`, as shaped by the key, added at its indices."""
-    out = np.zeros(shape, values.dtype)
     if len(key) == 1 and key[0].dtype == bool:  # names each element once
-        out[key] = values
-    else:
-        add_at(out, key, values)
+        return masks.spread(values, key[0], shape)
+    out = np.zeros(shape, values.dtype)
+    add_at(out, key, values)
     return out
 
 

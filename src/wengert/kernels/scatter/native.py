@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.calling import Caller
-from wengert.kernels.chunks import real_of
+from wengert.kernels.chunks import FEW, is_plain, real_of
 from wengert.kernels.jit import CHUNK, available, get_threads, kernel
 from wengert.kernels.jit.builtins import at, i64, i64s, inline, real, reals
 
@@ -155,13 +155,59 @@ def _put_elements(
                     target[index[row + j] * inner + j] = values[row + j]
 
 
+@kernel
+def _find_outside(index: i64s, length: i64, found: i64s, start: i64, stop: i64) -> None:
+    """Note whether an index is negative, or as large as the length: a sign of either stays."""
+    signs = 0
+    for i in range(start, stop):
+        signs = signs | index[i] | (length - 1 - index[i])
+    if signs < 0:
+        found[0] = 1
+
+
 def within(index: np.ndarray, length: int) -> bool:
     """Whether all of some integers (int64 or int32) are from 0 to below a length."""
-    if not index.size:
-        return True
+    if index.size < FEW:
+        few = index.ravel().tolist()
+        return not few or (min(few) >= 0 and max(few) < length)
+    if index.dtype is _I64 and is_plain(index) and available():
+        found = np.zeros(1, np.int64)
+        _find_outside.f32(index, length, found, index.size, CHUNK)
+        return not found[0]
     # As unsigned numbers the negative ones are larger than any length: one pass instead of two.
     unsigned = np.uint64 if index.dtype.itemsize == 8 else np.uint32
     return bool(np.maximum.reduce(index.view(unsigned), axis=None) < length)
+
+
+@kernel
+def _add_places(out: i64s, index: i64s, n: i64, found: i64s, start: i64, stop: i64) -> None:
+    """Go on to one more dimension: its index, which if negative counts from the end."""
+    signs = 0
+    for k in range(start, stop):
+        i = index[k] + n if index[k] < 0 else index[k]
+        signs = signs | i | (n - 1 - i)
+        out[k] = out[k] * n + i
+    if signs < 0:
+        found[0] = 1
+
+
+def flat_places(key: tuple[Any, ...], shape: tuple[int, ...]) -> np.ndarray | None:
+    """The places at index arrays of the first dimensions, counted as if these were one.
+
+    None for other keys, and where an index is out of bounds.
+    """
+    first = key[0]
+    for index in key:
+        if isinstance(index, slice) or index.dtype is not _I64 or index.shape != first.shape:
+            return None
+        if not is_plain(index):
+            return None
+    if first.size < FEW or len(key) > len(shape) or not available():
+        return None
+    out, found = np.zeros(first.shape, np.int64), np.zeros(1, np.int64)
+    for index, n in zip(key, shape, strict=False):
+        _add_places.f32(out, index, n, found, index.size, CHUNK)
+    return None if found[0] else out
 
 
 def _run(array: np.ndarray, index: np.ndarray, axis: int, *more: np.ndarray) -> str | None:
@@ -169,10 +215,10 @@ def _run(array: np.ndarray, index: np.ndarray, axis: int, *more: np.ndarray) -> 
 
     Elements that are moved, and not computed with, count as floats of their size.
     """
-    for a in (array, *more):
-        if not a.flags.c_contiguous or not a.flags.aligned:
+    for a in (array, *more, index):
+        if not is_plain(a):
             return None
-    if index.dtype is not _I64 or not index.flags.c_contiguous or not available():
+    if index.dtype is not _I64 or not available():
         return None
     return _BY_SIZE.get(array.dtype.itemsize) if within(index, array.shape[axis]) else None
 

@@ -279,7 +279,7 @@ def _pairs_of(items: Any, container: str) -> Iterable[tuple[Any, Any]]:
             f"{container}.update should be called with an iterable of key/value pairs, but got"
             f" {type(items).__name__}"
         )
-    if isinstance(items, Mapping | ModuleDict) or hasattr(items, "keys"):
+    if isinstance(items, (Mapping, ModuleDict)) or hasattr(items, "keys"):
         return list(items.items())  # type: ignore[union-attr]
     pairs = list(items)
     for i, pair in enumerate(pairs):

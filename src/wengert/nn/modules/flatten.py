@@ -47,7 +47,7 @@ class Unflatten(Module):
         super().__init__()
         if isinstance(dim, str):
             raise TypeError("Unflatten: argument 'dim' must be int, dimensions have no names here")
-        if not isinstance(unflattened_size, tuple | list):
+        if not isinstance(unflattened_size, (tuple, list)):
             raise TypeError(
                 "unflattened_size must be a tuple of ints, but found type"
                 f" {type(unflattened_size).__name__}"
