@@ -19,7 +19,6 @@ HOMES = {
     "theano.tensor.basic": "tensor",
     "theano.tensor.var": "expressions.type",
     "theano.tensor.type": "expressions.type",
-    "theano.tensor.elemwise": "expressions.elemwise",
     "theano.tensor.subtensor": "expressions.advanced",
     "theano.tensor.sharedvar": "sharing",
     "theano.tensor.extra_ops": "expressions.extra_ops",

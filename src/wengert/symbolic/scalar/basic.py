@@ -19,6 +19,7 @@ from wengert.symbolic.dtypes import autocast_int as autocast_int
 from wengert.symbolic.expressions import arithmetic
 from wengert.symbolic.expressions.elemwise import Elemwise, Scalar
 from wengert.symbolic.expressions.scalars import ComplexError as ComplexError
+from wengert.symbolic.expressions.scalars import rounded_away
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
 from wengert.symbolic.graph import Apply, MethodNotDefinedError
 
@@ -26,14 +27,29 @@ from wengert.symbolic.graph import Apply, MethodNotDefinedError
 globals().update({name: getattr(arithmetic, name) for name in arithmetic.__all__})
 
 
-def get_scalar_type(dtype: Any) -> TensorType:
+class ScalarType(TensorType):
+    """The type of single elements of a dtype, equal to that of arrays without dimensions."""
+
+    def __init__(
+        self, dtype: Any, broadcastable: Sequence[Any] = (), name: str | None = None
+    ) -> None:
+        super().__init__(dtype, broadcastable, name)
+
+    def __str__(self) -> str:
+        return self.dtype
+
+    def __repr__(self) -> str:
+        return f"Scalar({self.dtype})"
+
+
+def get_scalar_type(dtype: Any) -> ScalarType:
     """The type of a scalar.
 
     >>> from wengert.symbolic import scalar
     >>> scalar.get_scalar_type("float32")
-    TensorType(float32, scalar)
+    Scalar(float32)
     """
-    return TensorType(dtype, ())
+    return ScalarType(dtype)
 
 
 bool, int8, int16, int32, int64 = map(get_scalar_type, ("bool", "int8", "int16", "int32", "int64"))
@@ -48,6 +64,7 @@ discrete_types = (bool, *int_types, *uint_types)
 continuous_types = (*float_types, *complex_types)
 all_types = (*discrete_types, *continuous_types)
 as_scalar = as_tensor_variable
+round_half_away_from_zero_vec = rounded_away
 
 
 def upcast_out(*types: Any) -> tuple[Any, ...]:
@@ -179,11 +196,7 @@ class ScalarOp(Scalar):
         return self.output_types_preference(*types)
 
     def dtype(self, *dtypes: str) -> str:
-        """The dtype of the result; TypeError for another number of arguments than `nin`."""
-        if self.nin not in (-1, len(dtypes)):
-            raise TypeError(
-                f"Wrong number of inputs for {self.name} (got {len(dtypes)}, expected {self.nin})"
-            )
+        """The dtype of the result."""
         return str(self.output_types([get_scalar_type(d) for d in dtypes])[0].dtype)
 
     def function(self, *values: np.ndarray) -> np.ndarray:
@@ -247,6 +260,7 @@ __all__ = [
     "ComplexError",
     "Scalar",
     "ScalarOp",
+    "ScalarType",
     "UnaryScalarOp",
     "all_types",
     "as_scalar",
@@ -277,6 +291,7 @@ __all__ = [
     "int_out",
     "int_types",
     "ints",
+    "round_half_away_from_zero_vec",
     "same_out",
     "same_out_float_only",
     "same_out_nocomplex",

@@ -17,7 +17,7 @@ from wengert.symbolic.dtypes import FLOATS as float_dtypes  # noqa: N811
 from wengert.symbolic.dtypes import INTEGERS as int_dtypes  # noqa: N811
 from wengert.symbolic.dtypes import UNSIGNED as uint_dtypes  # noqa: N811
 from wengert.symbolic.expressions import advanced as subtensor
-from wengert.symbolic.expressions import elemwise as elemwise
+
 from wengert.symbolic.expressions import extra_ops as extra_ops
 from wengert.symbolic.expressions import methods as _methods
 from wengert.symbolic.expressions import nlinalg as nlinalg
@@ -65,6 +65,7 @@ from wengert.symbolic.printing import pprint as pprint
 from wengert.symbolic.settings import config as config
 from wengert.symbolic.sharing import TensorSharedVariable as TensorSharedVariable
 from wengert.symbolic.sharing import tensor_constructor as _shared
+from wengert.symbolic.tensor import elemwise as elemwise
 from wengert.symbolic.tensor import fft as fft
 from wengert.symbolic.tensor import inplace as inplace
 from wengert.symbolic.tensor import nnet as nnet
