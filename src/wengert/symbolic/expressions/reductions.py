@@ -163,7 +163,7 @@ class All(_Truth):
         super().__init__(SCALARS["and_"], axis)
 
 
-class Any_(_Truth):
+class AnyTrue(_Truth):
     """Whether any element along axes is true."""
 
     def __init__(self, axis: Any = None) -> None:
@@ -362,7 +362,7 @@ def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether any element is true."""
     x = as_tensor_variable(x)
-    return _keeping(Any_(axis)(x), x, axis, keepdims)
+    return _keeping(AnyTrue(axis)(x), x, axis, keepdims)
 
 
 def allclose(

@@ -177,6 +177,12 @@ class ScalarOp(Scalar):
 
     nin, nout = -1, 1
     nfunc_spec: tuple[str, int, int] | None = None
+    # For subclasses whose `__init__` leaves ours out.
+    label, operand_dtype, apart = None, None, ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.name = cls.__name__
 
     def __init__(self, output_types_preference: Any = None, name: str | None = None) -> None:
         if output_types_preference is not None:
@@ -186,8 +192,8 @@ class ScalarOp(Scalar):
                     f" {output_types_preference!r}"
                 )
             self.output_types_preference = output_types_preference
-        self.name = type(self).__name__ if name is None else name
-        self.label, self.operand_dtype, self.apart = None, None, ()
+        if name is not None:
+            self.name = name
 
     def output_types(self, types: Sequence[Any]) -> Any:
         """The types of the results, for those of the arguments."""

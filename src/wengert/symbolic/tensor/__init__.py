@@ -17,7 +17,6 @@ from wengert.symbolic.dtypes import FLOATS as float_dtypes  # noqa: N811
 from wengert.symbolic.dtypes import INTEGERS as int_dtypes  # noqa: N811
 from wengert.symbolic.dtypes import UNSIGNED as uint_dtypes  # noqa: N811
 from wengert.symbolic.expressions import advanced as subtensor
-
 from wengert.symbolic.expressions import extra_ops as extra_ops
 from wengert.symbolic.expressions import methods as _methods
 from wengert.symbolic.expressions import nlinalg as nlinalg
