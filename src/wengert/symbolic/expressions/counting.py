@@ -13,7 +13,6 @@ from wengert.symbolic.expressions.creation import zeros
 from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.indexing import inc_subtensor, index
 from wengert.symbolic.expressions.reductions import all as all_over
-from wengert.symbolic.expressions.shapes import as_shape
 from wengert.symbolic.expressions.structure import get_vector_length
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.graph import Apply, Operation, disconnected
@@ -175,6 +174,8 @@ class RavelMultiIndex(_Places):
     def make_node(self, *inputs: Any) -> Apply:
         """Indices of each dimension, and the lengths."""
         *multi_index, dims = map(_indices, inputs)
+        if dims.ndim != 1:
+            raise TypeError(f"ravel_multi_index: dims is a vector, got {dims.type}")
         pattern = multi_index[0].broadcastable
         return Apply(self, [*multi_index, dims], [TensorType("int64", pattern)()])
 
@@ -204,8 +205,10 @@ def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = 
     >>> [i.eval({x: [5, 3]}).tolist() for i in T.unravel_index(x, (3, 4))]
     [[1, 0], [1, 3]]
     """
-    lengths = as_shape(dims)
-    count = get_vector_length(lengths) if ndim is None else ndim
+    lengths = as_tensor_variable(dims)
+    count = get_vector_length(lengths) if ndim is None else int(ndim)
+    if ndim is not None and count != ndim:
+        raise ValueError(f"unravel_index: ndim is an integer, got {ndim}")
     return tuple(UnravelIndex(count, order)(indices, lengths, return_list=True))
 
 
@@ -219,7 +222,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
             from the first again ("wrap").
         order: "C" or "F": whether the last or the first index changes most quickly.
     """
-    return RavelMultiIndex(mode, order)(*multi_index, as_shape(dims))
+    return RavelMultiIndex(mode, order)(*multi_index, dims)
 
 
 def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False
@@ -235,7 +238,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
     if weights is None:
         return cast(Counts()(x, 0 if minlength is None else minlength), x.dtype)
     weights = as_tensor_variable(weights)
-    size = x.max() + 1
+    size = cast(x.max(), "int64") + 1
     if minlength is not None:
         size = (minlength > size) * (minlength - size) + size
     return inc_subtensor(index(zeros([size], weights.dtype), x), weights)

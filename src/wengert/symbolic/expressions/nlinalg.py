@@ -18,7 +18,7 @@ from wengert.symbolic.expressions.reductions import max as max_over
 from wengert.symbolic.expressions.reductions import min as min_over
 from wengert.symbolic.expressions.reductions import sum as sum_over
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
-from wengert.symbolic.expressions.wrapped import Bound, Wrapped
+from wengert.symbolic.expressions.wrapped import Bound, Composed, Wrapped
 from wengert.symbolic.graph import Apply, Operation, undefined
 
 
@@ -194,56 +194,66 @@ def alloc_diag(x: Any) -> Any:
     return diag(x)
 
 
-def extract_diag(x: Any) -> Any:
-    """The diagonal of a matrix."""
+def extract_diag(x: Any, view: bool = False) -> Any:
+    """The diagonal of a matrix; `view` is accepted."""
     return diag(matrix(x))
 
 
-def MatrixInverse() -> Bound:  # noqa: N802
+class MatrixInverse(Composed):
     """`matrix_inverse`, as operations are made."""
-    return Bound(matrix_inverse)
+
+    function = staticmethod(matrix_inverse)
 
 
-def MatrixPinv() -> Bound:  # noqa: N802
+class MatrixPinv(Composed):
     """`pinv`, as operations are made."""
-    return Bound(pinv)
+
+    function = staticmethod(pinv)
 
 
-def Det() -> Bound:  # noqa: N802
+class Det(Composed):
     """`det`, as operations are made."""
-    return Bound(det)
+
+    function = staticmethod(det)
 
 
-def SVD(full_matrices: bool = True, compute_uv: bool = True) -> Bound:  # noqa: N802
+class SVD(Composed):
     """`svd`, as operations are made."""
-    return Bound(svd, full_matrices, compute_uv)
+
+    function = staticmethod(svd)
 
 
-def Eigh(UPLO: str = "L") -> Bound:  # noqa: N802, N803
+class Eigh(Composed):
     """`eigh`, as operations are made."""
-    return Bound(eigh, UPLO)
+
+    function = staticmethod(eigh)
 
 
-def QRFull(mode: str) -> Bound:  # noqa: N802
+class QRFull(Composed):
     """`qr`, as operations are made."""
-    return Bound(qr, mode)
+
+    function = staticmethod(qr)
 
 
-def TensorInv(ind: int = 2) -> Bound:  # noqa: N802
+class TensorInv(Composed):
     """`tensorinv`, as operations are made."""
-    return Bound(tensorinv, ind)
+
+    function = staticmethod(tensorinv)
 
 
-def TensorSolve(axes: Any = None) -> Bound:  # noqa: N802
+class TensorSolve(Composed):
     """`tensorsolve`, as operations are made."""
-    return Bound(tensorsolve, axes)
+
+    function = staticmethod(tensorsolve)
 
 
-def AllocDiag() -> Bound:  # noqa: N802
+class AllocDiag(Composed):
     """`alloc_diag`, as operations are made."""
-    return Bound(alloc_diag)
+
+    function = staticmethod(alloc_diag)
 
 
-def ExtractDiag(view: bool = False) -> Bound:  # noqa: N802
+class ExtractDiag(Composed):
     """`extract_diag`, as operations are made."""
-    return Bound(extract_diag)
+
+    function = staticmethod(extract_diag)
