@@ -24,7 +24,7 @@ def test_diagonals_of_more_than_two_dimensions_are_filled() -> None:
     out, of_x, of_fill = f(value, 7.0)
     value[[0, 1], [0, 1], [0, 1]] = 7
     np.testing.assert_array_equal(out, value)
-    assert of_x[0, 0, 0] == 0 and of_x[0, 1, 1] == 6 and of_fill == 28
+    assert [of_x[0, 0, 0], of_x[0, 1, 1], of_fill] == [0, 6, 28]
     with pytest.raises(ValueError, match=r"must be of equal length, got \(2, 2, 3\)"):
         f(np.zeros((2, 2, 3)), 1.0)
     tall = T.fill_diagonal(T.as_tensor_variable(np.zeros((3, 2))), 1.0).eval()
@@ -77,7 +77,8 @@ def test_unique_slices() -> None:
     found = extra_ops.Unique(True, True, True, axis=1)(x)
     assert values(x, found, [[2, 1, 1], [2, 1, 1]]) == [[[1, 2]] * 2, [1, 0], [1, 0, 0], [2, 1]]
     rows = extra_ops.Unique(axis=0)(x)
-    assert values(x, [rows], [[2, 1], [2, 1]]) == [[[2, 1]]] and rows.ndim == 2
+    assert values(x, [rows], [[2, 1], [2, 1]]) == [[[2, 1]]]
+    assert rows.ndim == 2
     with pytest.raises(RuntimeError, match="axis `2` is outside"):
         extra_ops.Unique(axis=2)(x)
 
@@ -87,7 +88,7 @@ def test_places_in_sorted_vectors_have_no_slope() -> None:
     places = T.searchsorted(x, v, "right", sorter=[2, 0, 1])
     f = theano.function([x, v], [places, places.shape, *T.grad(places.sum(), [x, v])])
     out, shape, *zeros = f([2.0, 3.0, 1.0], [[1.0, 2.5]])
-    assert out.tolist() == [[1, 2]] and shape.tolist() == [1, 2]
+    assert (out.tolist(), shape.tolist()) == ([[1, 2]], [1, 2])
     assert [z.tolist() for z in zeros] == [[0, 0, 0], [[0, 0]]]
     with pytest.raises(ValueError, match="invalid value for keyword 'side'"):
         T.searchsorted(x, v, side="middle")

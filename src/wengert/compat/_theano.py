@@ -29,7 +29,6 @@ HOMES = {
     "theano.tensor.nnet.sigm": "tensor.nnet",
     "theano.scan_module.scan": "scanning",
     "theano.scan_module.scan_views": "scanning",
-    "theano.tensor.nnet.conv": "tensor.nnet.abstract_conv",
     "theano.tensor.signal.downsample": "tensor.signal.pool",
     "theano.sandbox.neighbours": "tensor.nnet.neighbours",
     "theano.scalar.basic": "scalar",
