@@ -35,6 +35,7 @@ HOMES = {
     "theano.scalar.basic_scipy": "scalar",
     "theano.scalar.sharedvar": "sharing",
     "theano.tensor.randomstreams": "tensor.shared_randomstreams",
+    "theano.sparse.basic": "sparse",
     "theano.sparse.sharedvar": "sparse.type",
     "theano.sandbox.softsign": "expressions.activations",
 }

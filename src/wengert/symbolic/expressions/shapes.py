@@ -16,6 +16,7 @@ from wengert.symbolic.expressions.elemwise import (
     rebroadcast,
     sum_to,
 )
+from wengert.symbolic.expressions.joining import JoinAlong
 from wengert.symbolic.expressions.type import (
     TensorConstant,
     TensorType,
@@ -174,12 +175,12 @@ class Join(Operation):
     def make_node(self, *inputs: Any) -> Apply:
         """Inputs have the same number of dimensions, and the result a common dtype.
 
-        An operation without an axis takes that as its first input; it has to be a constant.
+        An operation without an axis takes that as its first input.
         """
         if self.axis is None:
             number = number_in(as_tensor_variable(inputs[0]))
             if number is None:
-                raise TypeError("join: the axis has to be known when the expression is built")
+                return JoinAlong().make_node(*inputs)
             return Join(number % max(as_tensor_variable(inputs[1]).ndim, 1)).make_node(*inputs[1:])
         variables = [as_tensor_variable(x) for x in inputs]
         ndims = {x.ndim for x in variables}

@@ -114,8 +114,8 @@ class Bound:
         self.function, self.args = function, args
         self.options = tuple(sorted(options.items()))
 
-    def __call__(self, *inputs: Any) -> Any:
-        return self.function(*inputs, *self.args, **dict(self.options))
+    def __call__(self, *inputs: Any, **more: Any) -> Any:
+        return self.function(*inputs, *self.args, **dict(self.options), **more)
 
     def _key(self) -> Any:
         return self.function, self.args, self.options

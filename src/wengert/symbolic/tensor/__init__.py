@@ -82,3 +82,6 @@ basic = _sys.modules[__name__]
 # `dmatrix`, `fvectors`, `tensor4` and their like.
 globals().update(_constructors())
 integer_dtypes = (*int_dtypes, *uint_dtypes)
+float16_atol = float16_rtol = 1e-3
+float32_atol = float32_rtol = float64_rtol = 1e-5
+float64_atol = 1e-8

@@ -26,9 +26,9 @@ from wengert.symbolic.expressions.activations import softsign as softsign
 from wengert.symbolic.expressions.activations import ultra_fast_sigmoid as ultra_fast_sigmoid
 from wengert.symbolic.expressions.crossentropy import *
 from wengert.symbolic.tensor.nnet import abstract_conv as abstract_conv
-from wengert.symbolic.tensor.nnet import conv as conv
 from wengert.symbolic.tensor.nnet import blocksparse as blocksparse
 from wengert.symbolic.tensor.nnet import bn as bn
+from wengert.symbolic.tensor.nnet import conv as conv
 from wengert.symbolic.tensor.nnet import conv3d2d as conv3d2d
 from wengert.symbolic.tensor.nnet import ctc as ctc
 from wengert.symbolic.tensor.nnet import neighbours as neighbours
