@@ -226,7 +226,8 @@ def test_sparse_matrices_are_constants_and_have_dtypes() -> None:
     x = sparse.csr_dmatrix("x")
     results = [
         sparse.fcast(x), sparse.sp_ones_like(x), sparse.sp_zeros_like(x), sparse.conj(x),
-        sparse.true_dot(x, T.constant(C.T)), sparse.Cast("int8")(x), sparse.add_s_s_data(x, constant),
+        sparse.true_dot(x, T.constant(C.T)), sparse.Cast("int8")(x),
+        sparse.add_s_s_data(x, constant),
     ]  # fmt: skip
     found = theano.function([x], [*results, x.size])(m)
     assert [v.dtype for v in found[:2]] == [np.float32, np.float64]

@@ -45,9 +45,8 @@ class RandomFunction(Operation):
     def __init__(
         self, fn: str | Draw, outtype: TensorType, inplace: bool = False, ndim_added: int = 0
     ) -> None:
-        if isinstance(fn, str):
-            fn = getattr(np.random.RandomState, fn)
-        self.draw, self.type, self.inplace, self.ndim_added = fn, outtype, inplace, ndim_added
+        self.draw: Draw = getattr(np.random.RandomState, fn) if isinstance(fn, str) else fn
+        self.type, self.inplace, self.ndim_added = outtype, inplace, ndim_added
         self.name = getattr(fn, "__name__", str(fn)).strip("_")
 
     def make_node(self, state: Any, size: Any, *args: Any) -> Apply:

@@ -41,9 +41,20 @@ def of_matrix(name: str, function: Callable[..., Any], x: Any, *ndims: int) -> A
     return out if len(out) > 1 else out[0]
 
 
+class OfSquare(Bound):
+    """A function of tensors that raises NumPy's error unless the first one is square."""
+
+    def __call__(self, x: Any, *others: Any, **more: Any) -> Any:
+        if x.shape[0] != x.shape[1]:
+            raise np.linalg.LinAlgError(
+                f"Last 2 dimensions of the array must be square, and the shape is {tuple(x.shape)}"
+            )
+        return super().__call__(x, *others, **more)
+
+
 def matrix_inverse(x: Any) -> Any:
     """The inverse of a matrix."""
-    return of_matrix("MatrixInverse", linalg.inv, x, 2)
+    return of_matrix("MatrixInverse", OfSquare(linalg.inv), x, 2)
 
 
 inv = matrix_inverse
@@ -56,7 +67,7 @@ def pinv(x: Any) -> Any:
 
 def det(x: Any) -> Any:
     """The determinant of a matrix."""
-    return of_matrix("Det", linalg.det, x, 0)
+    return of_matrix("Det", OfSquare(linalg.det), x, 0)
 
 
 def matrix_dot(*args: Any) -> Any:
@@ -66,7 +77,7 @@ def matrix_dot(*args: Any) -> Any:
 
 def matrix_power(M: Any, n: int) -> Any:  # noqa: N803
     """A matrix times itself."""
-    return of_matrix("MatrixPower", Bound(linalg.matrix_power, n), M, 2)
+    return of_matrix("MatrixPower", OfSquare(linalg.matrix_power, n), M, 2)
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
@@ -82,6 +93,7 @@ def _triangle(x: Any, mode: str) -> Any:
 
 def qr(a: Any, mode: str = "reduced") -> Any:
     """An orthogonal and a triangular factor; the triangular one alone with ``mode="r"``."""
+    mode = "reduced" if mode == "full" else mode  # NumPy's old name
     if mode == "r":
         return of_matrix("QRIncomplete", Bound(_triangle, mode), a, 2)
     return of_matrix("QRFull", Bound(linalg.qr, mode), a, 2, 2)
@@ -103,7 +115,7 @@ def _eigh(x: Any, lower: bool) -> Any:
 
 def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
     """Eigenvalues and vectors of a symmetric matrix, of which one triangle is read."""
-    return of_matrix("Eigh", Bound(_eigh, lower=UPLO == "L"), a, 1, 2)
+    return of_matrix("Eigh", OfSquare(_eigh, lower=UPLO == "L"), a, 1, 2)
 
 
 class lstsq(Operation):  # noqa: N801
