@@ -44,3 +44,34 @@ def test_variables_are_split_along_any_axis() -> None:
         np.testing.assert_array_equal(gradient.sum(), 2 * two.sum())
     with pytest.raises(ValueError, match="The splits sum to 3"):
         f(0, np.zeros((4, 4)))
+
+
+@pytest.mark.parametrize("given", [(1, 1, 1), (1, 0, 1), (0, 1, 1), (0, 0, 1), (1, 1, 0)])
+def test_slices_have_a_form_that_counts_upwards(given: tuple[int, int, int]) -> None:
+    names = T.lscalars("start", "stop", "step")
+    length = T.lscalar("length")
+    symbolic = slice(*[v if has else None for v, has in zip(names, given, strict=True)])
+    canonical, direction = T.subtensor.get_canonical_form_slice(symbolic, length)
+    parts = [T.as_tensor_variable(v) for v in (
+        canonical.start, canonical.stop, canonical.step, direction)]  # fmt: skip
+    f = theano.function([*names, length], parts, on_unused_input="ignore")
+    a = np.arange(5)
+    for start in (-8, -5, -1, 0, 2, 5, 8):
+        for stop in (-8, -5, -1, 0, 3, 5, 8):
+            for step in (-6, -2, -1, 1, 3):
+                numbers = [v if has else None for v, has in zip(
+                    (start, stop, step), given, strict=True)]  # fmt: skip
+                expected = a[slice(*numbers)]
+                first, last, width, sign = (int(v) for v in f(start, stop, step, 5))
+                assert min(first, last, width) >= 0
+                np.testing.assert_array_equal(a[first:last:width][::sign], expected)
+                known, sign = T.subtensor.get_canonical_form_slice(slice(*numbers), 5)
+                np.testing.assert_array_equal(a[known][::sign], expected)
+
+
+def test_all_of_a_variable_is_replaced() -> None:
+    x, y = T.dmatrix("x"), T.dvector("y")
+    for part in (x[:], x[...], x[:, :]):
+        f = theano.function([x, y], [T.set_subtensor(part, y), T.inc_subtensor(part, y)])
+        written, added = f(np.ones((2, 2)), [3.0, 4.0])
+        assert (written.tolist(), added.tolist()) == ([[3, 4]] * 2, [[4, 5]] * 2)

@@ -13,6 +13,7 @@ from wengert.symbolic.expressions.indexing import (
     index,
     set_subtensor,
 )
+from wengert.symbolic.expressions.slices import get_canonical_form_slice as get_canonical_form_slice
 from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.graph import Apply
 
@@ -135,4 +136,5 @@ __all__ = [
     "advanced_set_subtensor1",
     "advanced_subtensor",
     "advanced_subtensor1",
+    "get_canonical_form_slice",
 ]
