@@ -47,7 +47,7 @@ from wengert.symbolic.expressions.structure import (
 )
 from wengert.symbolic.expressions.structure import squeeze as squeeze
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
-from wengert.symbolic.expressions.wrapped import Bound, Wrapped
+from wengert.symbolic.expressions.wrapped import Bound, Composed, Wrapped
 from wengert.symbolic.graph import Apply, Operation, disconnected
 
 
@@ -268,6 +268,30 @@ def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Any:
     return TakeAlong(rank - 1)(x, order)
 
 
+class Choose(Composed):
+    """`choose`, as operations are made: ``Choose(mode)(a, choices)``."""
+
+    def __init__(self, mode: str = "raise") -> None:
+        super().__init__(mode=mode)
+
+    function = staticmethod(choose)
+
+
+class Tile(Composed):
+    """`tile`, as operations are made: ``Tile(ndim)(x, reps)``."""
+
+    def __init__(self, ndim: int) -> None:
+        super().__init__(ndim=ndim)
+
+    function = staticmethod(tile)
+
+
+class PermuteRowElements(Composed):
+    """`permute_row_elements`, as operations are made: ``op(x, y, inverse)``."""
+
+    function = staticmethod(permute_row_elements)
+
+
 def inverse_permutation(perm: Any) -> Any:
     """Where each number stands in a permutation, or in each row of permutations."""
     perm = as_tensor_variable(perm)
@@ -276,14 +300,17 @@ def inverse_permutation(perm: Any) -> Any:
 
 __all__ = [
     "AllocDiag",
+    "Choose",
     "Counts",
     "CumOp",
     "Diagonal",
     "DiffOp",
     "FillDiagonal",
+    "PermuteRowElements",
     "RavelMultiIndex",
     "RepeatOp",
     "SearchsortedOp",
+    "Tile",
     "Unique",
     "UnravelIndex",
     "bartlett",

@@ -280,10 +280,11 @@ def _complexes() -> None:
 
 def cast_to(x: Any, dtype: str) -> Any:
     """A variable in another dtype; itself where it has that."""
-    return x if x.dtype == dtype else Elemwise(_cast(dtype))(x)
+    return x if x.dtype == dtype else Elemwise(cast_scalar(dtype))(x)
 
 
-def _cast(dtype: str) -> Scalar:
+def cast_scalar(dtype: str) -> Scalar:
+    """The conversion to a dtype."""
     name = f"Cast{{{dtype}}}"
     if name in SCALARS:
         return SCALARS[name]
@@ -338,7 +339,7 @@ def _enter() -> None:
             SCALARS[name].nin = count
     for name in ("mod", "int_div"):
         SCALARS[name].dtype = _without_complex(name, SCALARS[name].dtype, ComplexError)
-    PARAMETRIC["Cast"] = _cast
+    PARAMETRIC["Cast"] = cast_scalar
     for ufunc, name in {
         np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "true_div",
         np.negative: "neg", np.absolute: "abs_", np.fabs: "abs_", np.square: "sqr",

@@ -91,6 +91,11 @@ def flatten(x: Any, ndim: int | None = None, outdim: int | None = None) -> Any:
     return rebroadcast(out, (*x.broadcastable[: count - 1], tail))
 
 
+def is_flat(var: Any, ndim: int | None = None, outdim: int | None = None) -> bool:
+    """Whether a variable has as many dimensions as `flatten` would give it."""
+    return bool(as_tensor_variable(var).ndim == (outdim or ndim or 1))
+
+
 def join(axis: Any, *tensors_list: Any) -> Any:
     """Variables one after another along an axis."""
     if len(tensors_list) == 1:
@@ -307,6 +312,7 @@ __all__ = [
     "flatten",
     "get_vector_length",
     "horizontal_stack",
+    "is_flat",
     "join",
     "patternbroadcast",
     "reshape",

@@ -25,6 +25,7 @@ from wengert.symbolic.graph import Apply, MethodNotDefinedError
 
 # `exp`, `add` and their like.
 globals().update({name: getattr(arithmetic, name) for name in arithmetic.__all__})
+globals().update(arithmetic.CONVERTERS)
 
 
 class ScalarType(TensorType):
@@ -121,6 +122,43 @@ def int_out(*types: Any) -> tuple[Any, ...]:
 def same_out(type: Any) -> tuple[Any, ...]:
     """The type of the argument."""
     return (type,)
+
+
+def same_out_nobool(type: Any) -> tuple[Any, ...]:
+    """The type of the argument; TypeError for bool."""
+    if type == bool:
+        raise TypeError("bool input not supported", type)
+    return (type,)
+
+
+def same_out_min8(type: Any) -> tuple[Any, ...]:
+    """The type of the argument, int8 for bool."""
+    return (int8 if type == bool else type,)
+
+
+def upcast_out_min8(*types: Any) -> tuple[Any, ...]:
+    """The type that holds values of all of these, int8 for bool."""
+    return same_out_min8(*upcast_out(*types))
+
+
+def upcast_out_no_complex(*types: Any) -> tuple[Any, ...]:
+    """The type that holds values of all of these; TypeError for complex ones."""
+    return upcast_out(*_real(types))
+
+
+def float_out_nocomplex(*types: Any) -> tuple[Any, ...]:
+    """float64; TypeError for complex arguments."""
+    return float_out(*_real(types))
+
+
+def int_out_nocomplex(*types: Any) -> tuple[Any, ...]:
+    """int64; TypeError for complex arguments."""
+    return int_out(*_real(types))
+
+
+def real_out(type: Any) -> tuple[Any, ...]:
+    """The type of the real part."""
+    return ({complex64: float32, complex128: float64}.get(type, type),)
 
 
 def same_out_float_only(type: Any) -> tuple[Any, ...]:
@@ -262,6 +300,7 @@ class BinaryScalarOp(ScalarOp):
 
 
 __all__ = [
+    *arithmetic.CONVERTERS,
     "BinaryScalarOp",
     "ComplexError",
     "Scalar",
@@ -287,6 +326,7 @@ __all__ = [
     "float32",
     "float64",
     "float_out",
+    "float_out_nocomplex",
     "float_types",
     "floats",
     "get_scalar_type",
@@ -295,12 +335,16 @@ __all__ = [
     "int32",
     "int64",
     "int_out",
+    "int_out_nocomplex",
     "int_types",
     "ints",
     "round_half_away_from_zero_vec",
     "same_out",
     "same_out_float_only",
     "same_out_nocomplex",
+    "real_out",
+    "same_out_min8",
+    "same_out_nobool",
     "specific_out",
     "transfer_type",
     "uint8",
@@ -310,6 +354,8 @@ __all__ = [
     "uint_types",
     "upcast",
     "upcast_out",
+    "upcast_out_min8",
+    "upcast_out_no_complex",
     "upcast_out_nobool",
     "upgrade_to_float",
     "upgrade_to_float64",

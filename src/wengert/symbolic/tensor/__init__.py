@@ -24,6 +24,7 @@ from wengert.symbolic.expressions import slinalg as slinalg
 from wengert.symbolic.expressions import type as type
 from wengert.symbolic.expressions.advanced import *
 from wengert.symbolic.expressions.arithmetic import *
+from wengert.symbolic.expressions.arithmetic import CONVERTERS as _converters  # noqa: N811
 from wengert.symbolic.expressions.conversions import *
 from wengert.symbolic.expressions.creation import *
 from wengert.symbolic.expressions.creation import constructors as _constructors
@@ -64,6 +65,7 @@ from wengert.symbolic.printing import pprint as pprint
 from wengert.symbolic.settings import config as config
 from wengert.symbolic.sharing import TensorSharedVariable as TensorSharedVariable
 from wengert.symbolic.sharing import tensor_constructor as _shared
+from wengert.symbolic.tensor import blas as blas
 from wengert.symbolic.tensor import elemwise as elemwise
 from wengert.symbolic.tensor import fft as fft
 from wengert.symbolic.tensor import inplace as inplace
@@ -81,6 +83,7 @@ from wengert.symbolic.tensor.type_other import slicetype as slicetype
 basic = _sys.modules[__name__]
 # `dmatrix`, `fvectors`, `tensor4` and their like.
 globals().update(_constructors())
+globals().update({f"_{name}": f for name, f in _converters.items()})
 integer_dtypes = (*int_dtypes, *uint_dtypes)
 float16_atol = float16_rtol = 1e-3
 float32_atol = float32_rtol = float64_rtol = 1e-5
