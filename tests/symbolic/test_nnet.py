@@ -164,3 +164,70 @@ def test_hard_sigmoid_of_integers() -> None:
     x = T.bvector("x")
     assert T.nnet.hard_sigmoid(x).dtype == "float32"
     np.testing.assert_allclose(T.nnet.hard_sigmoid(x).eval({x: [-9, 0, 1]}), [0, 0.5, 0.7], 1e-6)
+
+
+def test_images_are_enlarged_by_fractions() -> None:
+    x = T.dtensor4("x")
+    enlarged = T.nnet.abstract_conv.bilinear_upsampling(x, frac_ratio=((7, 4), (10, 6)))
+    out = enlarged.eval({x: np.array([1.0, 2, 3, 4]).reshape(1, 1, 2, 2)})[0, 0]
+    np.testing.assert_allclose(out[:, 0], [1, 9 / 7, 17 / 7, 3])
+    np.testing.assert_allclose(out[0], [1, 1.2, 1.8, 2])
+    with pytest.raises(ValueError, match="frac_ratio is a pair"):
+        T.nnet.abstract_conv.bilinear_upsampling(x, frac_ratio=3)
+    ratio = T.lscalar("ratio")
+    kernel = T.nnet.abstract_conv.bilinear_kernel_1D(ratio).eval({ratio: 3})
+    np.testing.assert_allclose(kernel, [1 / 3, 2 / 3, 1, 2 / 3, 1 / 3], 1e-6)
+
+
+def test_shapes_of_convolutions_are_checked_if_asked() -> None:
+    x, w = T.dtensor4("x"), T.dtensor4("w")
+    with symbolic.config.change_flags(**{"conv.assert_shape": True}):
+        out = T.nnet.conv2d(x, w, (1, None, 3, 3), (1, 1, 2, 2))
+    f = symbolic.function([x, w], out)
+    assert f(np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2))).shape == (1, 1, 2, 2)
+    with pytest.raises(AssertionError, match="Unexpected shape of input"):
+        f(np.ones((1, 1, 4, 3)), np.ones((1, 1, 2, 2)))
+    with pytest.raises(AssertionError, match="Unexpected shape of filters"):
+        f(np.ones((1, 1, 3, 3)), np.ones((1, 1, 1, 2)))
+    with pytest.raises(ValueError, match="imshp should be None or a tuple of constant"):
+        T.nnet.abstract_conv.AbstractConv2d(imshp=x.shape)
+
+
+def test_correlations() -> None:
+    corr, corr3d = T.nnet.corr, T.nnet.corr3d
+    rng = np.random.RandomState(0)
+    for rank, family in ((2, corr), (3, corr3d)):
+        forward, of_inputs, of_weights = (
+            getattr(family, f"Corr{'3d' if rank == 3 else ''}MM{end}")(border_mode="half")
+            for end in ("", "_gradInputs", "_gradWeights")
+        )
+        x, w, g = (T.TensorType("float64", (False,) * (rank + 2))() for _ in range(3))
+        out = forward(x, w)
+        expected = T.grad((out * g).sum(), [x, w])
+        given = [of_inputs(w, g, x.shape[2:]), of_weights(x, g, w.shape[2:])]
+        f = symbolic.function([x, w, g], [out, *expected, *given])
+        values = (
+            rng.rand(2, 2, *[4] * rank),
+            rng.rand(3, 2, *[3] * rank),
+            rng.rand(2, 3, *[4] * rank),
+        )
+        result, *gradients = f(*values)
+        middle = (values[0][0][(slice(None), *[slice(0, 3)] * rank)] * values[1][1]).sum()
+        np.testing.assert_allclose(result[(0, 1, *[1] * rank)], middle)
+        for one, other in zip(gradients[:2], gradients[2:], strict=True):
+            np.testing.assert_allclose(one, other)
+
+
+def test_sizes_of_convolutions_with_filters_of_their_own_are_vectors() -> None:
+    w, g, x = (T.TensorType("float64", (False,) * n)() for n in (6, 4, 4))
+    conv = T.nnet.abstract_conv
+    of_inputs = conv.AbstractConv2d_gradInputs(unshared=True)(w, g, T.constant([3, 3]))
+    of_filters = conv.AbstractConv2d_gradWeights(unshared=True)(x, g, T.constant([2, 2]))
+    out = T.nnet.conv2d(x, w, unshared=True)
+    expected = T.grad((out * g).sum(), [x, w])
+    f = symbolic.function([w, g, x], [of_inputs, of_filters, *expected])
+    rng = np.random.RandomState(0)
+    one, two, first, second = f(rng.rand(1, 2, 2, 1, 2, 2), rng.rand(1, 1, 2, 2),
+                                rng.rand(1, 1, 3, 3))  # fmt: skip
+    np.testing.assert_allclose(one, first)
+    np.testing.assert_allclose(two, second)

@@ -30,6 +30,8 @@ from wengert.symbolic.tensor.nnet import blocksparse as blocksparse
 from wengert.symbolic.tensor.nnet import bn as bn
 from wengert.symbolic.tensor.nnet import conv as conv
 from wengert.symbolic.tensor.nnet import conv3d2d as conv3d2d
+from wengert.symbolic.tensor.nnet import corr as corr
+from wengert.symbolic.tensor.nnet import corr3d as corr3d
 from wengert.symbolic.tensor.nnet import ctc as ctc
 from wengert.symbolic.tensor.nnet import neighbours as neighbours
 from wengert.symbolic.tensor.nnet.abstract_conv import conv2d as abstract_conv2d
