@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,3 +57,33 @@ def test_types_of_results() -> None:
     np.testing.assert_array_equal(
         scalar.round_half_away_from_zero_vec(np.array([0.5, -1.5])), [1, -2]
     )
+
+
+def test_arrays_are_read_when_a_function_runs(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.array([1, 2], np.int32))
+    name = theano.generic("name")
+    f = theano.function([name], T.load(name, "int32", (False,), mmap_mode="c") * 2)
+    assert f(path).tolist() == [2, 4]
+    with pytest.raises(TypeError, match="Expected dtype float32, got int32"):
+        T.load(path, "float32", (False,)).eval()
+    with pytest.raises(ValueError, match="mmap_mode is None or"):
+        T.load(path, "int32", (False,), mmap_mode="r+")
+
+
+def test_names_of_nnet() -> None:
+    x = T.dmatrix("x")
+    out = T.nnet.prepend_1_to_each_row(x)
+    assert out.eval({x: [[2.0], [3.0]]}).tolist() == [[1, 2], [1, 3]]
+    assert isinstance(T.nnet.scalar_sigmoid(x).owner.op.scalar_op, T.nnet.sigm.ScalarSigmoid)
+    assert theano.configdefaults.local_bitwidth() in (32, 64)
+    assert theano.configdefaults.python_int_bitwidth() in (32, 64)
+
+
+def test_splits_and_repetitions_that_do_not_fit() -> None:
+    x, sizes = T.dvector("x"), T.lvector("sizes")
+    with pytest.raises(ValueError, match="negative number of elements"):
+        theano.function([x, sizes], T.split(x, sizes, 2))([1.0, 2.0], [3, -1])
+    with pytest.raises(AssertionError, match="equal or less than ndim"):
+        T.tile(x, sizes, ndim=2).eval({x: [1.0], sizes: [1, 2, 3]})
+    assert T.get_scalar_constant_value(T.scalar_from_tensor(T.drow().shape[0])) == 1

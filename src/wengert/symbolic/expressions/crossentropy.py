@@ -226,6 +226,9 @@ class Prepend_scalar_constant_to_each_row(Composed):  # noqa: N801
     function = staticmethod(prepend_constant_to_each_row)
 
 
+prepend_0_to_each_row = Prepend_scalar_constant_to_each_row(0.0)
+prepend_1_to_each_row = Prepend_scalar_constant_to_each_row(1.0)
+
 __all__ = [
     "CrossentropyCategorical1Hot",
     "CrossentropyCategorical1HotGrad",
@@ -244,6 +247,9 @@ __all__ = [
     "crossentropy_softmax_argmax_1hot_with_bias",
     "crossentropy_softmax_max_and_argmax_1hot",
     "crossentropy_softmax_max_and_argmax_1hot_with_bias",
+    "prepend_0_to_each_row",
+    "prepend_1_to_each_row",
+    "prepend_scalar_to_each_row",
     "softmax_grad",
     "softmax_with_bias",
 ]

@@ -8,7 +8,8 @@ import numpy as np
 
 from wengert import ops
 from wengert.symbolic.dtypes import DISCRETE, upcast
-from wengert.symbolic.expressions.arithmetic import abs_, cast, eq, switch
+from wengert.symbolic.expressions.arithmetic import abs_, cast, eq, ge, switch
+from wengert.symbolic.expressions.asserting import Assert
 from wengert.symbolic.expressions.counting import (
     Counts,
     RavelMultiIndex,
@@ -126,6 +127,7 @@ def _repetitions(x: Any, reps: Any, ndim: int | None) -> list[Any]:
     if ndim is None:
         raise ValueError("if reps is tensor.vector, you should specify the ndim")
     offset = ndim - reps.shape[0]
+    offset = Assert("len(reps) should be equal or less than ndim")(offset, ge(offset, 0))
     padded = set_subtensor(index(ones((ndim,), reps.dtype), slice(offset, None)), reps)
     return [index(padded, d) for d in range(ndim)]
 

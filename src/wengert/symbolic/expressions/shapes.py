@@ -244,6 +244,8 @@ class Split(Operation):
             raise ValueError("In Split.perform(), len(splits) != len_splits.")
         if sizes.sum() != x.shape[self.axis]:
             raise ValueError(f"The splits sum to {sizes.sum()}, expected {x.shape[self.axis]}")
+        if (sizes < 0).any():
+            raise ValueError(f"Split: pieces cannot have a negative number of elements: {sizes}")
         pieces = tuple(np.split(x, np.cumsum(sizes)[:-1], self.axis))
         return pieces if self.count > 1 else pieces[0]
 
@@ -404,6 +406,8 @@ def _number_through(node: Apply) -> Any:
             return np.asarray(1)
         if isinstance(x, TensorConstant):
             return np.asarray(x.data.shape[node.op.axis])
+    if type(node.op).__name__ in ("ScalarFromTensor", "TensorFromScalar"):
+        return get_scalar_constant_value(x)
     if type(node.op).__name__ not in ("Subtensor", "Assert"):
         raise NotScalarConstantError(node)
     values = [get_scalar_constant_value(n) for n in others]

@@ -69,6 +69,7 @@ from wengert.symbolic.tensor import blas as blas
 from wengert.symbolic.tensor import elemwise as elemwise
 from wengert.symbolic.tensor import fft as fft
 from wengert.symbolic.tensor import inplace as inplace
+from wengert.symbolic.tensor import io as io
 from wengert.symbolic.tensor import nnet as nnet
 from wengert.symbolic.tensor import opt as opt
 from wengert.symbolic.tensor import raw_random as raw_random
@@ -76,6 +77,7 @@ from wengert.symbolic.tensor import shared_randomstreams as shared_randomstreams
 from wengert.symbolic.tensor import signal as signal
 from wengert.symbolic.tensor import type_other as type_other
 from wengert.symbolic.tensor import xlogx as xlogx
+from wengert.symbolic.tensor.io import load as load
 from wengert.symbolic.tensor.type_other import NoneConst as NoneConst
 from wengert.symbolic.tensor.type_other import make_slice as make_slice
 from wengert.symbolic.tensor.type_other import slicetype as slicetype

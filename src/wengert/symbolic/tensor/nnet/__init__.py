@@ -25,6 +25,7 @@ from wengert.symbolic.expressions.activations import softplus as softplus
 from wengert.symbolic.expressions.activations import softsign as softsign
 from wengert.symbolic.expressions.activations import ultra_fast_sigmoid as ultra_fast_sigmoid
 from wengert.symbolic.expressions.crossentropy import *
+from wengert.symbolic.scalar.classes import KINDS as _kinds  # noqa: N811
 from wengert.symbolic.tensor.nnet import abstract_conv as abstract_conv
 from wengert.symbolic.tensor.nnet import blocksparse as blocksparse
 from wengert.symbolic.tensor.nnet import bn as bn
@@ -47,3 +48,5 @@ from wengert.symbolic.tensor.nnet.bn import batch_normalization_test as batch_no
 from wengert.symbolic.tensor.nnet.bn import batch_normalization_train as batch_normalization_train
 
 nnet = sigm = _sys.modules[__name__]
+ScalarSigmoid, ScalarSoftplus = _kinds["ScalarSigmoid"], _kinds["ScalarSoftplus"]
+scalar_sigmoid, scalar_softplus = sigmoid, softplus
