@@ -45,7 +45,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 globals().update(
     {
-        name: type(name, (Composed,), {"function": staticmethod(f), "__module__": __name__})
+        name: type(
+            name,
+            (Composed,),
+            {
+                "function": staticmethod(f),
+                "__module__": __name__,
+                "__doc__": f"An operation of sparse matrices, ``{name}(...)(x, ...)``.",
+            },
+        )
         for name, f in FUNCTIONS.items()
     }
 )
