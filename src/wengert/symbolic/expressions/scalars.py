@@ -194,6 +194,13 @@ def _extreme(of_real: Callable[..., Any], of_complex: Callable[..., Any]) -> Cal
 
 
 def rounded_away(x: Any) -> Any:
+    """The nearest integers, halves away from 0.
+
+    >>> import numpy as np
+    >>> from wengert.symbolic import scalar
+    >>> scalar.round_half_away_from_zero_vec(np.array([0.5, -1.5]))
+    array([ 1., -2.])
+    """
     return np.copysign(np.floor(np.abs(x) + 0.5), x).astype(x.dtype)
 
 

@@ -25,7 +25,6 @@ from wengert.symbolic.graph import Apply, MethodNotDefinedError
 
 # `exp`, `add` and their like.
 globals().update({name: getattr(arithmetic, name) for name in arithmetic.__all__})
-globals().update(arithmetic.CONVERTERS)
 
 
 class ScalarType(TensorType):
@@ -300,7 +299,6 @@ class BinaryScalarOp(ScalarOp):
 
 
 __all__ = [
-    *arithmetic.CONVERTERS,
     "BinaryScalarOp",
     "ComplexError",
     "Scalar",
@@ -338,13 +336,13 @@ __all__ = [
     "int_out_nocomplex",
     "int_types",
     "ints",
+    "real_out",
     "round_half_away_from_zero_vec",
     "same_out",
     "same_out_float_only",
-    "same_out_nocomplex",
-    "real_out",
     "same_out_min8",
     "same_out_nobool",
+    "same_out_nocomplex",
     "specific_out",
     "transfer_type",
     "uint8",
