@@ -65,6 +65,8 @@ def test_arrays_are_read_when_a_function_runs(tmp_path: Path) -> None:
     name = theano.generic("name")
     f = theano.function([name], T.load(name, "int32", (False,), mmap_mode="c") * 2)
     assert f(path).tolist() == [2, 4]
+    mapped = theano.function([name], T.load(name, "int32", (False,), mmap_mode="c"))(path)
+    assert isinstance(mapped, np.memmap)
     with pytest.raises(TypeError, match="Expected dtype float32, got int32"):
         T.load(path, "float32", (False,)).eval()
     with pytest.raises(ValueError, match="mmap_mode is None or"):

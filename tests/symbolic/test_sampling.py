@@ -47,3 +47,8 @@ def test_shapes_and_parameters_fit() -> None:
         numbers(lambda r: raw_random.normal(r, (2,), [[1.0, 2.0]]))
     with pytest.raises(TypeError, match="a shape is needed"):
         T.shared_randomstreams.RandomStreams(5).choice(a=6)
+
+
+def test_choices_without_probabilities() -> None:
+    out = numbers(lambda r: raw_random.choice(r, (4,), 10, 1, 0))
+    np.testing.assert_array_equal(out, np.random.RandomState(3).choice(10, (4,)))

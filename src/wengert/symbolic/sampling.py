@@ -100,7 +100,7 @@ def _random_integers(r: Any, low: Any, high: Any, size: Any) -> Any:
 def _choice(r: Any, a: Any, replace: Any, *others: Any) -> Any:
     *p, size = others
     source = int(a) if a.ndim == 0 else a
-    return r.choice(source, size, bool(replace), *p)
+    return r.choice(source, size, bool(replace), *[v for v in p if v.ndim])  # a number is no p
 
 
 def _poisson(r: Any, lam: Any, size: Any) -> Any:

@@ -32,10 +32,10 @@ class LoadFromDisk(Operation):
     def compute(self, path: Any) -> np.ndarray:
         """TypeError where the file holds another dtype."""
         mode: Any = self.mmap_mode
-        array = np.load(path, mmap_mode=mode, allow_pickle=False)
+        array: np.ndarray = np.load(path, mmap_mode=mode, allow_pickle=False)
         if array.dtype.name != self.dtype:
             raise TypeError(f"Expected dtype {self.dtype}, got {array.dtype} in {path}")
-        return np.asarray(array)
+        return array
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """A path has no gradient."""
