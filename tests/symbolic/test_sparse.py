@@ -169,7 +169,7 @@ def test_bad_input() -> None:
         sparse.sp_sum(x, 2)
     with pytest.raises(TypeError, match="SparseType"):
         sparse.as_sparse_variable(T.dmatrix())
-    with pytest.raises(NotImplementedError, match="a row and a column"):
+    with pytest.raises(NotImplementedError, match=r"write x\[a:a \+ 1\] for x\[a\]"):
         x[0]
     c = sparse.csr_matrix("c", "float64")
     add = theano.function([x, c], x + c)
@@ -181,3 +181,74 @@ def test_functions_of_sparse_matrices_are_pickled() -> None:
     x = sparse.csr_matrix("x", "float64")
     f = pickle.loads(pickle.dumps(theano.function([x], sparse.sp_sum(sparse.sqr(x)))))
     assert f(scipy.sparse.csr_matrix(A)) == pytest.approx((A**2).sum())
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_parts_of_sparse_matrices(format: str) -> None:
+    x, k = sparse.matrix(format, "x", "float64"), T.lscalar("k")
+    rows = T.lvector("rows")
+    parts = [x[1:3, :k], x[::-1], x[rows], x[:, rows], sparse.GetItemList()(x, index=rows)]
+    f = theano.function([x, k, rows], [*parts, x[rows, rows], x[k, 1]])
+    *matrices, picked, one = f(scipy.sparse.csr_matrix(A).asformat(format), 2, [3, 0])
+    expected = [A[1:3, :2], A[::-1], A[[3, 0]], A[:, [3, 0]], A[[3, 0]]]
+    for part, values in zip(matrices, expected, strict=True):
+        assert part.format == format
+        np.testing.assert_array_equal(part.toarray(), values)
+    np.testing.assert_array_equal(picked, A[[3, 0], [3, 0]])
+    assert one == A[2, 1]
+    cost = sparse.sp_sum(sparse.sqr(x[rows])) + sparse.sp_sum(sparse.hstack([x, x])[:, 1:])
+    g = theano.function([x, rows], T.grad(cost, x))(scipy.sparse.csr_matrix(A).asformat(format),
+                                                    [3, 3])  # fmt: skip
+    expected_g = np.where(A, [1.0, 2, 2, 2, 2], 0)
+    expected_g[3] += 4 * A[3]
+    np.testing.assert_allclose(g.toarray(), expected_g)
+    with pytest.raises(NotImplementedError, match="write x"):
+        x[1:3, k]
+
+
+def test_elements_are_compared() -> None:
+    x, y, d = sparse.csr_dmatrix("x"), sparse.csr_dmatrix("y"), T.dmatrix("d")
+    B = np.where(A > 1, A, -1.0)
+    f = theano.function([x, y, d], [
+        x < y, x >= y, sparse.eq(x, y), sparse.neq(x, d), sparse.gt(d, x), x <= d])  # fmt: skip
+    sparse_b = scipy.sparse.csr_matrix(B)
+    found = f(scipy.sparse.csr_matrix(A), sparse_b, B)
+    expected = [A < B, A >= B, A == B, A != B, B > A, A <= B]
+    for k, (one, other) in enumerate(zip(found, expected, strict=True)):
+        assert scipy.sparse.issparse(one) == (k < 3)
+        np.testing.assert_array_equal(one.toarray() if k < 3 else one, other)
+
+
+def test_sparse_matrices_are_constants_and_have_dtypes() -> None:
+    m = scipy.sparse.csr_matrix(A)
+    constant = sparse.as_sparse_variable(m)
+    assert constant.data.nnz == m.nnz
+    x = sparse.csr_dmatrix("x")
+    results = [
+        sparse.fcast(x), sparse.sp_ones_like(x), sparse.sp_zeros_like(x), sparse.conj(x),
+        sparse.true_dot(x, T.constant(C.T)), sparse.Cast("int8")(x),
+        sparse.add_s_s_data(x, constant),
+    ]  # fmt: skip
+    found = theano.function([x], [*results, x.size])(m)
+    assert [v.dtype for v in found[:2]] == [np.float32, np.float64]
+    expected = [A, A != 0, 0 * A, A, A @ C.T, A.astype(np.int8), 2 * A]
+    for one, other in zip(found, expected, strict=False):
+        np.testing.assert_allclose(one.toarray(), other, 1e-6)
+    assert found[-1] == m.nnz
+    assert x.type.values_eq_approx(m, m + m * 1e-9)
+    assert not x.type.values_eq_approx(m, m * 2)
+    assert x.type.may_share_memory(m, m.data)
+    assert not x.type.may_share_memory(m, m.copy())
+
+
+def test_dense_gradients_of_dense_matrices() -> None:
+    x = sparse.csr_dmatrix("x")
+    for structured, expected in ((True, A != 0), (False, np.ones_like(A))):
+        cost = sparse.DenseFromSparse(structured=structured)(x).sum()
+        gradient = theano.function([x], T.grad(cost, x))(scipy.sparse.csr_matrix(A))
+        np.testing.assert_array_equal(gradient.toarray(), expected)
+    m, i = T.dmatrix("m"), T.lvector("i")
+    g = T.grad(theano.sparse_grad(m[i]).sum(), m)
+    assert g.eval({m: np.zeros((2, 2)), i: [1, 1]}).tolist() == [[0, 0], [2, 2]]
+    with pytest.raises(TypeError, match="rows of a matrix are expected"):
+        theano.sparse_grad(m[0])

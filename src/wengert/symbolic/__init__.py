@@ -32,6 +32,7 @@ from wengert.symbolic.differentiation import Lop as Lop
 from wengert.symbolic.differentiation import Rop as Rop
 from wengert.symbolic.differentiation import grad as grad
 from wengert.symbolic.dtypes import asarray as _asarray
+from wengert.symbolic.expressions.advanced import sparse_grad as sparse_grad
 from wengert.symbolic.expressions.products import dot as dot
 from wengert.symbolic.expressions.shapes import (
     get_scalar_constant_value as get_scalar_constant_value,

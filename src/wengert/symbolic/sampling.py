@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from wengert.symbolic.dtypes import DISCRETE, upcast
+from wengert.symbolic.expressions.arithmetic import add
 from wengert.symbolic.expressions.shapes import as_shape
 from wengert.symbolic.expressions.structure import get_vector_length
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
@@ -21,16 +23,37 @@ Draw = Callable[..., Any]
 
 
 class RandomFunction(Operation):
-    """Numbers of a distribution from one of NumPy's generators."""
+    """Numbers of a distribution from one of NumPy's generators.
 
-    __props__ = ("name", "type")
+    Args:
+        fn: a function of a generator, the parameters and the shape, or the name of a method.
+        outtype: the type of the numbers.
+        inplace: accepted; the generator that is passed on is always another one.
+        ndim_added: how many dimensions the numbers have beyond those of the shape.
 
-    def __init__(self, name: str, type: TensorType, draw: Draw) -> None:
-        self.name, self.type, self.draw = name, type, draw
+    >>> import numpy as np
+    >>> from wengert.symbolic import function, shared
+    >>> from wengert.symbolic import tensor as T
+    >>> state = shared(np.random.RandomState(1))
+    >>> draw = T.raw_random.RandomFunction("uniform", T.dvector)
+    >>> function([], draw(state, (2,), 0.0, 1.0)[1])()
+    array([0.417022  , 0.72032449])
+    """
+
+    __props__ = ("draw", "type")
+
+    def __init__(
+        self, fn: str | Draw, outtype: TensorType, inplace: bool = False, ndim_added: int = 0
+    ) -> None:
+        self.draw: Draw = getattr(np.random.RandomState, fn) if isinstance(fn, str) else fn
+        self.type, self.inplace, self.ndim_added = outtype, inplace, ndim_added
+        self.name = getattr(fn, "__name__", str(fn)).strip("_")
 
     def make_node(self, state: Any, size: Any, *args: Any) -> Apply:
         """The next state of the generator, and the numbers."""
         parameters = [as_tensor_variable(a) for a in args]
+        if state.type != random_state_type:
+            raise TypeError(f"{self}: a variable of a generator comes first, got {state}")
         return Apply(self, [state, as_shape(size), *parameters], [random_state_type(), self.type()])
 
     def compute(self, state: Any, size: Any, *args: Any) -> Any:
@@ -53,9 +76,6 @@ class RandomFunction(Operation):
         """Undefined."""
         none = [disconnected(), disconnected()]
         return none + [grad_undefined(self, k, x) for k, x in enumerate(inputs[2:], start=2)]
-
-    def __reduce__(self) -> Any:
-        return RandomFunction, (self.name, self.type, self.draw)
 
     def __str__(self) -> str:
         return f"RandomFunction{{{self.name}}}"
@@ -80,7 +100,7 @@ def _random_integers(r: Any, low: Any, high: Any, size: Any) -> Any:
 def _choice(r: Any, a: Any, replace: Any, *others: Any) -> Any:
     *p, size = others
     source = int(a) if a.ndim == 0 else a
-    return r.choice(source, size, bool(replace), *p)
+    return r.choice(source, size, bool(replace), *[v for v in p if v.ndim])  # a number is no p
 
 
 def _poisson(r: Any, lam: Any, size: Any) -> Any:
@@ -109,26 +129,46 @@ def _multinomial(r: Any, n: Any, pvals: Any, size: Any) -> Any:
 
 
 def pattern_of(size: Any, ndim: int | None, parameters: list[Any]) -> tuple[Any, list[bool]]:
-    """The shape of numbers to draw, and which of its dimensions are broadcastable."""
+    """The shape of numbers to draw, and which of its dimensions are broadcastable.
+
+    Without a shape it is that of the parameters; so are its lengths that are -1.
+    """
     if size is None or (isinstance(size, list | tuple) and not size and any(
             p.ndim for p in parameters)):  # fmt: skip
-        widest = max(parameters, key=lambda p: p.ndim)
-        if not widest.ndim:
-            return [], []
-        total = parameters[0]
-        for p in parameters[1:]:
-            total = total + p
+        if not parameters:
+            raise TypeError("random numbers: a shape is needed, size is None")
+        total = reduce(add, parameters)
         return [total.shape[d] for d in range(total.ndim)], list(total.broadcastable)
     if isinstance(size, int | np.integer):
         size = [size]
-    if isinstance(size, list | tuple):
-        return list(size), [isinstance(n, int | np.integer) and n == 1 for n in size]
-    size = as_tensor_variable(size)
-    if size.ndim == 0:
-        return [size], [False]
-    if ndim is None:
-        ndim = get_vector_length(size)
-    return size, [False] * ndim
+    if not isinstance(size, list | tuple):
+        size = as_tensor_variable(size)
+        if size.ndim:
+            count = get_vector_length(size) if ndim is None else ndim
+            return size, [False] * count
+        size = [size]
+    least = max((p.ndim for p in parameters), default=0)
+    if ndim is not None and ndim != len(size):
+        raise ValueError(f"ndim should be equal to len(shape), but ndim = {ndim}, shape = {size}")
+    if least > len(size):
+        raise ValueError(
+            f"ndim should be at least as big as required by args value: {len(size)} dimensions,"
+            f" and parameters of {least}"
+        )
+    lengths, missing = list(size), [isinstance(n, int) and n == -1 for n in size]
+    if any(missing):
+        total = reduce(add, parameters)
+        inner = [None] * (len(size) - total.ndim) + [total.shape[d] for d in range(total.ndim)]
+        lengths = [own if m else n for n, m, own in zip(lengths, missing, inner, strict=True)]
+        if None in lengths:
+            raise ValueError(f"random numbers: the parameters do not say what -1 is in {size}")
+    return lengths, [isinstance(n, int | np.integer) and n == 1 for n in size]
+
+
+def _of_trials(variables: list[Any]) -> list[Any]:
+    """The number of trials and, in its shape, a probability of each distribution."""
+    n, pvals = variables if len(variables) == 2 else (variables[0], None)
+    return [n] if pvals is None or pvals.ndim < 2 else [n, pvals[..., 0]]
 
 
 def drawn(
@@ -137,13 +177,11 @@ def drawn(
 ) -> tuple[Any, Any]:  # fmt: skip
     """The next state and the numbers of a distribution."""
     variables = [as_tensor_variable(p) for p in parameters]
-    scalars = variables[:1] if extra or name == "choice" else variables
-    if name == "choice":
-        scalars = []
+    scalars = {"choice": [], "multinomial": _of_trials(variables)}.get(name, variables)
     shape, pattern = pattern_of(size, ndim, scalars)
     if dtype is None:
         dtype = upcast(config.floatX, *[p.dtype for p in variables if p.dtype not in DISCRETE])
-    op = RandomFunction(name, TensorType(dtype, pattern + [False] * extra), draw)
+    op = RandomFunction(draw, TensorType(dtype, pattern + [False] * extra), ndim_added=extra)
     vector = constant(np.zeros(0, np.int64)) if isinstance(shape, list) and not shape else shape
     new_state, out = op(state, vector, *variables, return_list=True)
     return new_state, out
@@ -201,6 +239,4 @@ class Distributions:
                     ndim: int | None = None, dtype: Any = "int64") -> Any:  # fmt: skip
         """How often each outcome comes in `n` trials, in the last dimension."""
         pvals = as_tensor_variable(pvals)
-        if size is None and pvals.ndim > 1:
-            size = [pvals.shape[d] for d in range(pvals.ndim - 1)]
         return self.draw_from("multinomial", _multinomial, size, (n, pvals), ndim, dtype, extra=1)

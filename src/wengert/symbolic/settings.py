@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import contextlib
 import os
+import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -260,6 +261,16 @@ def texts() -> dict[str, str]:
 
 def _initial() -> dict[str, Any]:
     return _DEFAULTS | {name: _typed(name, text) for name, text in texts().items()}
+
+
+def local_bitwidth() -> int:
+    """How many bits a pointer has."""
+    return struct.calcsize("P") * 8
+
+
+def python_int_bitwidth() -> int:
+    """How many bits a long integer of C has."""
+    return struct.calcsize("l") * 8
 
 
 config = Settings(_initial())

@@ -28,7 +28,6 @@ from wengert.symbolic.expressions.creation import arange
 from wengert.symbolic.expressions.extra_ops import Unique
 from wengert.symbolic.expressions.indexing import index
 from wengert.symbolic.expressions.products import batched_dot, dot, tensordot
-from wengert.symbolic.expressions.reductions import argmax
 from wengert.symbolic.expressions.reductions import max as max_over
 from wengert.symbolic.expressions.reductions import sum as sum_over
 from wengert.symbolic.expressions.structure import (
@@ -54,8 +53,8 @@ def ultra_fast_sigmoid(x: Any) -> Any:
 def hard_sigmoid(x: Any) -> Any:
     """A line through 0.5 with slope 0.2, between 0 and 1."""
     x = as_tensor_variable(x)
-    line = add(mul(x, constant(0.2, dtype=x.dtype)), constant(0.5, dtype=x.dtype))
-    return clip(line, constant(0, dtype=x.dtype), constant(1, dtype=x.dtype))
+    slope, middle, low, high = (constant(v, dtype=to_float(x.dtype)) for v in (0.2, 0.5, 0, 1))
+    return clip(add(mul(x, slope), middle), low, high)
 
 
 class _OfRows(Operation):
@@ -139,11 +138,6 @@ def softmax_graph(c: Any) -> Any:
     return e / sum_over(e, -1, keepdims=True)
 
 
-def softmax_with_bias(x: Any, b: Any) -> Any:
-    """The softmax of rows, after a bias."""
-    return softmax(add(x, b))
-
-
 def softsign(x: Any) -> Any:
     """``x / (1 + |x|)``."""
     x = as_tensor_variable(x)
@@ -180,54 +174,6 @@ def sigmoid_binary_crossentropy(output: Any, target: Any) -> Any:
     """`binary_crossentropy` of the sigmoid of `output`."""
     output = as_tensor_variable(output)
     return sub(softplus(output), mul(output, target))
-
-
-def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Any:
-    """The cross-entropy of each row, with a distribution or with the number of a class."""
-    coding_dist, true_dist = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
-    if true_dist.ndim == coding_dist.ndim:
-        return -sum_over(mul(true_dist, log(coding_dist)), coding_dist.ndim - 1)
-    if true_dist.ndim == coding_dist.ndim - 1:
-        return crossentropy_categorical_1hot(coding_dist, true_dist)
-    raise TypeError("rank mismatch between coding and true distributions")
-
-
-def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Any:
-    """Minus the logarithm of the probability, in each row, of a class."""
-    y = as_tensor_variable(true_one_of_n)
-    if y.dtype in CONTINUOUS or y.ndim != 1:
-        raise TypeError(f"integer vector required for argument: true_one_of_n (got {y.type})")
-    rows = arange(y.shape[0])
-    return -log(index(coding_dist, (rows, y)))
-
-
-def crossentropy_softmax_1hot(x: Any, y_idx: Any, **options: Any) -> Any:
-    """The cross-entropy of the softmax of rows with classes, and the softmax."""
-    sm = softmax(x)
-    return crossentropy_categorical_1hot(sm, y_idx), sm
-
-
-def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any, **options: Any) -> Any:
-    """As `crossentropy_softmax_1hot`, after a bias."""
-    return crossentropy_softmax_1hot(add(x, b), y_idx)
-
-
-def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any, **options: Any) -> Any:
-    """The cross-entropy, the softmax, its largest element and where that is."""
-    loss, sm = crossentropy_softmax_1hot(x, y_idx)
-    return loss, sm, max_over(sm, -1), argmax(sm, -1)
-
-
-def crossentropy_softmax_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> Any:
-    """The cross-entropy of the softmax of rows with classes, after a bias; softmax and argmax."""
-    loss, sm, _, best = crossentropy_softmax_max_and_argmax_1hot(add(x, b), y_idx)
-    return [loss, sm, best]
-
-
-def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any,
-                                                       **options: Any) -> Any:  # fmt: skip
-    """As `crossentropy_softmax_max_and_argmax_1hot`, after a bias."""
-    return crossentropy_softmax_max_and_argmax_1hot(add(x, b), y_idx)
 
 
 def h_softmax(x: Any, batch_size: Any, n_outputs: Any, n_classes: Any, n_outputs_per_class: Any,

@@ -12,9 +12,9 @@ from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.graph import marked
 
 
-def elementwise(name: str, text: str) -> Any:
+def elementwise(name: str, text: str, scalar: Any = None) -> Any:
     """The function of variables that applies a scalar operation."""
-    op = Elemwise(SCALARS[name])
+    op = Elemwise(SCALARS[name] if scalar is None else scalar)
 
     def function(*inputs: Any) -> Any:
         return op(*inputs)
@@ -109,6 +109,15 @@ isinf = elementwise("isinf", "Whether elements are infinite.")
 switch = elementwise("switch", "Elements of `b` where `a` is true, of `c` elsewhere.")
 second = elementwise("second", "`b` in the shape of `a`.")
 tensor_copy = identity = elementwise("identity", "The same values.")
+
+
+# ``convert_to_float32`` and its like, by name.
+CONVERTERS = {
+    f"convert_to_{d}": elementwise(
+        f"convert_to_{d}", f"A variable in dtype {d}.", scalars.cast_scalar(d)
+    )
+    for d in ALL
+}
 
 
 def where(condition: Any, ift: Any, iff: Any) -> Any:

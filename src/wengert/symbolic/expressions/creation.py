@@ -13,6 +13,7 @@ from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.shapes import shape_i
 from wengert.symbolic.expressions.structure import alloc
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
+from wengert.symbolic.expressions.wrapped import Composed
 from wengert.symbolic.graph import Apply, Operation, disconnected, marked
 from wengert.symbolic.settings import config
 
@@ -202,6 +203,24 @@ def zeros(shape: Any, dtype: Any = None) -> Any:
     return _filled(0, shape, dtype)
 
 
+def _of_shape(*shape: Any, dtype: Any = None) -> Any:
+    return zeros(shape, dtype)
+
+
+class AllocEmpty(Composed):
+    """``AllocEmpty(dtype)(*shape)``: an array of any numbers; here zeros, so that runs agree.
+
+    >>> from wengert.symbolic import tensor as T
+    >>> T.AllocEmpty("float32")(2, 3).type
+    TensorType(float32, matrix)
+    """
+
+    def __init__(self, dtype: Any) -> None:
+        super().__init__(dtype=as_name(dtype))
+
+    function = staticmethod(_of_shape)
+
+
 def ones(shape: Any, dtype: Any = None) -> Any:
     """Ones of a shape."""
     return _filled(1, shape, dtype)
@@ -265,6 +284,7 @@ mgrid, ogrid = _Grid(False), _Grid(True)
 
 __all__ = [
     "ARange",
+    "AllocEmpty",
     "Eye",
     "Tri",
     "arange",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE, accumulator, as_name, sum_dtype
+from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE, accumulator, as_name, sum_dtype, upcast
 from wengert.symbolic.expressions.type import (
     TensorConstant,
     TensorType,
@@ -30,14 +31,16 @@ class Scalar:
         gradient: gives the gradients of the inputs (None where there is none), from the inputs,
             the output and its gradient.
         label: how the operation is printed, if not as ``Elemwise{name,no_inplace}``.
+        nin: how many inputs there are; -1 for any number.
     """
 
     def __init__(
         self, name: str, function: Callable[..., Any], dtype: Callable[..., str],
         gradient: Callable[..., Sequence[Any]], operand_dtype: Callable[..., Any] | None = None,
-        label: str | None = None, apart: tuple[int, ...] = (),
+        label: str | None = None, apart: tuple[int, ...] = (), nin: int = -1,
     ) -> None:  # fmt: skip
         self.name, self.function, self.dtype, self.gradient = name, function, dtype, gradient
+        self.nin = nin
         self.operand_dtype = operand_dtype
         self.label = label
         self.apart = apart  # inputs on whose values the result does not depend
@@ -62,6 +65,12 @@ def _scalar_of(name: str) -> Scalar:
     return SCALARS[name]
 
 
+def scalar_of(operation: Any) -> Any:
+    """The scalar operation that a function such as ``scalar.exp`` applies, or itself."""
+    applied = getattr(operation, "op", None)
+    return operation if applied is None else applied.scalar_op
+
+
 class Elemwise(Operation):
     """A scalar operation, on each element of arrays that broadcast where they are declared to.
 
@@ -77,13 +86,17 @@ class Elemwise(Operation):
         self, scalar_op: Any, inplace_pattern: Any = None, name: str | None = None,
         nfunc_spec: Any = None, openmp: Any = None,
     ) -> None:  # fmt: skip
-        applied = getattr(scalar_op, "op", None)
-        self.scalar_op = scalar_op if applied is None else applied.scalar_op
+        self.scalar_op = scalar_of(scalar_op)
         self.name = name or self.scalar_op.name
 
     def make_node(self, *inputs: Any) -> Apply:
         """Inputs of fewer dimensions get broadcastable ones in front."""
         variables = [as_tensor_variable(x) for x in inputs]
+        if self.scalar_op.nin not in (-1, len(variables)):
+            raise TypeError(
+                f"Wrong number of inputs for {self.name} (got {len(variables)}, expected"
+                f" {self.scalar_op.nin})"
+            )
         ndim = max(x.ndim for x in variables)
         padded = [pad_left(x, ndim - x.ndim) for x in variables]
         pattern = [all(flags) for flags in zip(*(x.broadcastable for x in padded), strict=True)]
@@ -351,19 +364,18 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 class Reduction(Operation):
     """A result for each place along the axes that are not reduced."""
 
-    __props__: tuple[str, ...] = ("axis", "dtype", "acc_dtype")
+    __props__: tuple[str, ...] = ("axis",)
 
-    def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
+    def __init__(self, axis: Any = None) -> None:
         if isinstance(axis, Constant):
             axis = axis.data
         if axis is not None:
             axis = (axis,) if np.ndim(axis) == 0 else tuple(int(a) for a in axis)
-        self.axis, self.acc_dtype = axis, acc_dtype
-        self.dtype = None if dtype is None else as_name(dtype)
+        self.axis = axis
 
     def result_dtype(self, dtype: str) -> str:
         """The dtype of the result for an input's."""
-        return self.dtype or dtype
+        return dtype
 
     def make_node(self, input: Any) -> Apply:
         """The reduced dimensions are gone."""
@@ -373,7 +385,8 @@ class Reduction(Operation):
         dtype = self.result_dtype(x.dtype)
         op = self
         if self.axis is not None and axes != self.axis:
-            op = type(self)(axes, self.dtype, self.acc_dtype)
+            op = copy(self)
+            op.axis = axes
         return Apply(op, [x], [TensorType(dtype, pattern)()])
 
     def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
@@ -386,23 +399,97 @@ class Reduction(Operation):
         return f"{type(self).__name__}{axis}"
 
 
-class Sum(Reduction):
-    """Sums over axes, accumulated in a wider dtype."""
+class CAReduce(Reduction):
+    """A commutative operation of two elements, applied to all that lie along axes.
 
-    def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
-        super().__init__(axis, dtype, acc_dtype)
+    >>> from wengert.symbolic import function, scalar
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.lmatrix("x")
+    >>> function([x], T.elemwise.CAReduce(scalar.xor, axis=1)(x))([[1, 2, 4], [1, 1, 1]])
+    array([7, 1])
+    """
+
+    __props__: tuple[str, ...] = ("scalar_op", "axis")
+
+    def __init__(self, scalar_op: Any, axis: Any = None) -> None:
+        super().__init__(axis)
+        self.scalar_op = scalar_of(scalar_op)
+        if self.scalar_op.name not in REDUCERS:
+            raise NotImplementedError(
+                f"CAReduce: scalar_op is one of {sorted(REDUCERS)}, got {self.scalar_op}"
+            )
+
+    def accumulator(self, dtype: str) -> str:
+        """The dtype in which results are computed: that of the input."""
+        return dtype
+
+    def kernel(self, node: Apply) -> Kernel:
+        """NumPy's reduction, or that of floats as the library computes it."""
+        x, out = node.inputs[0], np.dtype(node.outputs[0].dtype)
+        axes: Any = normal_axes(self.axis, x.ndim)
+        if not axes:
+            return lambda v: v.astype(out)
+        every = None if axes == tuple(range(x.ndim)) else axes
+        reduce, wide = REDUCERS[self.scalar_op.name], np.dtype(self.accumulator(x.dtype))
+        return lambda v: np.asarray(reduce(v, every, wide), out)
+
+
+class CAReduceDtype(CAReduce):
+    """A reduction whose results have a dtype, and are computed in one that is no narrower.
+
+    Args:
+        scalar_op: the operation of two elements.
+        axis: the axes; all of them by default.
+        dtype: of the results; by default the input's, of integers 64 bits.
+        acc_dtype: in which results are computed; by default the next wider one.
+    """
+
+    __props__: tuple[str, ...] = ("scalar_op", "axis", "dtype", "acc_dtype")
+
+    def __init__(
+        self, scalar_op: Any, axis: Any = None, dtype: Any = None, acc_dtype: Any = None
+    ) -> None:
+        super().__init__(scalar_op, axis)
+        self.dtype = None if dtype is None else as_name(dtype)
+        self.acc_dtype = None if acc_dtype is None else as_name(acc_dtype)
 
     def result_dtype(self, dtype: str) -> str:
         """Of integers 64 bits."""
         return self.dtype or sum_dtype(dtype)
 
-    def kernel(self, node: Apply) -> Kernel:
-        """NumPy's sum, or that of floats as the library computes it."""
-        x, out = node.inputs[0], node.outputs[0]
-        axes = normal_axes(self.axis, x.ndim)
-        if not axes:
-            return lambda v: v.astype(out.dtype)
-        return reduction_kernel("sum", axes, x, out)
+    def accumulator(self, dtype: str) -> str:
+        """`acc_dtype`; TypeError where it is narrower than an input's dtype."""
+        acc = self.acc_dtype
+        if acc is None:
+            return accumulator(dtype)
+        if upcast(dtype, acc) != acc and not (dtype in DISCRETE and acc in CONTINUOUS):
+            raise TypeError(
+                f"{type(self).__name__}: acc_dtype is {acc}, and the input has dtype {dtype}:"
+                " precision would be lost"
+            )
+        return acc
+
+    def make_node(self, input: Any) -> Apply:
+        """The operation in the graph has its dtypes filled in."""
+        node = super().make_node(input)
+        acc = self.accumulator(node.inputs[0].dtype)
+        if acc != self.acc_dtype:
+            node.op = copy(node.op)
+            node.op.acc_dtype = acc
+        return node
+
+    def __str__(self) -> str:
+        acc = self.acc_dtype
+        options = [] if self.axis is None else [f"axis={list(self.axis)}"]
+        options += [] if acc is None else [f"acc_dtype={acc}"]
+        return f"{type(self).__name__}{{{', '.join(options)}}}"
+
+
+class Sum(CAReduceDtype):
+    """Sums over axes, accumulated in a wider dtype."""
+
+    def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
+        super().__init__(SCALARS["add"], axis, dtype, acc_dtype)
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """The gradient, repeated."""
@@ -411,26 +498,9 @@ class Sum(Reduction):
             return [float_zeros(x)]
         return [fill(x, expanded(g, normal_axes(self.axis, x.ndim)))]
 
-    def __str__(self) -> str:
-        acc = self.acc_dtype
-        options = [] if self.axis is None else [f"axis={list(self.axis)}"]
-        options += [] if acc is None else [f"acc_dtype={acc}"]
-        return f"Sum{{{', '.join(options)}}}"
 
-
-# How arrays are reduced: the sums are set by `reductions`, which has the library's.
+# How arrays are reduced, by the scalar operation: set by `reductions`, which has the library's.
 REDUCERS: dict[str, Callable[..., Any]] = {}
-
-
-def reduction_kernel(name: str, axes: tuple[int, ...], x: Any, out: Any) -> Kernel:
-    """A function that reduces arrays like `x` to arrays like `out`."""
-    reduce, dtype = REDUCERS[name], np.dtype(out.dtype)
-    every = axes == tuple(range(x.ndim))
-
-    def run(value: np.ndarray) -> np.ndarray:
-        return np.asarray(reduce(value, None if every else axes, dtype), dtype)
-
-    return run
 
 
 def expanded(g: Any, axes: Sequence[int]) -> Any:
@@ -465,7 +535,7 @@ def float_zeros(x: Any) -> Any:
     """Zeros in the shape of `x`, floats where it has integers."""
     dtype = x.dtype if x.dtype in CONTINUOUS else config.floatX
     zero = TensorConstant(TensorType(dtype, ()), np.zeros((), dtype))
-    return fill(x, zero) if x.ndim else zero
+    return fill(x, zero)
 
 
 def _relaxed(variable: Any, pattern: tuple[bool, ...]) -> Any:

@@ -7,13 +7,36 @@ from typing import Any
 import numpy as np
 
 from wengert import ops
-from wengert.symbolic.dtypes import DISCRETE, sum_dtype, upcast
-from wengert.symbolic.expressions.arithmetic import abs_, cast, eq, mul, switch
+from wengert.symbolic.dtypes import DISCRETE, upcast
+from wengert.symbolic.expressions.arithmetic import abs_, cast, eq, ge, switch
+from wengert.symbolic.expressions.asserting import Assert
+from wengert.symbolic.expressions.counting import (
+    Counts,
+    RavelMultiIndex,
+    SearchsortedOp,
+    Unique,
+    UnravelIndex,
+    bincount,
+    ravel_multi_index,
+    searchsorted,
+    unravel_index,
+)
 from wengert.symbolic.expressions.creation import arange, ones, zeros, zeros_like
+from wengert.symbolic.expressions.diagonals import (
+    AllocDiag,
+    Diagonal,
+    FillDiagonal,
+    diag,
+    diagonal,
+    fill_diagonal,
+    fill_diagonal_offset,
+    trace,
+)
 from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.indexing import inc_subtensor, index, nonzero, set_subtensor
 from wengert.symbolic.expressions.products import dot
 from wengert.symbolic.expressions.reductions import sum as sum_over
+from wengert.symbolic.expressions.running import CumOp, DiffOp, cumprod, cumsum, diff
 from wengert.symbolic.expressions.shapes import number_in
 from wengert.symbolic.expressions.sorting import TakeAlong, argsort
 from wengert.symbolic.expressions.structure import (
@@ -25,23 +48,28 @@ from wengert.symbolic.expressions.structure import (
 )
 from wengert.symbolic.expressions.structure import squeeze as squeeze
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
-from wengert.symbolic.expressions.wrapped import Bound, Wrapped
+from wengert.symbolic.expressions.wrapped import Bound, Composed, Wrapped
 from wengert.symbolic.graph import Apply, Operation, disconnected
 
 
-class Repeat(Operation):
-    """Each element several times along an axis."""
+class RepeatOp(Operation):
+    """Each element several times along an axis, or of the flat array."""
 
     __props__ = ("axis",)
 
-    def __init__(self, axis: int) -> None:
+    def __init__(self, axis: Any = None) -> None:
         self.axis = axis
 
     def make_node(self, x: Any, repeats: Any) -> Apply:
         """`repeats` is an integer, or a vector of them."""
         x, repeats = as_tensor_variable(x), as_tensor_variable(repeats)
+        if self.axis is None or self.axis < 0:
+            x = flatten(x) if self.axis is None else x
+            return RepeatOp((self.axis or 0) % x.ndim).make_node(x, repeats)
         if repeats.dtype not in DISCRETE:
             raise TypeError("repeats.dtype must be an integer.")
+        if repeats.dtype == "uint64":
+            raise TypeError("repeat: the dtype of repeats is uint64, which is no count of NumPy's")
         pattern = list(x.broadcastable)
         pattern[self.axis] = pattern[self.axis] and number_in(repeats) == 1
         return Apply(self, [x, repeats], [TensorType(x.dtype, pattern)()])
@@ -55,7 +83,7 @@ class Repeat(Operation):
 
     def compute(self, x: np.ndarray, repeats: np.ndarray) -> np.ndarray:
         """NumPy's."""
-        return np.repeat(x, repeats, self.axis)
+        return np.repeat(x, repeats.astype(np.int64), self.axis)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Counts have no gradient."""
@@ -65,184 +93,9 @@ class Repeat(Operation):
         """Sums over the copies."""
         x, repeats = inputs
         (g,) = output_gradients
-        positions = Repeat(0)(arange(x.shape[self.axis]), repeats)
+        positions = RepeatOp(0)(arange(x.shape[self.axis]), repeats)
         target = index(float_zeros(x), (*[slice(None)] * self.axis, positions))
         return [inc_subtensor(target, g), disconnected()]
-
-
-class Counts(Operation):
-    """How often each number occurs."""
-
-    def make_node(self, x: Any, least: Any) -> Apply:
-        """A vector of int64."""
-        inputs = [as_tensor_variable(x), as_tensor_variable(least)]
-        return Apply(self, inputs, [TensorType("int64", (False,))()])
-
-    def compute(self, x: np.ndarray, least: Any) -> np.ndarray:
-        """NumPy's."""
-        return np.bincount(x, minlength=int(least)).astype(np.int64)
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Counts do not vary."""
-        return [[False], [False]]
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """None."""
-        return [disconnected(), disconnected()]
-
-
-class SearchSorted(Operation):
-    """Where values would stand in a sorted vector."""
-
-    __props__ = ("side",)
-
-    def __init__(self, side: str) -> None:
-        self.side = side
-
-    def make_node(self, x: Any, v: Any) -> Apply:
-        """int64."""
-        x, v = as_tensor_variable(x), as_tensor_variable(v)
-        return Apply(self, [x, v], [TensorType("int64", v.broadcastable)()])
-
-    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
-        """That of the values."""
-        return [shapes[1]]
-
-    def compute(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """NumPy's."""
-        side: Any = self.side
-        return np.asarray(np.searchsorted(x, v, side), np.int64)
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Places do not vary."""
-        return [[False], [False]]
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """None."""
-        return [disconnected(), disconnected()]
-
-
-class Unique(Operation):
-    """The different elements in ascending order, and what else is asked for."""
-
-    __props__ = ("return_index", "return_inverse", "return_counts")
-
-    def __init__(self, return_index: bool = False, return_inverse: bool = False,
-                 return_counts: bool = False) -> None:  # fmt: skip
-        self.return_index, self.return_inverse = return_index, return_inverse
-        self.return_counts = return_counts
-
-    def make_node(self, x: Any) -> Apply:
-        """Vectors."""
-        x = as_tensor_variable(x)
-        more = self.return_index + self.return_inverse + self.return_counts
-        outputs = [TensorType(x.dtype, (False,))()]
-        return Apply(self, [x], outputs + [TensorType("int64", (False,))() for _ in range(more)])
-
-    def compute(self, x: np.ndarray) -> Any:
-        """NumPy's."""
-        out = np.unique(x, *self._props())
-        if isinstance(out, tuple):
-            return tuple(o.reshape(-1) for o in out)
-        return out
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Not differentiable."""
-        return [[False] * node.nout]
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """None."""
-        return [disconnected()]
-
-
-class Diagonal(Operation):
-    """The elements of a diagonal."""
-
-    __props__ = ("offset", "axis1", "axis2")
-
-    def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> None:
-        self.offset, self.axis1, self.axis2 = offset, axis1, axis2
-
-    def make_node(self, x: Any) -> Apply:
-        """One dimension less, the diagonal last."""
-        x = as_tensor_variable(x)
-        if x.ndim < 2:
-            raise ValueError("ExtractDiag needs an input with 2 or more dimensions", x)
-        pattern = [b for d, b in enumerate(x.broadcastable) if d not in (self.axis1, self.axis2)]
-        return Apply(self, [x], [TensorType(x.dtype, [*pattern, False])()])
-
-    def compute(self, x: np.ndarray) -> np.ndarray:
-        """NumPy's."""
-        return x.diagonal(self.offset, self.axis1, self.axis2)
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """The gradient, on the diagonal of zeros."""
-        (x,), (g,) = inputs, output_gradients
-        function = Bound(_on_diagonal, offset=self.offset, axis1=self.axis1, axis2=self.axis2)
-        return [Wrapped("DiagonalGrad", function, [x.type])(float_zeros(x), g)]
-
-
-def _on_diagonal(x: Any, g: Any, offset: int, axis1: int, axis2: int) -> Any:
-    return ops.diagonal_scatter(x, g, offset, axis1, axis2)
-
-
-class AllocDiag(Operation):
-    """A matrix with a vector on a diagonal."""
-
-    __props__ = ("offset", "axis1", "axis2")
-
-    def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> None:
-        self.offset, self.axis1, self.axis2 = offset, axis1, axis2
-
-    def make_node(self, x: Any) -> Apply:
-        """One dimension more: the last one becomes the diagonal of two."""
-        x = as_tensor_variable(x)
-        if not x.ndim:
-            raise ValueError("AllocDiag needs an input with 1 or more dimensions", x)
-        return Apply(self, [x], [TensorType(x.dtype, (False,) * (x.ndim + 1))()])
-
-    def compute(self, x: np.ndarray) -> np.ndarray:
-        """Zeros, and the values on the diagonal."""
-        size = x.shape[-1] + abs(self.offset)
-        out = np.zeros((*x.shape[:-1], size, size), x.dtype)
-        places = np.arange(x.shape[-1])
-        below, above = max(0, -self.offset), max(0, self.offset)
-        out[..., places + below, places + above] = x
-        return np.moveaxis(out, (-2, -1), (self.axis1, self.axis2))
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """The diagonal of the gradient."""
-        return [Diagonal(self.offset, self.axis1, self.axis2)(output_gradients[0])]
-
-
-def cumsum(x: Any, axis: Any = None) -> Any:
-    """Running sums along an axis, or of all elements."""
-    return _running("Cumsum", ops.cumsum, x, axis)
-
-
-def cumprod(x: Any, axis: Any = None) -> Any:
-    """Running products along an axis, or of all elements."""
-    return _running("Cumprod", ops.cumprod, x, axis)
-
-
-def _running(name: str, function: Any, x: Any, axis: Any) -> Any:
-    x = as_tensor_variable(x)
-    if axis is None:
-        x, axis = flatten(x), 0
-    if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"axis(={axis}) out of bounds")
-    if x.dtype in DISCRETE:
-        x = cast(x, sum_dtype(x.dtype))
-    return Wrapped(name, Bound(function, axis % x.ndim), [x.type])(x)
-
-
-def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
-    """Differences of neighbours along an axis, `n` times."""
-    x = as_tensor_variable(x)
-    lead = [slice(None)] * (axis % x.ndim)
-    for _ in range(n):
-        x = index(x, (*lead, slice(1, None))) - index(x, (*lead, slice(None, -1)))
-    return x
 
 
 def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
@@ -250,9 +103,7 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
     x, repeats = as_tensor_variable(x), as_tensor_variable(repeats)
     if repeats.ndim > 1:
         raise ValueError("The dimension of repeats should not exceed 1.")
-    if axis is None:
-        x, axis = flatten(x), 0
-    return Repeat(axis % x.ndim)(x, repeats)
+    return RepeatOp(axis)(x, repeats)
 
 
 def _repetitions(x: Any, reps: Any, ndim: int | None) -> list[Any]:
@@ -276,6 +127,7 @@ def _repetitions(x: Any, reps: Any, ndim: int | None) -> list[Any]:
     if ndim is None:
         raise ValueError("if reps is tensor.vector, you should specify the ndim")
     offset = ndim - reps.shape[0]
+    offset = Assert("len(reps) should be equal or less than ndim")(offset, ge(offset, 0))
     padded = set_subtensor(index(ones((ndim,), reps.dtype), slice(offset, None)), reps)
     return [index(padded, d) for d in range(ndim)]
 
@@ -298,41 +150,6 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> Any:
         widened += [counts[d], x.shape[d]]
         order += ["x", d]
     return reshape(alloc(x.dimshuffle(*order), *widened), shape, rank)
-
-
-def diag(v: Any, k: int = 0) -> Any:
-    """The diagonal of a matrix, or the matrix with a vector on its diagonal."""
-    v = as_tensor_variable(v)
-    if v.ndim == 1:
-        return AllocDiag(k)(v)
-    if v.ndim >= 2:
-        return diagonal(v, k)
-    raise ValueError("Input must has v.ndim >= 1.")
-
-
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The elements of a diagonal."""
-    return Diagonal(offset, axis1, axis2)(a)
-
-
-def trace(x: Any) -> Any:
-    """The sum of the diagonal."""
-    return sum_over(diagonal(x))
-
-
-def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False
-             ) -> Any:  # fmt: skip
-    """How often each number occurs, or the sums of weights of each."""
-    x = as_tensor_variable(x)
-    if x.ndim != 1:
-        raise TypeError("Inputs must be of dimension 1.")
-    if weights is None:
-        return cast(Counts()(x, 0 if minlength is None else minlength), x.dtype)
-    weights = as_tensor_variable(weights)
-    size = x.max() + 1
-    if minlength is not None:
-        size = (minlength > size) * (minlength - size) + size
-    return inc_subtensor(zeros([size], weights.dtype)[x], weights)
 
 
 def _chosen(a: Any, choices: Any, mode: str) -> Any:
@@ -386,51 +203,11 @@ def compress(condition: Any, x: Any, axis: Any = None) -> Any:
     return index(x, (*[slice(None)] * (axis % x.ndim), positions))
 
 
-def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """Where values would stand in a sorted vector."""
-    x = as_tensor_variable(x)
-    return SearchSorted(side)(x if sorter is None else index(x, sorter), v)
-
-
 def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Any:
     """A row for each number, with a one at its place."""
     y = as_tensor_variable(y)
     rows = zeros((y.shape[0], nb_class), dtype)
     return set_subtensor(rows[arange(y.shape[0]), y], 1)
-
-
-def fill_diagonal(a: Any, val: Any) -> Any:
-    """A matrix with another diagonal."""
-    return fill_diagonal_offset(a, val, 0)
-
-
-def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Any:
-    """A matrix with another diagonal, `offset` columns to the right."""
-    a = as_tensor_variable(a)
-    val = cast(as_tensor_variable(val), a.dtype)
-    rows = arange(a.shape[0]).dimshuffle(0, "x")
-    columns = arange(a.shape[1]).dimshuffle("x", 0)
-    return switch(eq(columns - rows, offset), val, a)
-
-
-def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
-    """Places in a flat array, from indices."""
-    lengths = list(dims) if isinstance(dims, list | tuple) else [dims[k] for k in range(len(dims))]
-    position: Any = 0
-    for i, n in zip(multi_index, lengths, strict=True):
-        position = mul(position, n) + as_tensor_variable(i)
-    return position
-
-
-def unravel_index(indices: Any, dims: Any, order: str = "C") -> Any:
-    """Indices, from places in a flat array."""
-    remaining = as_tensor_variable(indices)
-    lengths = list(dims) if isinstance(dims, list | tuple) else [dims[k] for k in range(len(dims))]
-    positions = []
-    for n in reversed(lengths):
-        positions.append(remaining % n)
-        remaining = remaining // n
-    return tuple(reversed(positions))
 
 
 def roll(x: Any, shift: Any, axis: Any = None) -> Any:
@@ -493,6 +270,30 @@ def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Any:
     return TakeAlong(rank - 1)(x, order)
 
 
+class Choose(Composed):
+    """`choose`, as operations are made: ``Choose(mode)(a, choices)``."""
+
+    def __init__(self, mode: str = "raise") -> None:
+        super().__init__(mode=mode)
+
+    function = staticmethod(choose)
+
+
+class Tile(Composed):
+    """`tile`, as operations are made: ``Tile(ndim)(x, reps)``."""
+
+    def __init__(self, ndim: int) -> None:
+        super().__init__(ndim=ndim)
+
+    function = staticmethod(tile)
+
+
+class PermuteRowElements(Composed):
+    """`permute_row_elements`, as operations are made: ``op(x, y, inverse)``."""
+
+    function = staticmethod(permute_row_elements)
+
+
 def inverse_permutation(perm: Any) -> Any:
     """Where each number stands in a permutation, or in each row of permutations."""
     perm = as_tensor_variable(perm)
@@ -501,11 +302,19 @@ def inverse_permutation(perm: Any) -> Any:
 
 __all__ = [
     "AllocDiag",
+    "Choose",
     "Counts",
+    "CumOp",
     "Diagonal",
-    "Repeat",
-    "SearchSorted",
+    "DiffOp",
+    "FillDiagonal",
+    "PermuteRowElements",
+    "RavelMultiIndex",
+    "RepeatOp",
+    "SearchsortedOp",
+    "Tile",
     "Unique",
+    "UnravelIndex",
     "bartlett",
     "bincount",
     "choose",

@@ -366,14 +366,14 @@ def index(x: Any, args: Any) -> Any:
         if -source.ndim <= args < source.ndim:
             return shape_i(source, args % source.ndim)
     key, values = key_of(x, args)
-    if all(e == "x" or e == (False, False, False) for e in key.entries):
+    if "x" in key.entries and all(e in ("x", (False, False, False)) for e in key.entries):
         order: list[Any] = []
         axis = 0
         for e in key.entries:
             order.append("x" if e == "x" else axis)
             axis += e != "x"
         order += range(axis, x.ndim)
-        return DimShuffle(x.broadcastable, order)(x) if "x" in order else x
+        return DimShuffle(x.broadcastable, order)(x)
     return Subtensor(key)(x, *values)
 
 

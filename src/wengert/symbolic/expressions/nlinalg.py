@@ -18,7 +18,7 @@ from wengert.symbolic.expressions.reductions import max as max_over
 from wengert.symbolic.expressions.reductions import min as min_over
 from wengert.symbolic.expressions.reductions import sum as sum_over
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
-from wengert.symbolic.expressions.wrapped import Bound, Wrapped
+from wengert.symbolic.expressions.wrapped import Bound, Composed, Wrapped
 from wengert.symbolic.graph import Apply, Operation, undefined
 
 
@@ -41,9 +41,20 @@ def of_matrix(name: str, function: Callable[..., Any], x: Any, *ndims: int) -> A
     return out if len(out) > 1 else out[0]
 
 
+class OfSquare(Bound):
+    """A function of tensors that raises NumPy's error unless the first one is square."""
+
+    def __call__(self, x: Any, *others: Any, **more: Any) -> Any:
+        if x.shape[0] != x.shape[1]:
+            raise np.linalg.LinAlgError(
+                f"Last 2 dimensions of the array must be square, and the shape is {tuple(x.shape)}"
+            )
+        return super().__call__(x, *others, **more)
+
+
 def matrix_inverse(x: Any) -> Any:
     """The inverse of a matrix."""
-    return of_matrix("MatrixInverse", linalg.inv, x, 2)
+    return of_matrix("MatrixInverse", OfSquare(linalg.inv), x, 2)
 
 
 inv = matrix_inverse
@@ -56,7 +67,7 @@ def pinv(x: Any) -> Any:
 
 def det(x: Any) -> Any:
     """The determinant of a matrix."""
-    return of_matrix("Det", linalg.det, x, 0)
+    return of_matrix("Det", OfSquare(linalg.det), x, 0)
 
 
 def matrix_dot(*args: Any) -> Any:
@@ -66,7 +77,7 @@ def matrix_dot(*args: Any) -> Any:
 
 def matrix_power(M: Any, n: int) -> Any:  # noqa: N803
     """A matrix times itself."""
-    return of_matrix("MatrixPower", Bound(linalg.matrix_power, n), M, 2)
+    return of_matrix("MatrixPower", OfSquare(linalg.matrix_power, n), M, 2)
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
@@ -82,6 +93,7 @@ def _triangle(x: Any, mode: str) -> Any:
 
 def qr(a: Any, mode: str = "reduced") -> Any:
     """An orthogonal and a triangular factor; the triangular one alone with ``mode="r"``."""
+    mode = "reduced" if mode == "full" else mode  # NumPy's old name
     if mode == "r":
         return of_matrix("QRIncomplete", Bound(_triangle, mode), a, 2)
     return of_matrix("QRFull", Bound(linalg.qr, mode), a, 2, 2)
@@ -103,7 +115,7 @@ def _eigh(x: Any, lower: bool) -> Any:
 
 def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
     """Eigenvalues and vectors of a symmetric matrix, of which one triangle is read."""
-    return of_matrix("Eigh", Bound(_eigh, lower=UPLO == "L"), a, 1, 2)
+    return of_matrix("Eigh", OfSquare(_eigh, lower=UPLO == "L"), a, 1, 2)
 
 
 class lstsq(Operation):  # noqa: N801
@@ -194,56 +206,66 @@ def alloc_diag(x: Any) -> Any:
     return diag(x)
 
 
-def extract_diag(x: Any) -> Any:
-    """The diagonal of a matrix."""
+def extract_diag(x: Any, view: bool = False) -> Any:
+    """The diagonal of a matrix; `view` is accepted."""
     return diag(matrix(x))
 
 
-def MatrixInverse() -> Bound:  # noqa: N802
+class MatrixInverse(Composed):
     """`matrix_inverse`, as operations are made."""
-    return Bound(matrix_inverse)
+
+    function = staticmethod(matrix_inverse)
 
 
-def MatrixPinv() -> Bound:  # noqa: N802
+class MatrixPinv(Composed):
     """`pinv`, as operations are made."""
-    return Bound(pinv)
+
+    function = staticmethod(pinv)
 
 
-def Det() -> Bound:  # noqa: N802
+class Det(Composed):
     """`det`, as operations are made."""
-    return Bound(det)
+
+    function = staticmethod(det)
 
 
-def SVD(full_matrices: bool = True, compute_uv: bool = True) -> Bound:  # noqa: N802
+class SVD(Composed):
     """`svd`, as operations are made."""
-    return Bound(svd, full_matrices, compute_uv)
+
+    function = staticmethod(svd)
 
 
-def Eigh(UPLO: str = "L") -> Bound:  # noqa: N802, N803
+class Eigh(Composed):
     """`eigh`, as operations are made."""
-    return Bound(eigh, UPLO)
+
+    function = staticmethod(eigh)
 
 
-def QRFull(mode: str) -> Bound:  # noqa: N802
+class QRFull(Composed):
     """`qr`, as operations are made."""
-    return Bound(qr, mode)
+
+    function = staticmethod(qr)
 
 
-def TensorInv(ind: int = 2) -> Bound:  # noqa: N802
+class TensorInv(Composed):
     """`tensorinv`, as operations are made."""
-    return Bound(tensorinv, ind)
+
+    function = staticmethod(tensorinv)
 
 
-def TensorSolve(axes: Any = None) -> Bound:  # noqa: N802
+class TensorSolve(Composed):
     """`tensorsolve`, as operations are made."""
-    return Bound(tensorsolve, axes)
+
+    function = staticmethod(tensorsolve)
 
 
-def AllocDiag() -> Bound:  # noqa: N802
+class AllocDiag(Composed):
     """`alloc_diag`, as operations are made."""
-    return Bound(alloc_diag)
+
+    function = staticmethod(alloc_diag)
 
 
-def ExtractDiag(view: bool = False) -> Bound:  # noqa: N802
+class ExtractDiag(Composed):
     """`extract_diag`, as operations are made."""
-    return Bound(extract_diag)
+
+    function = staticmethod(extract_diag)

@@ -28,6 +28,9 @@ from wengert.symbolic.expressions.arithmetic import (
 )
 from wengert.symbolic.expressions.elemwise import (
     REDUCERS,
+    SCALARS,
+    CAReduce,
+    CAReduceDtype,
     DimShuffle,
     Reduction,
     Sum,
@@ -35,11 +38,10 @@ from wengert.symbolic.expressions.elemwise import (
     fill,
     float_zeros,
     normal_axes,
-    reduction_kernel,
 )
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
 from wengert.symbolic.expressions.wrapped import Wrapped
-from wengert.symbolic.graph import Apply, Kernel
+from wengert.symbolic.graph import Apply, DisconnectedType, Kernel, undefined
 
 
 def _sum(x: np.ndarray, axes: Any, dtype: np.dtype[Any]) -> Any:
@@ -49,45 +51,27 @@ def _sum(x: np.ndarray, axes: Any, dtype: np.dtype[Any]) -> Any:
     return np.sum(x, axis=axes, dtype=dtype)
 
 
+def _bits(ufunc: Any) -> Any:
+    return lambda x, axes, dtype: ufunc.reduce(x, axis=axes)
+
+
 REDUCERS.update(
-    sum=_sum,
-    max=lambda x, axes, dtype: np.max(x, axis=axes),
-    min=lambda x, axes, dtype: np.min(x, axis=axes),
-    all=lambda x, axes, dtype: np.all(x, axis=axes),
-    any=lambda x, axes, dtype: np.any(x, axis=axes),
-    prod=lambda x, axes, dtype: np.prod(x, axis=axes, dtype=dtype),
+    add=_sum,
+    mul=lambda x, axes, dtype: np.prod(x, axis=axes, dtype=dtype),
+    maximum=lambda x, axes, dtype: np.max(x, axis=axes),
+    minimum=lambda x, axes, dtype: np.min(x, axis=axes),
+    and_=_bits(np.bitwise_and),
+    or_=_bits(np.bitwise_or),
+    xor=_bits(np.bitwise_xor),
 )
 
 
-class _ByName(Reduction):
-    """A reduction of NumPy's that `which` names."""
-
-    __props__: tuple[str, ...] = ("axis", "dtype", "acc_dtype", "which")
-
-    def __init__(self, axis: Any, dtype: Any, acc_dtype: Any, which: str) -> None:
-        super().__init__(axis, dtype, acc_dtype)
-        self.which = which
-
-    def make_node(self, input: Any) -> Apply:
-        """As of reductions."""
-        node = super().make_node(input)
-        if node.op is not self:
-            node.op = type(self)(node.op.axis, None, None, self.which)
-        return node
-
-    def kernel(self, node: Apply) -> Kernel:
-        """NumPy's."""
-        x = node.inputs[0]
-        return reduction_kernel(self.which, normal_axes(self.axis, x.ndim), x, node.outputs[0])
-
-
-class Extreme(_ByName):
+class Extreme(CAReduce):
     """The largest elements along axes (or the smallest)."""
 
-    def __init__(
-        self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None, which: str = "max"
-    ) -> None:
-        super().__init__(axis, dtype, acc_dtype, which)
+    def __init__(self, axis: Any = None, which: str = "max") -> None:
+        super().__init__(SCALARS[f"{which}imum"], axis)
+        self.which = which
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """The gradient, at all places that have the extreme value."""
@@ -127,17 +111,129 @@ class Argmax(Reduction):
         return [float_zeros(inputs[0])]
 
 
-class AllAny(_ByName):
+class MaxAndArgmax(Reduction):
+    """The largest elements along axes, and the places of the first of them."""
+
+    def make_node(self, input: Any) -> Apply:
+        """Two results of one shape."""
+        node = Extreme(self.axis).make_node(input)
+        place = TensorType("int64", node.outputs[0].broadcastable)()
+        return Apply(self, node.inputs, [node.outputs[0].type(), place])
+
+    def kernel(self, node: Apply) -> Kernel:
+        """Both of them."""
+        largest, place = (op(self.axis).make_node(*node.inputs) for op in (Extreme, Argmax))
+        kernels = largest.op.kernel(largest), place.op.kernel(place)
+        return lambda x: tuple([kernel(x) for kernel in kernels])
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """One shape, twice."""
+        return super().infer_shape(node, shapes) * 2
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """That of the largest elements: places do not vary."""
+        g = output_gradients[0]
+        if isinstance(g.type, DisconnectedType):
+            return [float_zeros(inputs[0])]
+        return Extreme(self.axis).L_op(inputs, outputs[:1], [g])
+
+
+class _Truth(CAReduce):
     """Whether all, or any, elements along axes are true."""
 
-    def __init__(
-        self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None, which: str = "all"
-    ) -> None:
-        super().__init__(axis, "bool", acc_dtype, which)
+    def result_dtype(self, dtype: str) -> str:
+        """bool."""
+        return "bool"
+
+    def kernel(self, node: Apply) -> Kernel:
+        """Numbers are true unless they are 0."""
+        axes = normal_axes(self.axis, node.inputs[0].ndim)
+        reduce = np.all if self.scalar_op.name == "and_" else np.any
+        return lambda x: np.asarray(reduce(x, axis=axes))
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """Zeros."""
         return [float_zeros(inputs[0])]
+
+
+class All(_Truth):
+    """Whether all elements along axes are true."""
+
+    def __init__(self, axis: Any = None) -> None:
+        super().__init__(SCALARS["and_"], axis)
+
+
+class AnyTrue(_Truth):
+    """Whether any element along axes is true."""
+
+    def __init__(self, axis: Any = None) -> None:
+        super().__init__(SCALARS["or_"], axis)
+
+
+class Prod(CAReduceDtype):
+    """Products over axes.
+
+    Args:
+        axis, dtype, acc_dtype: as of `CAReduceDtype`.
+        no_zeros_in_input: the gradient is the product over each element, which is NaN at zeros.
+    """
+
+    __props__ = (*CAReduceDtype.__props__, "no_zeros_in_input")
+
+    def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None,
+                 no_zeros_in_input: bool = False) -> None:  # fmt: skip
+        super().__init__(SCALARS["mul"], axis, dtype, acc_dtype)
+        self.no_zeros_in_input = no_zeros_in_input
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """The products of the other elements."""
+        (x,), (out,), (g,) = inputs, outputs, output_gradients
+        if x.dtype in DISCRETE or out.dtype in DISCRETE:
+            return [float_zeros(x)]
+        axes = normal_axes(self.axis, x.ndim)
+        if self.no_zeros_in_input:
+            return [true_div(expanded(mul(g, out), axes), x)]
+        function = Wrapped("Prod", _Product(axes), [TensorType(x.dtype, out.broadcastable)])
+        return function.L_op(inputs, [cast(out, x.dtype)], [cast(g, x.dtype)])
+
+
+class ProdWithoutZeros(CAReduceDtype):
+    """Products over axes of what is not zero; there is no gradient."""
+
+    def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
+        super().__init__(SCALARS["mul"], axis, dtype, acc_dtype)
+
+    def kernel(self, node: Apply) -> Kernel:
+        """Ones stand for the zeros."""
+        product = super().kernel(node)
+        return lambda x: product(np.where(x == 0, np.ones((), x.dtype), x))
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """Not defined."""
+        return [undefined(self, 0, inputs[0], "it stands in gradients of prod, which has one")]
+
+
+class Mean(Reduction):
+    """Means over one axis, or of all elements, as one operation."""
+
+    def result_dtype(self, dtype: str) -> str:
+        """Of integers float64."""
+        return "float64" if dtype in DISCRETE else dtype
+
+    def kernel(self, node: Apply) -> Kernel:
+        """NumPy's."""
+        axes, dtype = normal_axes(self.axis, node.inputs[0].ndim), node.outputs[0].dtype
+        return lambda x: np.asarray(np.mean(x, axes, accumulator(dtype)), dtype)
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """The gradient, divided by a count and repeated."""
+        (x,), (g,) = inputs, output_gradients
+        if x.dtype in DISCRETE:
+            return [float_zeros(x)]
+        axes = normal_axes(self.axis, x.ndim)
+        for a in axes:
+            g = true_div(g, cast(x.shape[a], g.dtype))
+        return [fill(x, expanded(g, axes))]
 
 
 class _Product:
@@ -166,28 +262,27 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
         acc_dtype: Any = None) -> Any:  # fmt: skip
     """Sums over axes (all of them by default)."""
     x = as_tensor_variable(x)
-    widened = accumulator(x.dtype) if acc_dtype is None else acc_dtype
-    return _keeping(Sum(axis, dtype, widened)(x), x, axis, keepdims)
+    return _keeping(Sum(axis, dtype, acc_dtype)(x), x, axis, keepdims)
 
 
 def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
          acc_dtype: Any = None, no_zeros_in_input: bool = False) -> Any:  # fmt: skip
     """Products over axes."""
     x = as_tensor_variable(x)
-    if dtype is not None:
-        x = cast(x, as_name(dtype))
-    elif x.dtype in DISCRETE:
-        x = cast(x, "uint64" if x.dtype[0] == "u" else "int64")
-    axes = normal_axes(axis, x.ndim)
-    pattern = [b for d, b in enumerate(x.broadcastable) if d not in axes]
-    out = Wrapped("Prod", _Product(axes), [TensorType(x.dtype, pattern)])(x) if axes else x
-    return _keeping(out, x, axis, keepdims)
+    return _keeping(Prod(axis, dtype, acc_dtype, no_zeros_in_input)(x), x, axis, keepdims)
 
 
 def mean(x: Any, axis: Any = None, dtype: Any = None, op: bool = False, keepdims: bool = False,
          acc_dtype: Any = None) -> Any:  # fmt: skip
-    """Means over axes: a sum, divided by a count; of integers in float64."""
+    """Means over axes: a sum, divided by a count; of integers in float64.
+
+    With `op` one operation, `Mean`.
+    """
     x = as_tensor_variable(x)
+    if op:
+        if dtype is not None or acc_dtype is not None:
+            raise NotImplementedError("mean: with op=True there is neither dtype nor acc_dtype")
+        return _keeping(Mean(axis)(x), x, axis, keepdims)
     expected = as_name(dtype) if dtype is not None else x.dtype
     if dtype is not None and expected in DISCRETE:
         expected = "float64"
@@ -261,13 +356,13 @@ def max_and_argmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether all elements are true."""
     x = as_tensor_variable(x)
-    return _keeping(AllAny(axis, which="all")(x), x, axis, keepdims)
+    return _keeping(All(axis)(x), x, axis, keepdims)
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether any element is true."""
     x = as_tensor_variable(x)
-    return _keeping(AllAny(axis, which="any")(x), x, axis, keepdims)
+    return _keeping(AnyTrue(axis)(x), x, axis, keepdims)
 
 
 def allclose(
@@ -305,9 +400,10 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 __all__ = [
-    "AllAny",
     "Argmax",
     "Extreme",
+    "MaxAndArgmax",
+    "Mean",
     "all",
     "allclose",
     "any",

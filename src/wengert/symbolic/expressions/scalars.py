@@ -169,21 +169,38 @@ def _arithmetic() -> None:
     Scalar("mod", REGISTRY["remainder"].function, upcast, _mod_gradient, _operands)
     SCALARS["abs_"].dtype = _real_dtype
     Scalar("abs_", np.abs, _real_dtype, by_rules(REGISTRY["abs"]))
-    Scalar("maximum", ops.maximum, upcast, _larger_gradient, _operands)
-    Scalar("minimum", ops.minimum, upcast, _larger_gradient, _operands)
+    Scalar("maximum", _extreme(ops.maximum, np.maximum), upcast, _larger_gradient, _operands)
+    Scalar("minimum", _extreme(ops.minimum, np.minimum), upcast, _larger_gradient, _operands)
     Scalar("sqr", np.square, upcast, lambda i, o, g: [_apply("mul")(g, _times(i[0], 2.0))])
     Scalar("sgn", REGISTRY["sign"].function, upcast, _nothing)
     Scalar("clip", _clipped, upcast, _clip_gradient, _operands)
     Scalar("inv", REGISTRY["reciprocal"].function, to_float, by_rules(REGISTRY["reciprocal"]),
            _operands)  # fmt: skip
-    for name, rounding in {"ceil": np.ceil, "floor": np.floor}.items():
+    for name, rounding in {"ceil": np.ceil, "floor": np.floor, "trunc": np.trunc}.items():
         Scalar(name, rounding, to_float, _nothing, _operands)
-    for name, function in {"trunc": np.trunc, "round_half_to_even": np.rint}.items():
-        Scalar(name, function, upcast, _nothing, label=f"Elemwise{{{name},no_inplace}}")
-    Scalar("round_half_away_from_zero", _rounded_away, upcast, _nothing)
+    Scalar("round_half_to_even", np.rint, _float_alone, _nothing)
+    Scalar("round_half_away_from_zero", rounded_away, _float_alone, _nothing)
 
 
-def _rounded_away(x: Any) -> Any:
+def _float_alone(dtype: str) -> str:
+    if dtype in DISCRETE:
+        raise TypeError(f"only float types are rounded, got {dtype}")
+    return dtype
+
+
+def _extreme(of_real: Callable[..., Any], of_complex: Callable[..., Any]) -> Callable[..., Any]:
+    """The larger (or smaller) of two; complex numbers are ordered by their real parts first."""
+    return lambda a, b: (of_complex if a.dtype.kind == "c" else of_real)(a, b)
+
+
+def rounded_away(x: Any) -> Any:
+    """The nearest integers, halves away from 0.
+
+    >>> import numpy as np
+    >>> from wengert.symbolic import scalar
+    >>> scalar.round_half_away_from_zero_vec(np.array([0.5, -1.5]))
+    array([ 1., -2.])
+    """
     return np.copysign(np.floor(np.abs(x) + 0.5), x).astype(x.dtype)
 
 
@@ -270,10 +287,11 @@ def _complexes() -> None:
 
 def cast_to(x: Any, dtype: str) -> Any:
     """A variable in another dtype; itself where it has that."""
-    return x if x.dtype == dtype else Elemwise(_cast(dtype))(x)
+    return x if x.dtype == dtype else Elemwise(cast_scalar(dtype))(x)
 
 
-def _cast(dtype: str) -> Scalar:
+def cast_scalar(dtype: str) -> Scalar:
+    """The conversion to a dtype."""
     name = f"Cast{{{dtype}}}"
     if name in SCALARS:
         return SCALARS[name]
@@ -301,6 +319,17 @@ def _without_complex(
     return checked
 
 
+# How many operands the operations have; "add", "mul" and those of bits take any number.
+_COUNTS = {
+    1: "identity abs_ neg inv sqr sgn ceil floor trunc round_half_to_even exp exp2 expm1 log log2"
+       " log10 log1p sqrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh"
+       " deg2rad rad2deg erf erfc erfinv gammaln psi tri_gamma sigmoid softplus log_sigmoid rsqrt"
+       " round_half_away_from_zero invert isnan isinf real imag conj angle",
+    2: "second sub true_div int_div mod pow maximum minimum arctan2 eq neq lt le gt ge complex",
+    3: "switch clip",
+}  # fmt: skip
+
+
 def _enter() -> None:
     """Fill the table, and what rules build."""
     Scalar("second", _second, lambda a, b: b, _second_gradient, apart=(0,))
@@ -310,11 +339,14 @@ def _enter() -> None:
     _logic()
     _complexes()
     SCALARS["switch"].apart = (0,)
-    for name in ("lt", "le", "gt", "ge", "maximum", "minimum", "clip", "ceil", "floor", "trunc"):
+    for name in ("lt", "le", "gt", "ge", "clip", "ceil", "floor", "trunc"):
         SCALARS[name].dtype = _without_complex(name, SCALARS[name].dtype, TypeError)
+    for count, names in _COUNTS.items():
+        for name in names.split():
+            SCALARS[name].nin = count
     for name in ("mod", "int_div"):
         SCALARS[name].dtype = _without_complex(name, SCALARS[name].dtype, ComplexError)
-    PARAMETRIC["Cast"] = _cast
+    PARAMETRIC["Cast"] = cast_scalar
     for ufunc, name in {
         np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "true_div",
         np.negative: "neg", np.absolute: "abs_", np.fabs: "abs_", np.square: "sqr",

@@ -16,6 +16,7 @@ from wengert.symbolic.expressions.elemwise import (
     rebroadcast,
     sum_to,
 )
+from wengert.symbolic.expressions.joining import JoinAlong
 from wengert.symbolic.expressions.type import (
     TensorConstant,
     TensorType,
@@ -174,12 +175,12 @@ class Join(Operation):
     def make_node(self, *inputs: Any) -> Apply:
         """Inputs have the same number of dimensions, and the result a common dtype.
 
-        An operation without an axis takes that as its first input; it has to be a constant.
+        An operation without an axis takes that as its first input.
         """
         if self.axis is None:
             number = number_in(as_tensor_variable(inputs[0]))
             if number is None:
-                raise TypeError("join: the axis has to be known when the expression is built")
+                return JoinAlong().make_node(*inputs)
             return Join(number % max(as_tensor_variable(inputs[1]).ndim, 1)).make_node(*inputs[1:])
         variables = [as_tensor_variable(x) for x in inputs]
         ndims = {x.ndim for x in variables}
@@ -243,6 +244,8 @@ class Split(Operation):
             raise ValueError("In Split.perform(), len(splits) != len_splits.")
         if sizes.sum() != x.shape[self.axis]:
             raise ValueError(f"The splits sum to {sizes.sum()}, expected {x.shape[self.axis]}")
+        if (sizes < 0).any():
+            raise ValueError(f"Split: pieces cannot have a negative number of elements: {sizes}")
         pieces = tuple(np.split(x, np.cumsum(sizes)[:-1], self.axis))
         return pieces if self.count > 1 else pieces[0]
 
@@ -403,6 +406,8 @@ def _number_through(node: Apply) -> Any:
             return np.asarray(1)
         if isinstance(x, TensorConstant):
             return np.asarray(x.data.shape[node.op.axis])
+    if type(node.op).__name__ in ("ScalarFromTensor", "TensorFromScalar"):
+        return get_scalar_constant_value(x)
     if type(node.op).__name__ not in ("Subtensor", "Assert"):
         raise NotScalarConstantError(node)
     values = [get_scalar_constant_value(n) for n in others]

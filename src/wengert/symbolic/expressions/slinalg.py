@@ -10,7 +10,8 @@ from wengert.symbolic.dtypes import to_float, upcast
 from wengert.symbolic.expressions.arithmetic import cast
 from wengert.symbolic.expressions.nlinalg import matrix, of_matrix, symmetric
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
-from wengert.symbolic.expressions.wrapped import Bound, Wrapped
+from wengert.symbolic.expressions.wrapped import Bound, Composed, Wrapped
+from wengert.symbolic.graph import Constant
 
 MATRIX_STRUCTURES = (
     "general", "symmetric", "lower_triangular", "upper_triangular", "hermitian", "banded",
@@ -33,7 +34,7 @@ def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> Any:
 
     One triangle of each matrix is read, and has a gradient.
     """
-    if b is None:
+    if b is None or (isinstance(b, Constant) and b.data is None):
         return of_matrix("Eigvalsh", Bound(_eigenvalues, lower=lower), a, 1)
     a, b = matrix(a), matrix(b)
     dtype = upcast(a.dtype, b.dtype)
@@ -52,7 +53,7 @@ def _solved(name: str, function: Any, a: Any, b: Any) -> Any:
     a, b = matrix(a), as_tensor_variable(b)
     if b.ndim not in (1, 2):
         raise TypeError(f"{name}: a vector or a matrix is needed, and {b} is {b.type}")
-    dtype = upcast(a.dtype, to_float(b.dtype))
+    dtype = upcast(a.dtype, to_float(b.dtype), "float32")  # LAPACK has no half precision
     op = Wrapped(name, function, [TensorType(dtype, (False,) * b.ndim)])
     return op(cast(a, dtype), cast(b, dtype))
 
@@ -100,37 +101,59 @@ def expm(x: Any) -> Any:
 
 
 def kron(a: Any, b: Any) -> Any:
-    """The Kronecker product."""
+    """The Kronecker product; of a vector and a matrix the elements of that, as a vector."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if a.ndim + b.ndim <= 2:
         raise TypeError(
             f"kron: inputs dimensions must sum to 3 or more. You passed {a.ndim} and {b.ndim}."
         )
-    a, b = cast(a, to_float(a.dtype)), cast(b, to_float(b.dtype))
-    return Wrapped("Kron", ops.kron, [TensorType(a.dtype, (False,) * max(a.ndim, b.ndim))])(a, b)
+    if a.ndim + b.ndim == 3:
+        left, right = a.dimshuffle(*range(a.ndim), *"x" * b.ndim), b
+        return (left * right).dimshuffle(1, 0, 2).flatten()
+    if a.ndim == b.ndim == 2:
+        both = a.dimshuffle(0, "x", 1, "x") * b.dimshuffle("x", 0, "x", 1)
+        return both.reshape((a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]))
+    dtype = upcast(a.dtype, b.dtype)
+    out = TensorType(dtype, (False,) * max(a.ndim, b.ndim))
+    return Wrapped("Kron", ops.kron, [out])(cast(a, dtype), cast(b, dtype))
 
 
-def Cholesky(lower: bool = True, destructive: bool = False, on_error: str = "raise"  # noqa: N802
-             ) -> Bound:  # fmt: skip
-    """`cholesky`, as operations are made."""
-    return Bound(cholesky, lower, on_error)
+class Cholesky(Composed):
+    """`cholesky`, as operations are made; `destructive` is accepted."""
+
+    def __init__(
+        self, lower: bool = True, destructive: bool = False, on_error: str = "raise"
+    ) -> None:
+        super().__init__(lower=lower, on_error=on_error)
+
+    function = staticmethod(cholesky)
 
 
-def Expm() -> Bound:  # noqa: N802
+class Expm(Composed):
     """`expm`, as operations are made."""
-    return Bound(expm)
+
+    function = staticmethod(expm)
 
 
-def Eigvalsh(lower: bool = True) -> Bound:  # noqa: N802
+class Eigvalsh(Composed):
     """`eigvalsh`, as operations are made."""
-    return Bound(eigvalsh, lower=lower)
+
+    def __init__(self, lower: bool = True) -> None:
+        super().__init__(lower=lower)
+
+    function = staticmethod(eigvalsh)
 
 
-def Solve(A_structure: str = "general", lower: bool = False,  # noqa: N802, N803
-          overwrite_A: bool = False, overwrite_b: bool = False) -> Bound:  # noqa: N803  # fmt: skip
+class Solve(Bound):
     """`solve`, or what a structure of the matrix allows, as operations are made."""
-    if A_structure not in MATRIX_STRUCTURES:
-        raise ValueError("Invalid matrix structure argument", A_structure)
-    triangular = {"lower_triangular": solve_lower_triangular,
-                  "upper_triangular": solve_upper_triangular}  # fmt: skip
-    return Bound(triangular.get(A_structure, solve))
+
+    def __init__(
+        self, A_structure: str = "general", lower: bool = False,  # noqa: N803
+        overwrite_A: bool = False, overwrite_b: bool = False,  # noqa: N803
+    ) -> None:  # fmt: skip
+        if A_structure not in MATRIX_STRUCTURES:
+            raise ValueError("Invalid matrix structure argument", A_structure)
+        triangular = {
+            "lower_triangular": solve_lower_triangular, "upper_triangular": solve_upper_triangular,
+        }  # fmt: skip
+        super().__init__(triangular.get(A_structure, solve))

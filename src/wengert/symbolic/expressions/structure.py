@@ -14,6 +14,7 @@ from wengert.symbolic.expressions.elemwise import (
     pad_left,
     rebroadcast,
 )
+from wengert.symbolic.expressions.joining import JoinAlong, SplitAlong
 from wengert.symbolic.expressions.shapes import (
     Join,
     MakeVector,
@@ -90,16 +91,21 @@ def flatten(x: Any, ndim: int | None = None, outdim: int | None = None) -> Any:
     return rebroadcast(out, (*x.broadcastable[: count - 1], tail))
 
 
+def is_flat(var: Any, ndim: int | None = None, outdim: int | None = None) -> bool:
+    """Whether a variable has as many dimensions as `flatten` would give it."""
+    return bool(as_tensor_variable(var).ndim == (outdim or ndim or 1))
+
+
 def join(axis: Any, *tensors_list: Any) -> Any:
     """Variables one after another along an axis."""
     if len(tensors_list) == 1:
         return as_tensor_variable(tensors_list[0])
     first = as_tensor_variable(tensors_list[0])
     number = number_in(axis) if isinstance(axis, Variable) else int(axis)
-    if number is None:
-        raise TypeError("join: the axis has to be known when the expression is built")
     if not first.ndim:
         raise TypeError("Join cannot handle arguments of dimension 0. Use stack for that")
+    if number is None:
+        return JoinAlong()(axis, *tensors_list)
     if not -first.ndim <= number < first.ndim:
         raise IndexError(f"Join axis {number} out of bounds [0, {first.ndim})")
     return Join(number % first.ndim)(*tensors_list)
@@ -158,6 +164,13 @@ def stacklists(arg: Any) -> Any:
 def split(x: Any, splits_size: Any, n_splits: int, axis: int = 0) -> Any:
     """`n_splits` pieces of given lengths along an axis."""
     x = as_tensor_variable(x)
+    if isinstance(axis, Variable):
+        number = number_in(axis)
+        if number is None:
+            sizes = as_shape(splits_size)
+            lengths = [sizes[k] for k in range(n_splits)]
+            return SplitAlong()(axis, x, *lengths, return_list=True)
+        axis = int(number)
     return Split(axis % x.ndim, n_splits)(x, as_shape(splits_size), return_list=True)
 
 
@@ -299,6 +312,7 @@ __all__ = [
     "flatten",
     "get_vector_length",
     "horizontal_stack",
+    "is_flat",
     "join",
     "patternbroadcast",
     "reshape",

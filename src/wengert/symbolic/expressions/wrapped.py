@@ -114,8 +114,8 @@ class Bound:
         self.function, self.args = function, args
         self.options = tuple(sorted(options.items()))
 
-    def __call__(self, *inputs: Any) -> Any:
-        return self.function(*inputs, *self.args, **dict(self.options))
+    def __call__(self, *inputs: Any, **more: Any) -> Any:
+        return self.function(*inputs, *self.args, **dict(self.options), **more)
 
     def _key(self) -> Any:
         return self.function, self.args, self.options
@@ -125,3 +125,13 @@ class Bound:
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+
+class Composed(Bound):
+    """What programs make by a class of Theano's and apply to variables: here an expression.
+
+    A subclass has the `function` of variables that builds it; arguments of the class go to that.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(self.function, *args, **options)

@@ -129,7 +129,7 @@ class Rewriter:
 
 
 # Operations whose results may be larger than their inputs.
-_GROWING = frozenset({"Alloc", "ARange", "Eye", "Tri", "Repeat", "AllocDiag"})
+_GROWING = frozenset({"Alloc", "ARange", "Eye", "Tri", "RepeatOp", "AllocDiag"})
 
 
 def is_pure(op: Any) -> bool:

@@ -19,6 +19,7 @@ from wengert.symbolic.dtypes import autocast_int as autocast_int
 from wengert.symbolic.expressions import arithmetic
 from wengert.symbolic.expressions.elemwise import Elemwise, Scalar
 from wengert.symbolic.expressions.scalars import ComplexError as ComplexError
+from wengert.symbolic.expressions.scalars import rounded_away
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
 from wengert.symbolic.graph import Apply, MethodNotDefinedError
 
@@ -26,14 +27,29 @@ from wengert.symbolic.graph import Apply, MethodNotDefinedError
 globals().update({name: getattr(arithmetic, name) for name in arithmetic.__all__})
 
 
-def get_scalar_type(dtype: Any) -> TensorType:
+class ScalarType(TensorType):
+    """The type of single elements of a dtype, equal to that of arrays without dimensions."""
+
+    def __init__(
+        self, dtype: Any, broadcastable: Sequence[Any] = (), name: str | None = None
+    ) -> None:
+        super().__init__(dtype, broadcastable, name)
+
+    def __str__(self) -> str:
+        return self.dtype
+
+    def __repr__(self) -> str:
+        return f"Scalar({self.dtype})"
+
+
+def get_scalar_type(dtype: Any) -> ScalarType:
     """The type of a scalar.
 
     >>> from wengert.symbolic import scalar
     >>> scalar.get_scalar_type("float32")
-    TensorType(float32, scalar)
+    Scalar(float32)
     """
-    return TensorType(dtype, ())
+    return ScalarType(dtype)
 
 
 bool, int8, int16, int32, int64 = map(get_scalar_type, ("bool", "int8", "int16", "int32", "int64"))
@@ -48,6 +64,7 @@ discrete_types = (bool, *int_types, *uint_types)
 continuous_types = (*float_types, *complex_types)
 all_types = (*discrete_types, *continuous_types)
 as_scalar = as_tensor_variable
+round_half_away_from_zero_vec = rounded_away
 
 
 def upcast_out(*types: Any) -> tuple[Any, ...]:
@@ -106,6 +123,43 @@ def same_out(type: Any) -> tuple[Any, ...]:
     return (type,)
 
 
+def same_out_nobool(type: Any) -> tuple[Any, ...]:
+    """The type of the argument; TypeError for bool."""
+    if type == bool:
+        raise TypeError("bool input not supported", type)
+    return (type,)
+
+
+def same_out_min8(type: Any) -> tuple[Any, ...]:
+    """The type of the argument, int8 for bool."""
+    return (int8 if type == bool else type,)
+
+
+def upcast_out_min8(*types: Any) -> tuple[Any, ...]:
+    """The type that holds values of all of these, int8 for bool."""
+    return same_out_min8(*upcast_out(*types))
+
+
+def upcast_out_no_complex(*types: Any) -> tuple[Any, ...]:
+    """The type that holds values of all of these; TypeError for complex ones."""
+    return upcast_out(*_real(types))
+
+
+def float_out_nocomplex(*types: Any) -> tuple[Any, ...]:
+    """float64; TypeError for complex arguments."""
+    return float_out(*_real(types))
+
+
+def int_out_nocomplex(*types: Any) -> tuple[Any, ...]:
+    """int64; TypeError for complex arguments."""
+    return int_out(*_real(types))
+
+
+def real_out(type: Any) -> tuple[Any, ...]:
+    """The type of the real part."""
+    return ({complex64: float32, complex128: float64}.get(type, type),)
+
+
 def same_out_float_only(type: Any) -> tuple[Any, ...]:
     """The type of the argument; TypeError if that is not a floating one."""
     if type.dtype in DISCRETE:
@@ -160,6 +214,12 @@ class ScalarOp(Scalar):
 
     nin, nout = -1, 1
     nfunc_spec: tuple[str, int, int] | None = None
+    # For subclasses whose `__init__` leaves ours out.
+    label, operand_dtype, apart = None, None, ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.name = cls.__name__
 
     def __init__(self, output_types_preference: Any = None, name: str | None = None) -> None:
         if output_types_preference is not None:
@@ -169,8 +229,8 @@ class ScalarOp(Scalar):
                     f" {output_types_preference!r}"
                 )
             self.output_types_preference = output_types_preference
-        self.name = type(self).__name__ if name is None else name
-        self.label, self.operand_dtype, self.apart = None, None, ()
+        if name is not None:
+            self.name = name
 
     def output_types(self, types: Sequence[Any]) -> Any:
         """The types of the results, for those of the arguments."""
@@ -179,11 +239,7 @@ class ScalarOp(Scalar):
         return self.output_types_preference(*types)
 
     def dtype(self, *dtypes: str) -> str:
-        """The dtype of the result; TypeError for another number of arguments than `nin`."""
-        if self.nin not in (-1, len(dtypes)):
-            raise TypeError(
-                f"Wrong number of inputs for {self.name} (got {len(dtypes)}, expected {self.nin})"
-            )
+        """The dtype of the result."""
         return str(self.output_types([get_scalar_type(d) for d in dtypes])[0].dtype)
 
     def function(self, *values: np.ndarray) -> np.ndarray:
@@ -247,6 +303,7 @@ __all__ = [
     "ComplexError",
     "Scalar",
     "ScalarOp",
+    "ScalarType",
     "UnaryScalarOp",
     "all_types",
     "as_scalar",
@@ -267,6 +324,7 @@ __all__ = [
     "float32",
     "float64",
     "float_out",
+    "float_out_nocomplex",
     "float_types",
     "floats",
     "get_scalar_type",
@@ -275,10 +333,15 @@ __all__ = [
     "int32",
     "int64",
     "int_out",
+    "int_out_nocomplex",
     "int_types",
     "ints",
+    "real_out",
+    "round_half_away_from_zero_vec",
     "same_out",
     "same_out_float_only",
+    "same_out_min8",
+    "same_out_nobool",
     "same_out_nocomplex",
     "specific_out",
     "transfer_type",
@@ -289,6 +352,8 @@ __all__ = [
     "uint_types",
     "upcast",
     "upcast_out",
+    "upcast_out_min8",
+    "upcast_out_no_complex",
     "upcast_out_nobool",
     "upgrade_to_float",
     "upgrade_to_float64",

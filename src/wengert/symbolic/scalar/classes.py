@@ -142,8 +142,52 @@ class Composite(ScalarOp):
         return Composite, (self.inputs, self.outputs)
 
 
+class InRange(ScalarOp):
+    """``op(x, low, high)``: whether `x` is between two bounds.
+
+    Args:
+        openlow, openhi: whether the bounds themselves are outside.
+
+    >>> from wengert.symbolic import scalar
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.vector("x")
+    >>> T.Elemwise(scalar.inclosedrange)(x, 1.0, 2.0).eval({x: [0.5, 1.0, 3.0]})
+    array([False,  True, False])
+    """
+
+    nin = 3
+    __props__ = ("openlow", "openhi")
+
+    def __init__(self, openlow: bool, openhi: bool) -> None:
+        super().__init__(lambda *types: (get_scalar_type("bool"),))
+        self.openlow, self.openhi = openlow, openhi
+
+    def function(self, *values: np.ndarray) -> np.ndarray:
+        """Of whole arrays."""
+        x, low, high = values
+        above = x > low if self.openlow else x >= low
+        return np.asarray(above & (x < high if self.openhi else x <= high))
+
+    def impl(self, *inputs: Any) -> Any:
+        """Of numbers."""
+        return self.function(*map(np.asarray, inputs))[()]
+
+    def gradient(self, inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+        """None: the result jumps."""
+        return [None] * 3
+
+    def _key(self) -> Any:
+        return InRange, self.openlow, self.openhi
+
+    def __reduce__(self) -> Any:
+        return InRange, (self.openlow, self.openhi)
+
+
+inclosedrange, inopenrange = InRange(False, False), InRange(True, True)
+
+
 def _order(name: str) -> Any:
     return not name.isupper(), [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
 
 
-__all__ = sorted(["Composite", *KINDS], key=_order)
+__all__ = sorted(["Composite", "InRange", "inclosedrange", "inopenrange", *KINDS], key=_order)

@@ -9,11 +9,24 @@
 array([20.,  3.])
 """
 
+import sys as _sys
+
+from wengert.symbolic.dtypes import ALL as all_dtypes  # noqa: N811
+from wengert.symbolic.dtypes import COMPLEX as complex_dtypes  # noqa: N811
+from wengert.symbolic.dtypes import CONTINUOUS as continuous_dtypes  # noqa: N811
+from wengert.symbolic.dtypes import DISCRETE as discrete_dtypes  # noqa: N811
+from wengert.symbolic.dtypes import FLOATS as float_dtypes  # noqa: N811
+from wengert.symbolic.dtypes import INTEGERS as int_dtypes  # noqa: N811
+from wengert.symbolic.dtypes import UNSIGNED as uint_dtypes  # noqa: N811
 from wengert.symbolic.sharing import shared as shared
-from wengert.symbolic.sparse import basic as basic
 from wengert.symbolic.sparse import type as type
 from wengert.symbolic.sparse.basic import *
+from wengert.symbolic.sparse.classes import *
+from wengert.symbolic.sparse.items import *
+from wengert.symbolic.sparse.products import *
 from wengert.symbolic.sparse.structured import *
 from wengert.symbolic.sparse.type import *
 
+basic = _sys.modules[__name__]
+integer_dtypes = (*int_dtypes, *uint_dtypes)
 enable_sparse = True

@@ -7,20 +7,20 @@ Products and sums run SciPy's kernels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from wengert.symbolic.dtypes import upcast
+from wengert.symbolic.dtypes import COMPLEX, CONTINUOUS, as_name, upcast
 from wengert.symbolic.expressions import arithmetic as A
-from wengert.symbolic.expressions.creation import arange, zeros
+from wengert.symbolic.expressions.creation import arange, ones_like, zeros, zeros_like
 from wengert.symbolic.expressions.indexing import inc_subtensor
 from wengert.symbolic.expressions.reductions import sum as sum_over
 from wengert.symbolic.expressions.structure import stack
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.graph import Apply, Operation, Variable, disconnected
+from wengert.symbolic.settings import config
 from wengert.symbolic.sparse.type import (
     FORMATS,
     SparseOperators,
@@ -201,45 +201,6 @@ class FromCoordinates(Operation):
         return [sparse_take(output_gradients[0], rows, columns), *rest]
 
 
-class Product(Operation):
-    """The product of two matrices, one of them or both sparse."""
-
-    def make_node(self, x: Any, y: Any) -> Apply:
-        """A sparse matrix, and a matrix or vector of either kind."""
-        x, y = as_sparse_or_tensor_variable(x), as_sparse_or_tensor_variable(y)
-        dtype = upcast(x.dtype, y.dtype)
-        if is_sparse_variable(x) and is_sparse_variable(y):
-            return Apply(self, [x, y], [SparseType(x.format, dtype)()])
-        if not is_sparse_variable(x) and not is_sparse_variable(y):
-            raise TypeError(f"a sparse matrix is needed, and {x} and {y} are arrays")
-        if x.ndim not in (1, 2) or y.ndim not in (1, 2):
-            raise TypeError(f"a product of {x.ndim} and {y.ndim} dimensions")
-        return Apply(self, [x, y], [TensorType(dtype, (False,) * (x.ndim + y.ndim - 2))()])
-
-    def compute(self, x: Any, y: Any) -> Any:
-        """SciPy's product."""
-        out = x @ y
-        return out.asformat(x.format) if scipy.sparse.issparse(out) else np.asarray(out)
-
-    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """Of a sparse operand, at its own places alone."""
-        (x, y), (g,) = inputs, output_gradients
-        if is_sparse_variable(x) and is_sparse_variable(y):
-            return [product(g, transpose(y)), product(transpose(x), g)]
-        if is_sparse_variable(x):
-            rows, columns = coordinates(x)
-            at = g[rows] * y[columns]
-            return [with_data(x, at if y.ndim == 1 else sum_over(at, 1)), product(transpose(x), g)]
-        rows, columns = coordinates(y)
-        of_x = product(y, g.T if g.ndim == 2 else g)
-        at = x.T[rows] * g.T[columns] if x.ndim == 2 else x[rows] * g[columns]
-        own = with_data(y, at if x.ndim == 1 else sum_over(at, 1))
-        return [of_x.T if g.ndim == 2 else of_x, own]
-
-
-product = Product()
-
-
 class Combined(Operation):
     """The sum, or the product element by element, of two sparse matrices."""
 
@@ -300,45 +261,68 @@ class SparseFromDense(Operation):
 csr_from_dense, csc_from_dense = SparseFromDense("csr"), SparseFromDense("csc")
 
 
-class Joined(Operation):
-    """Matrices beside or below each other."""
+class InFormat(SparseFromDense):
+    """A sparse matrix in another format."""
 
-    __props__ = ("axis", "format", "dtype")
-
-    def __init__(self, axis: int, format: str | None, dtype: str) -> None:
-        self.axis, self.format, self.dtype = axis, format or "csc", dtype
-
-    def make_node(self, *matrices: Any) -> Apply:
-        """Sparse matrices."""
-        return Apply(self, [as_sparse_variable(m) for m in matrices],
-                     [SparseType(self.format, self.dtype)()])  # fmt: skip
-
-    def compute(self, *matrices: Any) -> Any:
-        """SciPy's."""
-        join = scipy.sparse.hstack if self.axis else scipy.sparse.vstack
-        return join(matrices, format=self.format, dtype=self.dtype)
+    def make_node(self, x: Any) -> Apply:
+        """A sparse matrix."""
+        x = as_sparse_variable(x)
+        return Apply(self, [x], [SparseType(self.format, x.dtype)()])
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """Each matrix's elements from its part."""
-        results, offset = [], 0
-        for x in inputs:
-            places = list(coordinates(x))
-            places[self.axis] = places[self.axis] + offset
-            results.append(with_data(x, sparse_take(output_gradients[0], *places)))
-            offset = offset + csm_shape(x)[self.axis]
-        return results
+        """In the format of the input."""
+        return [in_format(output_gradients[0], inputs[0].format)]
 
 
-def hstack(blocks: Sequence[Any], format: str | None = None, dtype: Any = None) -> Any:
-    """Matrices beside each other; "csc" by default."""
-    own = dtype or upcast(*[as_sparse_variable(b).dtype for b in blocks])
-    return Joined(1, format, own)(*blocks)
+def in_format(x: Any, format: str) -> Any:
+    """A sparse matrix in a format."""
+    return x if x.format == format else InFormat(format)(x)
 
 
-def vstack(blocks: Sequence[Any], format: str | None = None, dtype: Any = None) -> Any:
-    """Matrices below each other; "csc" by default."""
-    own = dtype or upcast(*[as_sparse_variable(b).dtype for b in blocks])
-    return Joined(0, format, own)(*blocks)
+class Cast(Operation):
+    """A sparse matrix in another dtype."""
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = as_name(dtype)
+
+    def make_node(self, x: Any) -> Apply:
+        """One matrix."""
+        x = as_sparse_variable(x)
+        return Apply(self, [x], [SparseType(x.format, self.dtype)()])
+
+    def compute(self, x: Any) -> Any:
+        """Of complex numbers the real parts, if the dtype is real."""
+        return (x.real if x.dtype.kind == "c" and self.dtype not in COMPLEX else x).astype(
+            self.dtype
+        )
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """The gradient in the dtype that was."""
+        x, (g,) = inputs[0], output_gradients
+        return [cast(g if x.dtype in CONTINUOUS else sp_zeros_like(x), _gradient_dtype(x.dtype))]
+
+
+def _gradient_dtype(dtype: str) -> str:
+    return dtype if dtype in CONTINUOUS else str(config.floatX)
+
+
+class AllElements(Operation):
+    """A sparse matrix as an array, with a gradient in elements that are not stored as well."""
+
+    def make_node(self, x: Any) -> Apply:
+        """One matrix."""
+        x = as_sparse_variable(x)
+        return Apply(self, [x], [TensorType(x.dtype, (False, False))()])
+
+    def compute(self, x: Any) -> Any:
+        """The array."""
+        return x.toarray()
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """The elements of the gradient that are not zero."""
+        return [SparseFromDense(inputs[0].format)(output_gradients[0])]
 
 
 class Tidied(Operation):
@@ -379,8 +363,14 @@ def with_data(x: Any, data: Any) -> Any:
     return _MAKERS[x.format](data, indices, indptr, shape)
 
 
-def dense_from_sparse(x: Any) -> Any:
-    """The matrix as an array."""
+def dense_from_sparse(x: Any, structured: bool = True) -> Any:
+    """The matrix as an array.
+
+    The gradient is that of the stored elements; of all of them, zeros as well, unless
+    `structured`.
+    """
+    if not structured:
+        return AllElements()(x)
     x = as_sparse_variable(x)
     rows, columns = coordinates(x)
     shape = csm_shape(x)
@@ -399,13 +389,52 @@ def transpose(x: Any) -> Any:
 
 
 def cast(variable: Any, dtype: Any) -> Any:
-    """The matrix in another dtype."""
-    return with_data(as_sparse_variable(variable), A.cast(csm_data(variable), dtype))
+    """The matrix in another dtype; of complex numbers the real parts, if that is real."""
+    x = as_sparse_variable(variable)
+    return x if x.dtype == as_name(dtype) else Cast(dtype)(x)
+
+
+def _caster(dtype: str) -> Any:
+    def to(variable: Any) -> Any:
+        return cast(variable, dtype)
+
+    to.__doc__ = f"The matrix in dtype {dtype}."
+    return to
+
+
+bcast, wcast, icast, lcast = map(_caster, ("int8", "int16", "int32", "int64"))
+fcast, dcast, ccast, zcast = map(_caster, ("float32", "float64", "complex64", "complex128"))
 
 
 def neg(x: Any) -> Any:
     """The negative."""
     return with_data(as_sparse_variable(x), -csm_data(x))
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate."""
+    return with_data(as_sparse_variable(x), A.conj(csm_data(x)))
+
+
+def sp_ones_like(x: Any) -> Any:
+    """A matrix with ones where `x` has elements."""
+    x = as_sparse_variable(x)
+    return with_data(x, ones_like(csm_data(x)))
+
+
+def sp_zeros_like(x: Any) -> Any:
+    """A matrix of the shape, format and dtype of `x` without elements."""
+    x = as_sparse_variable(x)
+    data, indices, indptr, shape = csm_properties(x)
+    return _MAKERS[x.format](data[:0], indices[:0], zeros_like(indptr), shape)
+
+
+def add_s_s_data(x: Any, y: Any) -> Any:
+    """The sum of two sparse matrices that have elements at the same places."""
+    x, y = as_sparse_variable(x), as_sparse_variable(y)
+    if x.type != y.type:
+        raise NotImplementedError(f"add_s_s_data: {x} is {x.type}, and {y} is {y.type}")
+    return with_data(x, csm_data(x) + csm_data(y))
 
 
 def add(x: Any, y: Any) -> Any:
@@ -438,6 +467,7 @@ def mul(x: Any, y: Any) -> Any:
 
 
 mul_s_d = mul_s_v = mul
+add_s_d = add
 
 
 def structured_add_s_v(x: Any, y: Any) -> Any:
@@ -484,36 +514,6 @@ def square_diagonal(diag: Any) -> Any:
     return CSC(diag, arange(n), arange(n + 1), stack([n, n]))
 
 
-def dot(x: Any, y: Any) -> Any:
-    """The product; an array unless both matrices are sparse."""
-    if not is_sparse(x) and not is_sparse(y):
-        raise TypeError("sparse.dot: one of the matrices has to be sparse")
-    out = product(x, y)
-    return dense_from_sparse(out) if is_sparse_variable(out) else out
-
-
-def structured_dot(x: Any, y: Any) -> Any:
-    """The product, with the gradient of a sparse matrix at its own places alone."""
-    return product(x, y)
-
-
-def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Any:
-    """The product of two sparse matrices, sparse; of a sparse matrix and an array an array."""
-    return product(x, y)
-
-
-def usmm(alpha: Any, x: Any, y: Any, z: Any) -> Any:
-    """``alpha * x @ y + z``."""
-    return as_tensor_variable(alpha) * dot(x, y) + z
-
-
-def sampling_dot(x: Any, y: Any, p: Any) -> Any:
-    """``p * (x @ y.T)``, computed where `p` has elements."""
-    p, x, y = as_sparse_variable(p), as_tensor_variable(x), as_tensor_variable(y)
-    rows, columns = coordinates(p)
-    return with_data(p, csm_data(p) * sum_over(x[rows] * y[columns], 1))
-
-
 def construct_sparse_from_list(x: Any, shape: Any, ilist: Any) -> Any:
     """A matrix of that shape with the rows of an array at some rows."""
     x, ilist = as_tensor_variable(x), as_tensor_variable(ilist)
@@ -521,19 +521,6 @@ def construct_sparse_from_list(x: Any, shape: Any, ilist: Any) -> Any:
     rows = CSR(x.flatten(), arange(x.size) % x.shape[1], indptr, stack([x.shape[0], x.shape[1]]))
     places, columns = coordinates(rows)
     return FromCoordinates("csc")(csm_data(rows), ilist[places], columns, shape)
-
-
-def _rows_of(x: Any, key: Any) -> Any:
-    """Elements of a sparse matrix: one number, or vectors of rows and columns."""
-    if isinstance(key, tuple) and len(key) == 2:
-        rows, columns = (as_tensor_variable(k) for k in key)
-        if rows.ndim == columns.ndim == 0:
-            return sparse_take(x, rows.dimshuffle("x"), columns.dimshuffle("x"))[0]
-        if rows.ndim == columns.ndim == 1:
-            return sparse_take(x, rows, columns)
-    raise NotImplementedError(
-        "sparse matrices are indexed by a row and a column, or two vectors of them"
-    )
 
 
 def _has_operators() -> None:
@@ -545,17 +532,13 @@ def _has_operators() -> None:
     own.__rsub__ = lambda self, other: sub(other, self)
     own.__mul__ = own.__rmul__ = mul
     own.__neg__ = neg
-    own.__dot__ = own.__matmul__ = dot
-    own.__rdot__ = own.__rmatmul__ = lambda self, other: dot(other, self)
-    own.__getitem__ = _rows_of
     own.toarray = own.todense = dense_from_sparse
     own.astype = cast
     own.sum = sp_sum
-    own.dot = structured_dot
     own.transpose = transpose
     own.T, own.shape = property(transpose), property(csm_shape)
     own.data, own.indices = property(csm_data), property(csm_indices)
-    own.indptr = property(csm_indptr)
+    own.indptr, own.size = property(csm_indptr), property(lambda self: csm_data(self).size)
     own.is_sparse = True
 
 

@@ -56,7 +56,24 @@ class SparseType(Type):
 
     def values_eq(self, a: Any, b: Any) -> bool:
         """Whether two matrices have the same elements."""
-        return a.shape == b.shape and (a != b).nnz == 0
+        return bool(a.shape == b.shape and (a != b).nnz == 0)
+
+    def values_eq_approx(self, a: Any, b: Any, eps: float = 1e-6) -> bool:
+        """Whether the elements of two matrices differ by no more than `eps`."""
+        if not all(map(scipy.sparse.issparse, (a, b))) or a.shape != b.shape:
+            return False
+        difference = abs(a - b)
+        return not difference.nnz or bool(difference.max() < eps)
+
+    @staticmethod
+    def may_share_memory(a: Any, b: Any) -> bool:
+        """Whether a change of one matrix may change the other, or an array of its elements."""
+        if not any(map(scipy.sparse.issparse, (a, b))):
+            return False
+        parts = [
+            (m.data, m.indices, m.indptr) if scipy.sparse.issparse(m) else (m,) for m in (a, b)
+        ]
+        return any(np.may_share_memory(p, q) for p in parts[0] for q in parts[1])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SparseType) and (other.format, other.dtype) == (
@@ -97,6 +114,8 @@ class SparseVariable(SparseOperators, Variable):
 
 class SparseConstant(SparseOperators, Constant):
     """A sparse matrix in an expression."""
+
+    data: Any = None  # the matrix; of other variables the values of the elements
 
     def __str__(self) -> str:
         shape = "x".join(map(str, self.data.shape))

@@ -17,7 +17,6 @@ from wengert.symbolic.dtypes import FLOATS as float_dtypes  # noqa: N811
 from wengert.symbolic.dtypes import INTEGERS as int_dtypes  # noqa: N811
 from wengert.symbolic.dtypes import UNSIGNED as uint_dtypes  # noqa: N811
 from wengert.symbolic.expressions import advanced as subtensor
-from wengert.symbolic.expressions import elemwise as elemwise
 from wengert.symbolic.expressions import extra_ops as extra_ops
 from wengert.symbolic.expressions import methods as _methods
 from wengert.symbolic.expressions import nlinalg as nlinalg
@@ -25,6 +24,7 @@ from wengert.symbolic.expressions import slinalg as slinalg
 from wengert.symbolic.expressions import type as type
 from wengert.symbolic.expressions.advanced import *
 from wengert.symbolic.expressions.arithmetic import *
+from wengert.symbolic.expressions.arithmetic import CONVERTERS as _converters  # noqa: N811
 from wengert.symbolic.expressions.conversions import *
 from wengert.symbolic.expressions.creation import *
 from wengert.symbolic.expressions.creation import constructors as _constructors
@@ -65,8 +65,11 @@ from wengert.symbolic.printing import pprint as pprint
 from wengert.symbolic.settings import config as config
 from wengert.symbolic.sharing import TensorSharedVariable as TensorSharedVariable
 from wengert.symbolic.sharing import tensor_constructor as _shared
+from wengert.symbolic.tensor import blas as blas
+from wengert.symbolic.tensor import elemwise as elemwise
 from wengert.symbolic.tensor import fft as fft
 from wengert.symbolic.tensor import inplace as inplace
+from wengert.symbolic.tensor import io as io
 from wengert.symbolic.tensor import nnet as nnet
 from wengert.symbolic.tensor import opt as opt
 from wengert.symbolic.tensor import raw_random as raw_random
@@ -74,6 +77,7 @@ from wengert.symbolic.tensor import shared_randomstreams as shared_randomstreams
 from wengert.symbolic.tensor import signal as signal
 from wengert.symbolic.tensor import type_other as type_other
 from wengert.symbolic.tensor import xlogx as xlogx
+from wengert.symbolic.tensor.io import load as load
 from wengert.symbolic.tensor.type_other import NoneConst as NoneConst
 from wengert.symbolic.tensor.type_other import make_slice as make_slice
 from wengert.symbolic.tensor.type_other import slicetype as slicetype
@@ -81,4 +85,8 @@ from wengert.symbolic.tensor.type_other import slicetype as slicetype
 basic = _sys.modules[__name__]
 # `dmatrix`, `fvectors`, `tensor4` and their like.
 globals().update(_constructors())
+globals().update({f"_{name}": f for name, f in _converters.items()})
 integer_dtypes = (*int_dtypes, *uint_dtypes)
+float16_atol = float16_rtol = 1e-3
+float32_atol = float32_rtol = float64_rtol = 1e-5
+float64_atol = 1e-8

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.symbolic.expressions import arithmetic, special
+from wengert.symbolic.expressions import arithmetic, special, structure
 
+transpose_inplace = structure.transpose
 _SUFFIX = "_inplace"
 
 

@@ -1,31 +1,11 @@
 """``theano.tensor.nnet``: activations, losses, convolutions and normalisation."""
 
-from wengert.symbolic.expressions import activations as nnet
+import sys as _sys
+
 from wengert.symbolic.expressions.activations import LogSoftmax as LogSoftmax
 from wengert.symbolic.expressions.activations import Softmax as Softmax
 from wengert.symbolic.expressions.activations import binary_crossentropy as binary_crossentropy
-from wengert.symbolic.expressions.activations import (
-    categorical_crossentropy as categorical_crossentropy,
-)
 from wengert.symbolic.expressions.activations import confusion_matrix as confusion_matrix
-from wengert.symbolic.expressions.activations import (
-    crossentropy_categorical_1hot as crossentropy_categorical_1hot,
-)
-from wengert.symbolic.expressions.activations import (
-    crossentropy_softmax_1hot as crossentropy_softmax_1hot,
-)
-from wengert.symbolic.expressions.activations import (
-    crossentropy_softmax_1hot_with_bias as crossentropy_softmax_1hot_with_bias,
-)
-from wengert.symbolic.expressions.activations import (
-    crossentropy_softmax_argmax_1hot_with_bias as crossentropy_softmax_argmax_1hot_with_bias,
-)
-from wengert.symbolic.expressions.activations import (
-    crossentropy_softmax_max_and_argmax_1hot as crossentropy_softmax_max_and_argmax_1hot,
-)
-from wengert.symbolic.expressions.activations import (
-    crossentropy_softmax_max_and_argmax_1hot_with_bias,
-)
 from wengert.symbolic.expressions.activations import elu as elu
 from wengert.symbolic.expressions.activations import h_softmax as h_softmax
 from wengert.symbolic.expressions.activations import hard_sigmoid as hard_sigmoid
@@ -41,15 +21,18 @@ from wengert.symbolic.expressions.activations import (
 from wengert.symbolic.expressions.activations import softmax as softmax
 from wengert.symbolic.expressions.activations import softmax_graph as softmax_graph
 from wengert.symbolic.expressions.activations import softmax_op as softmax_op
-from wengert.symbolic.expressions.activations import softmax_with_bias as softmax_with_bias
 from wengert.symbolic.expressions.activations import softplus as softplus
 from wengert.symbolic.expressions.activations import softsign as softsign
 from wengert.symbolic.expressions.activations import ultra_fast_sigmoid as ultra_fast_sigmoid
+from wengert.symbolic.expressions.crossentropy import *
+from wengert.symbolic.scalar.classes import KINDS as _kinds  # noqa: N811
 from wengert.symbolic.tensor.nnet import abstract_conv as abstract_conv
-from wengert.symbolic.tensor.nnet import abstract_conv as conv
 from wengert.symbolic.tensor.nnet import blocksparse as blocksparse
 from wengert.symbolic.tensor.nnet import bn as bn
+from wengert.symbolic.tensor.nnet import conv as conv
 from wengert.symbolic.tensor.nnet import conv3d2d as conv3d2d
+from wengert.symbolic.tensor.nnet import corr as corr
+from wengert.symbolic.tensor.nnet import corr3d as corr3d
 from wengert.symbolic.tensor.nnet import ctc as ctc
 from wengert.symbolic.tensor.nnet import neighbours as neighbours
 from wengert.symbolic.tensor.nnet.abstract_conv import conv2d as abstract_conv2d
@@ -63,3 +46,7 @@ from wengert.symbolic.tensor.nnet.abstract_conv import separable_conv2d as separ
 from wengert.symbolic.tensor.nnet.bn import batch_normalization as batch_normalization
 from wengert.symbolic.tensor.nnet.bn import batch_normalization_test as batch_normalization_test
 from wengert.symbolic.tensor.nnet.bn import batch_normalization_train as batch_normalization_train
+
+nnet = sigm = _sys.modules[__name__]
+ScalarSigmoid, ScalarSoftplus = _kinds["ScalarSigmoid"], _kinds["ScalarSoftplus"]
+scalar_sigmoid, scalar_softplus = sigmoid, softplus

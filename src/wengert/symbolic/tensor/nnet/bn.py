@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from wengert.symbolic.expressions.arithmetic import add, cast, inv, mul, sqrt, sub
+from wengert.symbolic.expressions.arithmetic import add, cast, inv, mul, pow, sqrt, sub
 from wengert.symbolic.expressions.elemwise import rebroadcast
 from wengert.symbolic.expressions.reductions import mean as mean_over
+from wengert.symbolic.expressions.reductions import sum as sum_over
 from wengert.symbolic.expressions.reductions import var as variance_over
 from wengert.symbolic.expressions.type import as_tensor_variable
+from wengert.symbolic.expressions.wrapped import Composed
 
 
 def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any,
@@ -91,3 +93,51 @@ def batch_normalization_test(inputs: Any, gamma: Any, beta: Any, mean: Any, var:
     gamma, beta, mean, var = _fitted(inputs, _axes(inputs, axes), gamma, beta, mean, var)
     std = sqrt(add(var, cast(epsilon, inputs.dtype)))
     return add(mul(sub(inputs, mean), gamma / std), beta)
+
+
+def batch_normalization_train_grad(x: Any, dy: Any, scale: Any, x_mean: Any, x_invstd: Any,
+                                   epsilon: Any, axes: tuple[int, ...] = (0,)) -> Any:  # fmt: skip
+    """The gradients of inputs, scale and bias, from that of the outputs and the statistics."""
+    centred = sub(x, x_mean)
+    slope = mean_over(mul(dy, centred), axes, keepdims=True)
+    c = sub(mul(dy, x_invstd), mul(centred, mul(slope, pow(x_invstd, 3))))
+    of_inputs = mul(scale, sub(c, mean_over(c, axes, keepdims=True)))
+    of_scale = sum_over(mul(mul(dy, x_invstd), centred), axes, keepdims=True)
+    return [of_inputs, of_scale, sum_over(dy, axes, keepdims=True)]
+
+
+def _trained(x: Any, scale: Any, bias: Any, epsilon: Any = 1e-4, running_average_factor: Any = 0.1,
+             running_mean: Any = None, running_var: Any = None,
+             axes: tuple[int, ...] = (0,)) -> Any:  # fmt: skip
+    return list(batch_normalization_train(
+        x, scale, bias, axes, epsilon, running_average_factor, running_mean, running_var
+    ))  # fmt: skip
+
+
+def _inferred(x: Any, scale: Any, bias: Any, estimated_mean: Any, estimated_variance: Any,
+              epsilon: Any = 1e-4, axes: tuple[int, ...] = (0,)) -> Any:  # fmt: skip
+    return batch_normalization_test(
+        x, scale, bias, estimated_mean, estimated_variance, axes, epsilon
+    )
+
+
+class AbstractBatchNormTrain(Composed):
+    """``op(x, scale, bias, epsilon, factor, running_mean, running_var)``: as the function has it.
+
+    Args:
+        axes: those of the statistics.
+    """
+
+    function = staticmethod(_trained)
+
+
+class AbstractBatchNormInference(Composed):
+    """``op(x, scale, bias, mean, variance, epsilon)`` is `batch_normalization_test` over `axes`."""
+
+    function = staticmethod(_inferred)
+
+
+class AbstractBatchNormTrainGrad(Composed):
+    """``op(x, dy, scale, mean, invstd, epsilon)`` is `batch_normalization_train_grad`."""
+
+    function = staticmethod(batch_normalization_train_grad)

@@ -1,0 +1,91 @@
+"""Names of Theano that stand for expressions, and rarer operations on elements."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wengert.symbolic as theano
+from wengert.symbolic import scalar
+from wengert.symbolic import tensor as T
+
+
+def test_conversions_have_names() -> None:
+    x = T.dvector("x")
+    for dtype in ("int8", "uint16", "float32", "complex128"):
+        out = getattr(scalar, f"convert_to_{dtype}")(x)
+        assert out.dtype == getattr(T.basic, f"_convert_to_{dtype}")(x).dtype == dtype
+        assert out.eval({x: [1.5]}).dtype == dtype
+
+
+def test_operations_by_class() -> None:
+    x, i = T.dmatrix("x"), T.lvector("i")
+    found = theano.function([x, i], [
+        T.Tile(2)(x, (1, 2)), T.Choose("clip")(i, x), T.PermuteRowElements()(x, i, 0),
+        T.AllocEmpty("float32")(2, i[0]), T.inplace.transpose_inplace(x),
+    ])([[1.0, 2.0], [3.0, 4.0]], [1, 0])  # fmt: skip
+    assert [v.tolist() for v in found] == [
+        [[1, 2, 1, 2], [3, 4, 3, 4]], [3, 2], [[2, 1], [4, 3]], [[0], [0]], [[1, 3], [2, 4]],
+    ]  # fmt: skip
+    assert T.is_flat(i)
+    assert not T.is_flat(x)
+    assert T.is_flat(x, ndim=2)
+
+
+def test_ranges_of_elements() -> None:
+    x = T.dvector("x")
+    closed, open_ = T.Elemwise(scalar.inclosedrange), T.Elemwise(scalar.inopenrange)
+    found = theano.function([x], [closed(x, 1.0, 2.0), open_(x, 1.0, 2.0)])([1.0, 1.5, 2.0, 3.0])
+    assert [v.tolist() for v in found] == [[True, True, True, False], [False, True, False, False]]
+    assert T.grad((closed(x, 1.0, 2.0) * x).sum(), x).eval({x: [1.5, 3.0]}).tolist() == [1, 0]
+    assert pickle.loads(pickle.dumps(scalar.inopenrange)) == scalar.inopenrange
+    assert scalar.inopenrange != scalar.inclosedrange
+
+
+def test_types_of_results() -> None:
+    assert scalar.upcast_out_min8(scalar.bool, scalar.bool) == (scalar.int8,)
+    assert scalar.real_out(scalar.complex64) == (scalar.float32,)
+    for rule in (scalar.upcast_out_no_complex, scalar.float_out_nocomplex,
+                 scalar.int_out_nocomplex):  # fmt: skip
+        with pytest.raises(TypeError, match="complex argument not supported"):
+            rule(scalar.complex64)
+    with pytest.raises(TypeError, match="bool input not supported"):
+        scalar.same_out_nobool(scalar.bool)
+    np.testing.assert_array_equal(
+        scalar.round_half_away_from_zero_vec(np.array([0.5, -1.5])), [1, -2]
+    )
+
+
+def test_arrays_are_read_when_a_function_runs(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.array([1, 2], np.int32))
+    name = theano.generic("name")
+    f = theano.function([name], T.load(name, "int32", (False,), mmap_mode="c") * 2)
+    assert f(path).tolist() == [2, 4]
+    mapped = theano.function([name], T.load(name, "int32", (False,), mmap_mode="c"))(path)
+    assert isinstance(mapped, np.memmap)
+    with pytest.raises(TypeError, match="Expected dtype float32, got int32"):
+        T.load(path, "float32", (False,)).eval()
+    with pytest.raises(ValueError, match="mmap_mode is None or"):
+        T.load(path, "int32", (False,), mmap_mode="r+")
+
+
+def test_names_of_nnet() -> None:
+    x = T.dmatrix("x")
+    out = T.nnet.prepend_1_to_each_row(x)
+    assert out.eval({x: [[2.0], [3.0]]}).tolist() == [[1, 2], [1, 3]]
+    assert isinstance(T.nnet.scalar_sigmoid(x).owner.op.scalar_op, T.nnet.sigm.ScalarSigmoid)
+    assert theano.configdefaults.local_bitwidth() in (32, 64)
+    assert theano.configdefaults.python_int_bitwidth() in (32, 64)
+
+
+def test_splits_and_repetitions_that_do_not_fit() -> None:
+    x, sizes = T.dvector("x"), T.lvector("sizes")
+    with pytest.raises(ValueError, match="negative number of elements"):
+        theano.function([x, sizes], T.split(x, sizes, 2))([1.0, 2.0], [3, -1])
+    with pytest.raises(AssertionError, match="equal or less than ndim"):
+        T.tile(x, sizes, ndim=2).eval({x: [1.0], sizes: [1, 2, 3]})
+    assert T.get_scalar_constant_value(T.scalar_from_tensor(T.drow().shape[0])) == 1
