@@ -27,6 +27,7 @@ from wengert.symbolic.sparse.type import (
     SparseType,
     as_sparse_variable,
 )
+from wengert.symbolic.sparse.type import as_sparse as as_sparse
 
 _OTHER = {"csr": "csc", "csc": "csr"}
 
@@ -34,6 +35,9 @@ _OTHER = {"csr": "csc", "csc": "csr"}
 def is_sparse_variable(x: Any) -> bool:
     """Whether a variable stands for a sparse matrix."""
     return isinstance(x, Variable) and isinstance(x.type, SparseType)
+
+
+_is_sparse_variable = is_sparse_variable  # PyMC3 imports it by this name.
 
 
 def is_sparse(x: Any) -> bool:
@@ -554,8 +558,6 @@ def _has_operators() -> None:
     own.dot = structured_dot
     own.transpose = transpose
     own.T, own.shape = property(transpose), property(csm_shape)
-    own.data, own.indices = property(csm_data), property(csm_indices)
-    own.indptr = property(csm_indptr)
     own.is_sparse = True
 
 
