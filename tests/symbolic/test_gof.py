@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert.symbolic as theano
+from wengert.symbolic import scalar
 from wengert.symbolic import tensor as T
 from wengert.symbolic.gof import graph
 from wengert.symbolic.programs import registered
@@ -268,3 +269,12 @@ def test_operations_do_what_they_declare_in_debug_mode() -> None:
             f([1.0, 2.0])
     Viewing.view_map = {0: [0]}
     assert theano.function([x], Viewing()(x), mode="DebugMode")([1.0]) == 1.0
+
+
+def test_theanos_classes_of_operations_take_integers() -> None:
+    x = T.lvector("x")
+    for kind, known in ((scalar.GammaLn, T.gammaln), (scalar.Exp, T.exp), (scalar.Psi, T.psi)):
+        op = T.Elemwise(kind(scalar.upgrade_to_float, name="own"))
+        own, expected = theano.function([x], [op(x), known(x)])([1, 5, 11])
+        np.testing.assert_array_equal(own, expected)
+        assert own.dtype == np.float64
