@@ -256,7 +256,11 @@ class DimShuffle(Operation):
     def make_node(self, input: Any) -> Apply:
         """The result is broadcastable where "x" stands."""
         x = as_tensor_variable(input)
-        if x.broadcastable != self.input_broadcastable:
+        fits = len(x.broadcastable) == len(self.input_broadcastable) and all(
+            own or not expected
+            for own, expected in zip(x.broadcastable, self.input_broadcastable, strict=True)
+        )
+        if not fits:
             raise TypeError(
                 f"DimShuffle: input has broadcastable dimensions {x.broadcastable}, expected"
                 f" {self.input_broadcastable}"

@@ -30,12 +30,11 @@ from wengert.symbolic.graph import Constant as Constant
 from wengert.symbolic.graph import Generic as Generic
 from wengert.symbolic.graph import MethodNotDefinedError as MethodNotDefined
 from wengert.symbolic.graph import Op as Op
+from wengert.symbolic.graph import PureOp as PureOp
 from wengert.symbolic.graph import Type as Type
 from wengert.symbolic.graph import Variable as Variable
 
 generic = Generic()
-PureOp = Op
-"""An operation without C code, as all are here."""
 
 __all__ = [
     "Apply",

@@ -117,6 +117,8 @@ class Program:
 
     def _is_free(self, node: Apply) -> bool:
         """Whether the array of a node's first input is nobody else's."""
+        if not node.inputs:
+            return False
         x = node.inputs[0]
         return (
             self.uses.get(x) == 1

@@ -1,0 +1,93 @@
+"""What packages written for Theano rely on, beside the names that they import."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert.symbolic as theano
+from wengert.symbolic import tensor as T
+
+
+class Counting(theano.Op):
+    """Has no inputs: each call gives the next number."""
+
+    __props__ = ()
+    value = 0
+
+    def make_node(self) -> theano.Apply:
+        return theano.Apply(self, [], [T.lscalar()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        Counting.value += 1
+        output_storage[0][0] = np.asarray(Counting.value)
+
+
+def test_operations_without_inputs_run() -> None:
+    f = theano.function([], Counting()() * 2)
+    assert [int(f()), int(f())] == [2, 4]
+
+
+def test_an_operation_reaches_its_call_past_op() -> None:
+    class Doubled(theano.Op):
+        itypes, otypes = (T.dvector,), (T.dvector,)
+
+        def __call__(self, x: Any, **options: Any) -> Any:
+            return super(theano.Op, self).__call__(x * 2, **options)
+
+        def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+            output_storage[0][0] = inputs[0] + 1
+
+    x = T.dvector("x")
+    assert theano.function([x], Doubled()(x))([3.0]) == [7.0]
+    assert issubclass(theano.Op, theano.gof.PureOp)
+
+
+def test_elementwise_functions_are_operations() -> None:
+    x = T.dvector("x")
+    for function, argument in ((T.exp, (x,)), (T.nnet.sigmoid, (x,)), (T.add, (x, x))):
+        op = function(*argument).owner.op
+        assert op == function
+        assert function == op
+        assert op in {function}
+        assert isinstance(function, T.Elemwise)
+        assert function.scalar_op == op.scalar_op
+        assert function == pickle.loads(pickle.dumps(function)) == copy.deepcopy(function)
+    assert T.exp != T.log
+    assert T.exp(x, name="y").name == "y"
+
+
+def test_elementwise_functions_as_attributes_of_classes_are_no_methods() -> None:
+    class Layer:
+        activation = T.nnet.sigmoid
+
+    x = T.dvector("x")
+    assert theano.function([x], Layer().activation(x))([0.0]) == [0.5]
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x + Layer()
+
+
+def test_operands_of_other_classes_are_asked() -> None:
+    class Covariance:
+        def __radd__(self, other: Any) -> Any:
+            return other, "radd"
+
+        __rmul__ = __radd__
+
+    x = T.dvector("x")
+    other = Covariance()
+    assert x + other == (x, "radd")
+    assert x * other == (x, "radd")
+
+
+def test_a_dimension_that_becomes_broadcastable_may_be_shuffled() -> None:
+    x, y = T.dmatrix("x"), T.drow("y")
+    z = theano.clone(x.dimshuffle(1, 0) * 2, {x: y}, strict=False)
+    assert z.broadcastable == (False, True)
+    assert theano.function([y], z)([[1.0, 2.0]]).tolist() == [[2.0], [4.0]]
+    with pytest.raises(TypeError, match="broadcastable dimensions"):
+        y.dimshuffle(1, 0).owner.op(x)
