@@ -91,3 +91,28 @@ def test_a_dimension_that_becomes_broadcastable_may_be_shuffled() -> None:
     assert theano.function([y], z)([[1.0, 2.0]]).tolist() == [[2.0], [4.0]]
     with pytest.raises(TypeError, match="broadcastable dimensions"):
         y.dimshuffle(1, 0).owner.op(x)
+
+
+def test_inputs_in_short() -> None:
+    x, y, z = T.dscalars("x", "y", "z")
+    f = theano.function([x, ("scale", y, 3), ((z, z + x), 10)], x * y + z)
+    assert [float(f(1)), float(f(1)), float(f(2, scale=5))] == [13.0, 14.0, 22.0]
+    assert f["scale"].dtype == np.float64
+    assert f[z] == f.value["z"] == f.container[z].value == 14.0
+    f.container["z"].value = 1
+    assert f(0) == 1.0
+    for wrong in ((), (x, y), ((x,), 1), ("x", 1), (x, 1, 2)):
+        with pytest.raises(TypeError, match="Invalid input syntax"):
+            theano.function([wrong], x)
+
+
+def test_the_variables_of_rops_argument_are_used() -> None:
+    w, v, x = T.dmatrix("w"), T.dmatrix("v"), T.dvector("x")
+    f = theano.function([w, v, x], T.Rop(T.dot(x, w), w, v))
+    assert f([[1, 1], [1, 1]], [[2, 2], [2, 2]], [0, 1]).tolist() == [2.0, 2.0]
+
+
+def test_a_shared_variable_says_what_it_cannot_hold() -> None:
+    w = theano.shared(np.zeros(2), "weights")
+    with pytest.raises(TypeError, match=r"expected 1, got 2(.|\n)*weights.*test_packages"):
+        w.set_value(np.zeros((2, 2)))

@@ -69,6 +69,17 @@ class Storage:
     value = data
 
 
+class Containers:
+    """What holds the values of a function's inputs and shared variables."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+
+    def __getitem__(self, item: Any) -> Any:
+        kind, place = self._function._found(item)
+        return Storage(self._function, place) if kind == "input" else place.container
+
+
 class Function:
     """A compiled expression. Call it with values for its inputs, by position or by name.
 
@@ -106,7 +117,10 @@ class Function:
         self._cells = [s.container.storage for s in shareds]
         self._stateful = [k for k, _ in stateful]
         self._update_cells = [s.container.storage for s, _ in self.updates]
-        self._defaults = {k: i.value for k, i in enumerate(self.inputs) if i.value is not None}
+        self._defaults = {
+            k: i.variable.type.filter(i.value, i.strict, i.allow_downcast)
+            for k, i in enumerate(self.inputs) if i.value is not None
+        }  # fmt: skip
         self._places = {i.name: k for k, i in enumerate(self.inputs) if i.name is not None}
         self._copied = [not out.borrow for out in self.outs]
         self._filters = [i.variable.type.filter for i in self.inputs]
@@ -259,28 +273,34 @@ class Function:
         self._compile()
         self._defaults = defaults
 
+    def _found(self, item: Any) -> tuple[str, Any]:
+        """An input's place, or a shared variable, by itself or its name."""
+        for k, i in enumerate(self.inputs):
+            if item is i.variable or item == i.name:
+                return "input", k
+        for s in self.shareds:
+            if item is s or item == s.name:
+                return "shared", s
+        raise KeyError("Unknown input or state:", item)
+
     def __getitem__(self, item: Any) -> Any:
         """The default of an input, or the value of a shared variable, by variable or name."""
-        for k, i in enumerate(self.inputs):
-            if item is i.variable or item == i.name:
-                return self._defaults.get(k)
-        for s in self.shareds:
-            if item is s or item == s.name:
-                return s.get_value()
-        raise KeyError("Unknown input or state:", item)
+        kind, place = self._found(item)
+        return self._defaults.get(place) if kind == "input" else place.get_value()
 
     def __setitem__(self, item: Any, value: Any) -> None:
-        for k, i in enumerate(self.inputs):
-            if item is i.variable or item == i.name:
-                self._defaults[k] = i.variable.type.filter(value, i.strict, i.allow_downcast)
-                return
-        for s in self.shareds:
-            if item is s or item == s.name:
-                s.set_value(value)
-                return
-        raise KeyError("Unknown input or state:", item)
+        kind, place = self._found(item)
+        if kind == "input":
+            Storage(self, place).data = value
+        else:
+            place.set_value(value)
 
-    value = container = property(lambda self: self)
+    value = property(lambda self: self)
+
+    @property
+    def container(self) -> Containers:
+        """What holds the values of inputs and of shared variables, by variable or name."""
+        return Containers(self)
 
     def get_shared(self) -> list[Any]:
         """The shared variables that it reads or updates."""
@@ -469,8 +489,8 @@ def _report_unused(inputs: Sequence[In], results: Sequence[Any], how: str) -> No
 
 
 def _mentioned(results: Sequence[Any], own: Sequence[Any]) -> set[Any]:
-    """What loops were given for their steps, whether these read it or not."""
-    named = [v for node in toposort(results, own) for v in getattr(node.tag, "non_sequences", ())]
+    """What loops were given for their steps, and what `Rop` was taken of, needed or not."""
+    named = [v for node in toposort(results, own) for v in getattr(node.tag, "mentioned", ())]
     return set(ancestors(named, own))
 
 

@@ -271,6 +271,11 @@ class PureOp:
         """The application to some inputs."""
         raise MethodNotDefinedError("make_node", type(self), type(self).__name__)
 
+    @classmethod
+    def _get_test_value(cls, v: Any) -> Any:
+        """The test value of a variable; packages call it."""
+        return value_for_test(v)
+
 
 class Op(PureOp):
     """An operation of expression graphs, as programs define their own.

@@ -8,7 +8,11 @@ import numpy as np
 
 from wengert.symbolic.expressions.shapes import Length
 from wengert.symbolic.expressions.shapes import MakeVector as MakeVector
+from wengert.symbolic.expressions.shapes import NotScalarConstantError as NotScalarConstantError
 from wengert.symbolic.expressions.shapes import ShapeError as ShapeError
+from wengert.symbolic.expressions.shapes import (
+    get_scalar_constant_value as get_scalar_constant_value,
+)
 from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.gof.opt import copy_stack_trace as copy_stack_trace
 from wengert.symbolic.gof.opt import register
