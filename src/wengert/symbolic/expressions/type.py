@@ -257,6 +257,9 @@ class TensorOperators:
         return True
 
 
+_tensor_py_operators = TensorOperators  # packages derive variables of their own from it
+
+
 class TensorVariable(TensorOperators, Variable):
     """A variable whose values are arrays. Its operators and methods build expressions.
 

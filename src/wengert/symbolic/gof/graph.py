@@ -122,8 +122,10 @@ def as_string(
     >>> from wengert.symbolic.gof import graph
     >>> x = T.dscalar("x")
     >>> y = T.exp(x)
-    >>> graph.as_string([x], [y * y], node_formatter=lambda node, args: f"{node.op.name}{args}")
-    ["mul['*1 -> exp['x']']", '*1']"]
+    >>> graph.as_string([x], [y * y], node_formatter=lambda node, _: node.op.name)
+    ['mul']
+    >>> graph.as_string([x], [y * y])
+    ['Elemwise{mul,no_inplace}(*1 -> Elemwise{exp,no_inplace}(x), *1)']
     """
     blocked, results = set(i), list(o)
     uses = Counter(v.owner for v in results)
