@@ -116,3 +116,21 @@ def test_a_shared_variable_says_what_it_cannot_hold() -> None:
     w = theano.shared(np.zeros(2), "weights")
     with pytest.raises(TypeError, match=r"expected 1, got 2(.|\n)*weights.*test_packages"):
         w.set_value(np.zeros((2, 2)))
+
+
+def test_networks_of_many_layers_are_compiled() -> None:
+    x = T.dmatrix("x")
+    hidden, parameters = x, []
+    for _ in range(300):
+        bias = theano.shared(np.zeros(2))
+        parameters.append(bias)
+        hidden = T.tanh(hidden + bias)
+    gradients = T.grad(hidden.sum(), parameters)
+    f = theano.function([x], gradients)
+    results = f(np.full((3, 2), 0.1))
+    expected, value = [], np.full((3, 2), 0.1)
+    for _ in range(300):
+        value = np.tanh(value)
+        expected.append(1 - value**2)
+    np.testing.assert_allclose(results[0], np.prod(expected, 0).sum(0), rtol=1e-12)
+    np.testing.assert_allclose(results[-1], expected[-1].sum(0), rtol=1e-12)
