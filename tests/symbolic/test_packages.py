@@ -119,18 +119,15 @@ def test_a_shared_variable_says_what_it_cannot_hold() -> None:
 
 
 def test_networks_of_many_layers_are_compiled() -> None:
-    x = T.dmatrix("x")
-    hidden, parameters = x, []
-    for _ in range(300):
-        bias = theano.shared(np.zeros(2))
-        parameters.append(bias)
-        hidden = T.tanh(hidden + bias)
-    gradients = T.grad(hidden.sum(), parameters)
-    f = theano.function([x], gradients)
-    results = f(np.full((3, 2), 0.1))
-    expected, value = [], np.full((3, 2), 0.1)
-    for _ in range(300):
+    x, unit = T.dmatrix("x"), theano.shared(np.eye(2))
+    hidden, biases = x, []
+    for _ in range(200):
+        biases.append(theano.shared(np.zeros(2)))
+        hidden = T.tanh(T.dot(hidden, unit) + biases[-1])
+    results = theano.function([x], T.grad(hidden.sum(), biases))(np.full((3, 2), 0.1))
+    slopes, value = [], np.full((3, 2), 0.1)
+    for _ in range(200):
         value = np.tanh(value)
-        expected.append(1 - value**2)
-    np.testing.assert_allclose(results[0], np.prod(expected, 0).sum(0), rtol=1e-12)
-    np.testing.assert_allclose(results[-1], expected[-1].sum(0), rtol=1e-12)
+        slopes.append(1 - value**2)
+    np.testing.assert_allclose(results[0], np.prod(slopes, 0).sum(0), rtol=1e-12)
+    np.testing.assert_allclose(results[-1], slopes[-1].sum(0), rtol=1e-12)
