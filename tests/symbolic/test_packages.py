@@ -58,6 +58,7 @@ def test_elementwise_functions_are_operations() -> None:
         assert function.scalar_op == op.scalar_op
         assert function == pickle.loads(pickle.dumps(function)) == copy.deepcopy(function)
     assert T.exp != T.log
+    assert theano.function([x], [T.add(x), T.add(x, x, x), T.mul(*[x])])([2.0]) == [[2], [6], [2]]
     assert T.exp(x, name="y").name == "y"
 
 

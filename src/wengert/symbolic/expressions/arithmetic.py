@@ -38,10 +38,12 @@ class Applied(Elemwise):
 
 
 class AppliedToSeveral(Applied):
-    """The same of two or more variables, one after the other."""
+    """The same of any number of variables, one after the other."""
 
-    def __call__(self, a: Any, b: Any, *others: Any, **options: Any) -> Any:
-        return reduce(self.op, others, self.op(a, b, **options))
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        if len(inputs) < 2:
+            return tensor_copy(*inputs, **options)
+        return reduce(self.op, inputs[2:], self.op(*inputs[:2], **options))
 
 
 def elementwise(name: str, text: str) -> Any:
