@@ -132,3 +132,23 @@ def test_networks_of_many_layers_are_compiled() -> None:
         slopes.append(1 - value**2)
     np.testing.assert_allclose(results[0], np.prod(slopes, 0).sum(0) / 6, rtol=1e-12)
     np.testing.assert_allclose(results[-1], slopes[-1].sum(0) / 6, rtol=1e-12)
+
+
+def test_gradients_of_picked_rows() -> None:
+    table, rows = T.dmatrix("table"), T.lvector("rows")
+    picked = theano.sparse_grad(table[rows])
+    gradient = theano.function([table, rows], T.grad((picked**2).sum(), table))
+    assert gradient([[1.0], [2.0], [3.0]], [2, 0, 2]).tolist() == [[2.0], [0.0], [12.0]]
+    for other in (table, table[0], table + 1):
+        with pytest.raises(AssertionError, match="index_vector"):
+            theano.sparse_grad(other)
+
+
+def test_functions_are_printed_with_the_order_of_their_nodes() -> None:
+    x = T.dvector("x")
+    f = theano.function([x], T.exp(x).sum())
+    lines = theano.printing.debugprint(f, file="str").splitlines()
+    assert [line.rpartition("'")[2].strip() for line in lines[:2]] == ["1", "0"]
+    assert theano.printing.debugprint(f.maker.fgraph, file="str").splitlines() == lines
+    (first, *_) = theano.printing.debugprint(T.exp(x), file="str").splitlines()
+    assert first.rstrip().endswith("''")

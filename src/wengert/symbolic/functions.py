@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import warnings
 from collections.abc import Iterable, Sequence
 from time import perf_counter
@@ -512,3 +513,21 @@ Variable.eval = evaluate  # type: ignore[attr-defined]
 
 # What `function` calls in Theano: the same arguments.
 pfunc = function
+
+
+def function_dump(filename: str, inputs: Sequence[Any], outputs: Any = None, *,
+                  extra_tag_to_remove: Any = None, **options: Any) -> None:  # fmt: skip
+    """Pickle the arguments of `function` to a file, with the values of shared variables.
+
+    >>> import os, pickle, tempfile
+    >>> from wengert.symbolic import function, function_dump
+    >>> from wengert.symbolic import tensor as T
+    >>> path = os.path.join(tempfile.mkdtemp(), "function.pkl")
+    >>> x = T.dscalar("x")
+    >>> function_dump(path, [x], x * 2)
+    >>> with open(path, "rb") as file:
+    ...     function(**pickle.load(file))(3.0)
+    array(6.)
+    """
+    with open(filename, "wb") as file:
+        pickle.dump({"inputs": inputs, "outputs": outputs, **options}, file)

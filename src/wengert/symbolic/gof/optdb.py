@@ -42,7 +42,7 @@ class Query:
         return Query(self.include, self.require | set(tags), self.exclude, self.subquery)
 
 
-class Chosen(Optimizer):
+class _Chosen(Optimizer):
     """The library's rules, and the rewrites of a query."""
 
     def __init__(self, query: Query) -> None:
@@ -73,12 +73,12 @@ class DB:
         """Have a rewrite run in modes that include one of its tags; positions are accepted."""
         enter(name, obj, *[t for t in tags if isinstance(t, str)])
 
-    def query(self, *tags: Any, **options: Any) -> Chosen:
+    def query(self, *tags: Any, **options: Any) -> _Chosen:
         """What rewrites graphs as a `Query` says, or tags such as ``"+fast_run"``."""
         if tags and isinstance(tags[0], Query):
-            return Chosen(tags[0])
+            return _Chosen(tags[0])
         wanted = [t.lstrip("+&") for t in tags if not t.startswith("-")]
-        return Chosen(Query(wanted, exclude=[t[1:] for t in tags if t.startswith("-")]))
+        return _Chosen(Query(wanted, exclude=[t[1:] for t in tags if t.startswith("-")]))
 
     def __contains__(self, name: str) -> bool:
         return any(r.name == name for r in REWRITES)
