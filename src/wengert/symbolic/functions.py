@@ -25,6 +25,7 @@ from wengert.symbolic.arguments import (
 from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced, toposort
 from wengert.symbolic.modes import Mode, mode_of
+from wengert.symbolic.profiles import ProfileStats
 from wengert.symbolic.programs.assembly import Program
 from wengert.symbolic.programs.optimizing import optimized
 from wengert.symbolic.settings import config
@@ -100,8 +101,7 @@ class Function:
     ) -> None:  # fmt: skip
         self.inputs, self.outs, self.form = list(inputs), list(outs), form
         self.updates, self.mode, self.name = list(updates), mode, name
-        self.profile = profile
-        self.calls, self.seconds = 0, 0.0
+        self.profile = ProfileStats(name) if profile in (True, "True") else profile
         self._compile()
 
     def _compile(self) -> None:
@@ -125,6 +125,9 @@ class Function:
         self._places = {i.name: k for k, i in enumerate(self.inputs) if i.name is not None}
         self._copied = [not out.borrow for out in self.outs]
         self._filters = [i.variable.type.filter for i in self.inputs]
+
+    calls = property(lambda self: self.profile.fct_callcount if self.profile else 0)
+    seconds = property(lambda self: self.profile.fct_call_time if self.profile else 0.0)
 
     @property
     def maker(self) -> Maker:
@@ -155,8 +158,7 @@ class Function:
         for k, new in zip(self._stateful, results[n + len(changed) :], strict=True):
             self._defaults[k] = new
         if self.profile:
-            self.calls += 1
-            self.seconds += perf_counter() - start
+            self.profile.note(perf_counter() - start)
         if subset is not None:
             return self._picked(outputs, subset)
         if self.form == "none":
@@ -270,7 +272,6 @@ class Function:
     def __setstate__(self, state: dict[str, Any]) -> None:
         defaults = state.pop("defaults")
         self.__dict__.update(state)
-        self.calls, self.seconds = 0, 0.0
         self._compile()
         self._defaults = defaults
 
