@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import linecache
 import pickle
 from typing import Any
 
@@ -152,3 +154,13 @@ def test_functions_are_printed_with_the_order_of_their_nodes() -> None:
     assert theano.printing.debugprint(f.maker.fgraph, file="str").splitlines() == lines
     (first, *_) = theano.printing.debugprint(T.exp(x), file="str").splitlines()
     assert first.rstrip().endswith("''")
+
+
+def test_the_source_of_a_function_goes_with_it() -> None:
+    x = T.dvector("x")
+    f = theano.function([x], x * 2)
+    file = f.program.file
+    assert "program(i0)" in linecache.getline(file, 1)
+    del f
+    gc.collect()
+    assert file not in linecache.cache
