@@ -19,6 +19,7 @@ def test_alias_comes_and_goes() -> None:
         import theano.tensor as T
         from theano.compat.python2x import OrderedDict
         from theano.gof import compilelock
+        from theano.sandbox import blocksparse
         from theano.scalar.basic import UnaryScalarOp
         from theano.tensor.nnet import conv2d
         from theano.tensor.nnet.abstract_conv import get_conv_output_shape
@@ -36,6 +37,7 @@ def test_alias_comes_and_goes() -> None:
             compilelock.set_lock_status(False)
         assert T is symbolic.tensor
         assert downsample is pool
+        assert blocksparse is T.nnet.blocksparse
         assert conv2d is T.nnet.conv2d
         with pytest.raises(ImportError, match="no such part of theano"):
             import theano.gpuarray

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 from fractions import Fraction
 from typing import Any
@@ -254,7 +255,11 @@ def test_modes_watch_values() -> None:
     assert (guarded.nan, guarded.inf, guarded.excluded) == (False, True, {"fusion"})
     timed = theano.function([x], x, profile=True)
     timed([1.0])
-    assert timed.calls == 1
+    assert timed.calls == timed.profile.fct_callcount == 1
+    assert timed.seconds == timed.profile.fct_call_time > 0
+    text = io.StringIO()
+    timed.profile.summary(text)
+    assert "1 calls to Function.__call__" in text.getvalue()
 
 
 def test_test_values_fail_where_the_expression_is_built() -> None:

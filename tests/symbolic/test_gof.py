@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import wengert.symbolic as theano
+from wengert.symbolic import scalar
 from wengert.symbolic import tensor as T
 from wengert.symbolic.gof import graph
 from wengert.symbolic.programs import registered
@@ -268,3 +270,110 @@ def test_operations_do_what_they_declare_in_debug_mode() -> None:
             f([1.0, 2.0])
     Viewing.view_map = {0: [0]}
     assert theano.function([x], Viewing()(x), mode="DebugMode")([1.0]) == 1.0
+
+
+def test_theanos_classes_of_operations_take_integers() -> None:
+    x = T.lvector("x")
+    for kind, known in ((scalar.GammaLn, T.gammaln), (scalar.Exp, T.exp), (scalar.Psi, T.psi)):
+        op = T.Elemwise(kind(scalar.upgrade_to_float, name="own"))
+        own, expected = theano.function([x], [op(x), known(x)])([1, 5, 11])
+        np.testing.assert_array_equal(own, expected)
+        assert own.dtype == np.float64
+
+
+class Simplify(theano.gof.Optimizer):
+    """``x * y / y`` is ``x``."""
+
+    def add_requirements(self, fgraph: Any) -> None:
+        fgraph.attach_feature(theano.gof.toolbox.ReplaceValidate())
+
+    def apply(self, fgraph: Any) -> None:
+        for node in fgraph.toposort():
+            product = node.inputs[0].owner
+            if node.op == T.true_div and product is not None and product.op == T.mul:
+                a, b = product.inputs
+                if node.inputs[1] in (a, b):
+                    fgraph.replace_validate(node.outputs[0], b if node.inputs[1] is a else a)
+
+
+def names(fgraph: Any) -> list[str]:
+    return [node.op.name for node in fgraph.toposort()]
+
+
+def test_rewrites_of_whole_graphs() -> None:
+    x, y = T.dscalars("x", "y")
+    fgraph = theano.gof.FunctionGraph([x, y], [T.exp(x * y / y) + x * y / y])
+    simplify = Simplify()
+    simplify.optimize(fgraph)
+    assert names(fgraph) == ["exp", "add"]
+    sums = theano.gof.FunctionGraph([x, y], [x * (x + y) / (x + y)])
+    simplify.optimize(sums)
+    assert names(sums) == ["add", "mul", "add", "true_div"]
+    theano.gof.MergeOptimizer().optimize(sums)
+    assert names(sums) == ["add", "mul", "true_div"]
+    simplify.optimize(sums)
+    assert str(sums) == "[x]"
+    query = theano.gof.Query(include=["fast_run"], exclude=["fusion"])
+    fgraph = theano.gof.FunctionGraph([x], [T.exp(x) + T.exp(x)])
+    theano.compile.optdb.query(query).optimize(fgraph)
+    assert names(fgraph) == ["exp", "add"]
+
+
+def test_rewrites_of_whole_graphs_run_where_functions_are_compiled(rewrites: None) -> None:
+    x, y = T.dscalars("x", "y")
+    theano.compile.optdb.register("undivided", Simplify(), 0.5, "fast_run")
+    f = theano.function([x, y], x * y / y, mode=theano.Mode().excluding("fusion"))
+    assert f.maker.fgraph.toposort() == []
+    assert f(2.0, 0.0) == 2.0
+    mode = theano.Mode().excluding("undivided")
+    assert np.isnan(theano.function([x, y], x * y / y, mode=mode)(2.0, 0.0))
+    with pytest.raises(TypeError, match="transform"):
+        theano.compile.optdb.register("nothing", object(), 0.5, "fast_run")
+
+
+def test_features_follow_changes() -> None:
+    seen = []
+
+    class Watching(theano.gof.Feature):
+        def on_import(self, fgraph: Any, node: Any, reason: Any) -> None:
+            seen.append(("import", node.op.name))
+
+        def on_prune(self, fgraph: Any, node: Any, reason: Any) -> None:
+            seen.append(("prune", node.op.name))
+
+        def on_change_input(
+            self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None
+        ) -> None:
+            seen.append(("change", i, new_r.owner.op.name))
+
+    x = T.dscalar("x")
+    fgraph = theano.gof.FunctionGraph([x], [T.exp(T.log(x))], clone=False)
+    fgraph.attach_feature(Watching())
+    log = fgraph.toposort()[0]
+    assert log.outputs[0].clients == [(fgraph.toposort()[1], 0)]
+    fgraph.replace(log.outputs[0], T.sqrt(x))
+    assert seen == [
+        ("import", "log"), ("import", "exp"), ("change", 0, "sqrt"), ("prune", "log"),
+        ("import", "sqrt"),
+    ]  # fmt: skip
+    finder = theano.gof.toolbox.NodeFinder()
+    fgraph.attach_feature(finder)
+    fgraph.attach_feature(theano.gof.toolbox.NodeFinder())
+    assert [node.op.name for node in fgraph.get_nodes(T.exp)] == ["exp"]
+
+
+def test_walks_over_graphs() -> None:
+    x, y = T.dvectors("x", "y")
+    z = T.exp(x) * T.zeros_like(y)
+    assert graph.io_connection_pattern([x, y], [z, T.exp(x)]) == [[True, True], [False, False]]
+    assert graph.is_in_ancestors(z.owner, z.owner.inputs[0].owner)
+    assert not graph.is_in_ancestors(z.owner.inputs[0].owner, z.owner)
+    found, leading = graph.stack_search(
+        deque([z]), lambda v: v.owner and v.owner.inputs, "dfs", build_inv=True
+    )
+    assert found[0] is z
+    assert set(found) >= {x, y}
+    assert leading[x] == [z.owner.inputs[0]]
+    with pytest.raises(ValueError, match="bfs or dfs"):
+        graph.stack_search(deque([z]), lambda v: None, "best")
+    assert theano.gof.hashtype(T.exp) == theano.gof.hashtype(T.log)

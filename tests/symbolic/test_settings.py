@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -59,3 +60,10 @@ def test_packages_find_settings_in_the_list() -> None:
     assert config.compute_test_value == "warn"
     own.__set__(None, "off")
     assert own.__get__(None) == config.compute_test_value == "off"
+
+
+def test_a_copy_of_the_settings_is_the_settings() -> None:
+    kept = copy.copy(config)
+    with config.change_flags(floatX="float32"):
+        assert kept.floatX == "float32"
+    assert kept is config

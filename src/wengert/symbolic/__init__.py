@@ -32,7 +32,6 @@ from wengert.symbolic.differentiation import Lop as Lop
 from wengert.symbolic.differentiation import Rop as Rop
 from wengert.symbolic.differentiation import grad as grad
 from wengert.symbolic.dtypes import asarray as _asarray
-from wengert.symbolic.expressions.advanced import sparse_grad as sparse_grad
 from wengert.symbolic.expressions.products import dot as dot
 from wengert.symbolic.expressions.shapes import (
     get_scalar_constant_value as get_scalar_constant_value,
@@ -46,6 +45,8 @@ from wengert.symbolic.functions import In as In
 from wengert.symbolic.functions import In as Param
 from wengert.symbolic.functions import Out as Out
 from wengert.symbolic.functions import function as function
+from wengert.symbolic.functions import function_dump as function_dump
+from wengert.symbolic.gradient import sparse_grad as sparse_grad
 from wengert.symbolic.gradient import subgraph_grad as subgraph_grad
 from wengert.symbolic.graph import Apply as Apply
 from wengert.symbolic.graph import Constant as Constant

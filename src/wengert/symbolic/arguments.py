@@ -61,10 +61,7 @@ def as_input(value: Any, allow_downcast: bool | None) -> In:
             value.allow_downcast = allow_downcast
         return value
     if isinstance(value, list | tuple):
-        options = list(value)
-        if len(options) == 2 and isinstance(options[0], Variable):
-            return In(options[0], value=options[1], allow_downcast=allow_downcast)
-        raise TypeError(f"An input must be a Variable or an In instance, not {value!r}")
+        return _from_shorthand(value, allow_downcast)
     if not isinstance(value, Variable):
         raise TypeError(
             f"An input must be a Variable or an In instance, not {value!r} of type {type(value)}"
@@ -77,6 +74,24 @@ def as_input(value: Any, allow_downcast: bool | None) -> In:
     if isinstance(value, Constant):
         raise TypeError(f"A constant cannot be an input of a function: {value}")
     return In(value, allow_downcast=allow_downcast)
+
+
+def _from_shorthand(entries: Any, allow_downcast: bool | None) -> In:
+    """An input of ``([name,] variable[, value])`` or ``([name,] (variable, update), value)``."""
+    parts = list(entries)
+    name = parts.pop(0) if parts and isinstance(parts[0], str) else None
+    update = None
+    if len(parts) == 2 and isinstance(parts[0], list | tuple) and len(parts[0]) == 2:
+        parts[0], update = parts[0]
+    fits = len(parts) in (1, 2) and isinstance(parts[0], Variable)
+    symbolic = isinstance(parts[-1], In | Variable) if len(parts) == 2 else False
+    if not fits or symbolic or not isinstance(update, Variable | None):
+        raise TypeError(
+            "Invalid input syntax: an input is a variable, an In, ([name,] variable, value) or"
+            f" ([name,] (variable, update), value), got {entries!r}"
+        )
+    default = parts[1] if len(parts) == 2 else None
+    return In(parts[0], name, default, update, allow_downcast=allow_downcast)
 
 
 def _as_out(value: Any) -> Out:

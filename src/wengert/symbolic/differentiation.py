@@ -359,7 +359,11 @@ def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",
             pulled = Lop(out, inputs, left, disconnected_inputs="ignore")
             pushed = Lop(pulled, left, points)
             # Linear in `left`: what is left of it are shapes.
-            results += replaced([pushed], {left: float_zeros(out)})
+            (result,) = replaced([pushed], {left: float_zeros(out)})
+            if result.owner is not None:
+                # Programs list what `f` is made of among the inputs, needed or not.
+                result.owner.tag.mentioned = [out]
+            results.append(result)
         except DisconnectedInputError:
             results.append(_absent(out, return_disconnected))
         except NullTypeGradError as error:

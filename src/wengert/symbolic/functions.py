@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import warnings
 from collections.abc import Iterable, Sequence
 from time import perf_counter
@@ -24,6 +25,7 @@ from wengert.symbolic.arguments import (
 from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced, toposort
 from wengert.symbolic.modes import Mode, mode_of
+from wengert.symbolic.profiles import ProfileStats
 from wengert.symbolic.programs.assembly import Program
 from wengert.symbolic.programs.optimizing import optimized
 from wengert.symbolic.settings import config
@@ -69,6 +71,17 @@ class Storage:
     value = data
 
 
+class Containers:
+    """What holds the values of a function's inputs and shared variables."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+
+    def __getitem__(self, item: Any) -> Any:
+        kind, place = self._function._found(item)
+        return Storage(self._function, place) if kind == "input" else place.container
+
+
 class Function:
     """A compiled expression. Call it with values for its inputs, by position or by name.
 
@@ -88,8 +101,7 @@ class Function:
     ) -> None:  # fmt: skip
         self.inputs, self.outs, self.form = list(inputs), list(outs), form
         self.updates, self.mode, self.name = list(updates), mode, name
-        self.profile = profile
-        self.calls, self.seconds = 0, 0.0
+        self.profile = ProfileStats(name) if profile in (True, "True") else profile
         self._compile()
 
     def _compile(self) -> None:
@@ -106,10 +118,16 @@ class Function:
         self._cells = [s.container.storage for s in shareds]
         self._stateful = [k for k, _ in stateful]
         self._update_cells = [s.container.storage for s, _ in self.updates]
-        self._defaults = {k: i.value for k, i in enumerate(self.inputs) if i.value is not None}
+        self._defaults = {
+            k: i.variable.type.filter(i.value, i.strict, i.allow_downcast)
+            for k, i in enumerate(self.inputs) if i.value is not None
+        }  # fmt: skip
         self._places = {i.name: k for k, i in enumerate(self.inputs) if i.name is not None}
         self._copied = [not out.borrow for out in self.outs]
         self._filters = [i.variable.type.filter for i in self.inputs]
+
+    calls = property(lambda self: self.profile.fct_callcount if self.profile else 0)
+    seconds = property(lambda self: self.profile.fct_call_time if self.profile else 0.0)
 
     @property
     def maker(self) -> Maker:
@@ -140,8 +158,7 @@ class Function:
         for k, new in zip(self._stateful, results[n + len(changed) :], strict=True):
             self._defaults[k] = new
         if self.profile:
-            self.calls += 1
-            self.seconds += perf_counter() - start
+            self.profile.note(perf_counter() - start)
         if subset is not None:
             return self._picked(outputs, subset)
         if self.form == "none":
@@ -255,32 +272,37 @@ class Function:
     def __setstate__(self, state: dict[str, Any]) -> None:
         defaults = state.pop("defaults")
         self.__dict__.update(state)
-        self.calls, self.seconds = 0, 0.0
         self._compile()
         self._defaults = defaults
 
+    def _found(self, item: Any) -> tuple[str, Any]:
+        """An input's place, or a shared variable, by itself or its name."""
+        for k, i in enumerate(self.inputs):
+            if item is i.variable or item == i.name:
+                return "input", k
+        for s in self.shareds:
+            if item is s or item == s.name:
+                return "shared", s
+        raise KeyError("Unknown input or state:", item)
+
     def __getitem__(self, item: Any) -> Any:
         """The default of an input, or the value of a shared variable, by variable or name."""
-        for k, i in enumerate(self.inputs):
-            if item is i.variable or item == i.name:
-                return self._defaults.get(k)
-        for s in self.shareds:
-            if item is s or item == s.name:
-                return s.get_value()
-        raise KeyError("Unknown input or state:", item)
+        kind, place = self._found(item)
+        return self._defaults.get(place) if kind == "input" else place.get_value()
 
     def __setitem__(self, item: Any, value: Any) -> None:
-        for k, i in enumerate(self.inputs):
-            if item is i.variable or item == i.name:
-                self._defaults[k] = i.variable.type.filter(value, i.strict, i.allow_downcast)
-                return
-        for s in self.shareds:
-            if item is s or item == s.name:
-                s.set_value(value)
-                return
-        raise KeyError("Unknown input or state:", item)
+        kind, place = self._found(item)
+        if kind == "input":
+            Storage(self, place).data = value
+        else:
+            place.set_value(value)
 
-    value = container = property(lambda self: self)
+    value = property(lambda self: self)
+
+    @property
+    def container(self) -> Containers:
+        """What holds the values of inputs and of shared variables, by variable or name."""
+        return Containers(self)
 
     def get_shared(self) -> list[Any]:
         """The shared variables that it reads or updates."""
@@ -469,8 +491,8 @@ def _report_unused(inputs: Sequence[In], results: Sequence[Any], how: str) -> No
 
 
 def _mentioned(results: Sequence[Any], own: Sequence[Any]) -> set[Any]:
-    """What loops were given for their steps, whether these read it or not."""
-    named = [v for node in toposort(results, own) for v in getattr(node.tag, "non_sequences", ())]
+    """What loops were given for their steps, and what `Rop` was taken of, needed or not."""
+    named = [v for node in toposort(results, own) for v in getattr(node.tag, "mentioned", ())]
     return set(ancestors(named, own))
 
 
@@ -492,3 +514,21 @@ Variable.eval = evaluate  # type: ignore[attr-defined]
 
 # What `function` calls in Theano: the same arguments.
 pfunc = function
+
+
+def function_dump(filename: str, inputs: Sequence[Any], outputs: Any = None, *,
+                  extra_tag_to_remove: Any = None, **options: Any) -> None:  # fmt: skip
+    """Pickle the arguments of `function` to a file, with the values of shared variables.
+
+    >>> import os, pickle, tempfile
+    >>> from wengert.symbolic import function, function_dump
+    >>> from wengert.symbolic import tensor as T
+    >>> path = os.path.join(tempfile.mkdtemp(), "function.pkl")
+    >>> x = T.dscalar("x")
+    >>> function_dump(path, [x], x * 2)
+    >>> with open(path, "rb") as file:
+    ...     function(**pickle.load(file))(3.0)
+    array(6.)
+    """
+    with open(filename, "wb") as file:
+        pickle.dump({"inputs": inputs, "outputs": outputs, **options}, file)

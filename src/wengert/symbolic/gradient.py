@@ -19,6 +19,7 @@ from wengert.symbolic.differentiation import grad as grad
 from wengert.symbolic.differentiation import grad_not_implemented as grad_not_implemented
 from wengert.symbolic.differentiation import grad_undefined as grad_undefined
 from wengert.symbolic.differentiation import listed, returned_as
+from wengert.symbolic.expressions.advanced import AdvancedSubtensor1
 from wengert.symbolic.expressions.arithmetic import add, cast, clip, mul
 from wengert.symbolic.expressions.creation import arange, zeros_like
 from wengert.symbolic.expressions.reductions import sum as sum_over
@@ -222,6 +223,23 @@ def zero_grad(x: Any) -> Any:
 def undefined_grad(x: Any) -> Any:
     """`x`, with a gradient that is an error."""
     return undefined_grad_(x)
+
+
+def sparse_grad(var: Any) -> Any:
+    """A variable picked by an index vector, as it is: its gradient is added up where it points.
+
+    Raises AssertionError for anything else.
+
+    >>> from wengert.symbolic import grad, shared, sparse_grad
+    >>> from wengert.symbolic import tensor as T
+    >>> table, rows = T.dmatrix("table"), T.lvector("rows")
+    >>> grad(sparse_grad(table[rows]).sum(), table).eval({table: [[1.0], [2.0]], rows: [1, 1]})
+    array([[0.],
+           [2.]])
+    """
+    if var.owner is None or not isinstance(var.owner.op, AdvancedSubtensor1):
+        raise AssertionError(f"sparse_grad is for x[index_vector] alone, got {var}")
+    return var
 
 
 def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any:

@@ -245,33 +245,10 @@ class Apply:
         return {k: v for k, v in self.__dict__.items() if k != "trace"} | {"trace": None}
 
 
-class Op:
-    """An operation of expression graphs, as programs define their own.
-
-    A subclass has `make_node`, which checks and converts inputs and gives an `Apply`;
-    `perform(node, inputs, output_storage)`, which computes on arrays; and `grad(inputs,
-    output_gradients)` or `L_op`. With ``__props__`` (names of attributes) two operations of a
-    class are equal if those are.
-    """
+class PureOp:
+    """What applies an operation to variables: programs call it past `Op` by ``super``."""
 
     default_output: int | None = None
-    view_map: dict[int, list[int]] = {}  # noqa: RUF012
-    destroy_map: dict[int, list[int]] = {}  # noqa: RUF012
-    itypes: Sequence[Type] | None = None
-    otypes: Sequence[Type] | None = None
-
-    def make_node(self, *inputs: Any) -> Apply:
-        """The application to some inputs; `itypes` and `otypes` describe simple operations."""
-        if self.itypes is None or self.otypes is None:
-            raise NotImplementedError(
-                "You can either define itypes and otypes, or implement make_node"
-            )
-        if len(inputs) != len(self.itypes):
-            raise ValueError(
-                f"We expected {len(self.itypes)} inputs but got {len(inputs)}: {list(inputs)}"
-            )
-        converted = [t.filter_variable(x) for t, x in zip(self.itypes, inputs, strict=True)]
-        return Apply(self, converted, [t() for t in self.otypes])
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
         """The output, or the list of outputs, of the application to `inputs`."""
@@ -289,6 +266,43 @@ class Op:
             out = node.outputs[self.default_output]
             return [out] if return_list else out
         return node.outputs if return_list or len(node.outputs) != 1 else node.outputs[0]
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """The application to some inputs."""
+        raise MethodNotDefinedError("make_node", type(self), type(self).__name__)
+
+    @classmethod
+    def _get_test_value(cls, v: Any) -> Any:
+        """The test value of a variable; packages call it."""
+        return value_for_test(v)
+
+
+class Op(PureOp):
+    """An operation of expression graphs, as programs define their own.
+
+    A subclass has `make_node`, which checks and converts inputs and gives an `Apply`;
+    `perform(node, inputs, output_storage)`, which computes on arrays; and `grad(inputs,
+    output_gradients)` or `L_op`. With ``__props__`` (names of attributes) two operations of a
+    class are equal if those are.
+    """
+
+    view_map: dict[int, list[int]] = {}  # noqa: RUF012
+    destroy_map: dict[int, list[int]] = {}  # noqa: RUF012
+    itypes: Sequence[Type] | None = None
+    otypes: Sequence[Type] | None = None
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """The application to some inputs; `itypes` and `otypes` describe simple operations."""
+        if self.itypes is None or self.otypes is None:
+            raise NotImplementedError(
+                "You can either define itypes and otypes, or implement make_node"
+            )
+        if len(inputs) != len(self.itypes):
+            raise ValueError(
+                f"We expected {len(self.itypes)} inputs but got {len(inputs)}: {list(inputs)}"
+            )
+        converted = [t.filter_variable(x) for t, x in zip(self.itypes, inputs, strict=True)]
+        return Apply(self, converted, [t() for t in self.otypes])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         """Compute the outputs: ``output_storage[0][0] = ...``."""

@@ -10,6 +10,7 @@ from wengert.symbolic.expressions.elemwise import DimShuffle, Elemwise
 from wengert.symbolic.expressions.indexing import Subtensor
 from wengert.symbolic.expressions.type import TensorConstant, as_tensor_variable
 from wengert.symbolic.functions import Function
+from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Apply, Constant, Operation, Variable, toposort
 from wengert.symbolic.looping import Loop
 
@@ -33,6 +34,7 @@ class _Tree:
         self.numbers: dict[Any, str] = {}
         self.shown: set[Any] = set()
         self.loops: list[Apply] = []
+        self.order: dict[Apply, int] = {}  # of the nodes of functions
 
     def _id(self, entry: Any) -> str:
         if not self.ids:
@@ -54,7 +56,8 @@ class _Tree:
         output = f".{variable.index}" if len(node.outputs) != 1 else ""
         name = f" '{variable.name or ''}'"
         again = node in self.shown
-        self.lines.append(f"{prefix}{node.op}{output}{self._id(node)}{kind}{name}   ")
+        place = self.order.get(node, "")
+        self.lines.append(f"{prefix}{node.op}{output}{self._id(node)}{kind}{name}   {place}")
         if again or (self.stop_on_name and variable.name):
             return
         self.shown.add(node)
@@ -71,6 +74,8 @@ def debugprint(
 ) -> Any:  # fmt: skip
     """Print expressions, or a function, as trees; ``file="str"`` gives the text.
 
+    Nodes of a function have numbers behind them: the order in which they run.
+
     >>> from wengert.symbolic import printing
     >>> from wengert.symbolic import tensor as T
     >>> x = T.dvector("x")
@@ -86,6 +91,10 @@ def debugprint(
     for entry in objects:
         if isinstance(entry, Function):
             variables: Sequence[Any] = entry.program.outputs
+            tree.order |= {node: k for k, node in enumerate(entry.program.nodes)}
+        elif isinstance(entry, FunctionGraph):
+            variables = entry.outputs
+            tree.order |= {node: k for k, node in enumerate(entry.toposort())}
         elif isinstance(entry, Apply):
             variables = entry.outputs
         elif isinstance(entry, Variable):
@@ -271,8 +280,9 @@ def pydotprint(
     >>> open(file).readline()
     'digraph expression {\\n'
     """
-    if isinstance(fct, Function):
-        variables: list[Any] = list(fct.program.outputs)
+    if isinstance(fct, Function | FunctionGraph):
+        graph = fct.program if isinstance(fct, Function) else fct
+        variables: list[Any] = list(graph.outputs)
     elif isinstance(fct, list | tuple):
         variables = list(fct)
     else:

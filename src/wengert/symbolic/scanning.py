@@ -316,7 +316,7 @@ class _Loop:
         loop = Loop(step, truncate_gradient, name, mode)
         outer = replaced_in([*xs, *starts, *constants], {i: v for v, i in self.computed.items()})
         values = loop(steps, *outer, return_list=True)
-        values[0].owner.tag.non_sequences = self.fixed
+        values[0].owner.tag.mentioned = self.fixed
         return self._arranged(values, step, targets)
 
     def _arranged(

@@ -203,6 +203,10 @@ class Settings:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"config has no setting {name!r}")
 
+    def __copy__(self) -> Settings:
+        # Programs save the settings so and assign the copy later; what functions read is this.
+        return self
+
     @contextlib.contextmanager
     def change_flags(self, *dictionaries: Any, **values: Any) -> Iterator[None]:
         """Settings for the time of a ``with`` block or of a decorated function."""

@@ -110,7 +110,14 @@ class SharedVariable(Variable):
 
         TypeError where it does not fit the type.
         """
-        self.container.set(new_value if borrow else copy.deepcopy(new_value))
+        try:
+            self.container.set(new_value if borrow else copy.deepcopy(new_value))
+        except TypeError as error:
+            where = self.where()
+            origin = f" (made at {where})" if where else ""
+            text = f"{error.args[0]}\nIt was to be the value of the shared variable {self}{origin}."
+            error.args = (text, *error.args[1:])
+            raise
 
     def zero(self, borrow: bool = False) -> None:
         """Set all elements to 0."""

@@ -4,6 +4,7 @@ from wengert.symbolic import functions as function_module
 from wengert.symbolic import modes as debugmode
 from wengert.symbolic import modes as mode
 from wengert.symbolic import modes as nanguardmode
+from wengert.symbolic import profiles as profiling
 from wengert.symbolic import program_ops as ops
 from wengert.symbolic import sharing as sharedvalue
 from wengert.symbolic.functions import Function as Function
@@ -28,6 +29,7 @@ from wengert.symbolic.modes import get_default_mode as get_default_mode
 from wengert.symbolic.modes import get_mode as get_mode
 from wengert.symbolic.modes import predefined_modes as predefined_modes
 from wengert.symbolic.modes import register_mode as register_mode
+from wengert.symbolic.profiles import ProfileStats as ProfileStats
 from wengert.symbolic.program_ops import DeepCopyOp as DeepCopyOp
 from wengert.symbolic.program_ops import FromFunctionOp as FromFunctionOp
 from wengert.symbolic.program_ops import OpFromGraph as OpFromGraph

@@ -109,17 +109,6 @@ advanced_inc_subtensor1 = AdvancedIncSubtensor1()
 advanced_set_subtensor1 = AdvancedIncSubtensor1(set_instead_of_inc=True)
 
 
-def sparse_grad(var: Any) -> Any:
-    """Rows picked from a matrix, ``x[indices]``, as they are; TypeError for anything else.
-
-    Theano gives `x` a sparse gradient then. Here it is an array, which holds the same numbers.
-    """
-    node = getattr(var, "owner", None)
-    if node is None or not isinstance(node.op, AdvancedSubtensor1) or node.inputs[0].ndim != 2:
-        raise TypeError(f"sparse_grad: rows of a matrix are expected, x[indices]; got {var}")
-    return var
-
-
 __all__ = [
     "AdvancedBooleanIncSubtensor",
     "AdvancedBooleanSubtensor",

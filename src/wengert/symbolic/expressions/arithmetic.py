@@ -12,30 +12,49 @@ from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.graph import marked
 
 
+class Applied(Elemwise):
+    """A scalar operation by its own name, such as ``T.exp``: to programs it is the operation.
+
+    Unlike a function it does not become a method where a class has it as an attribute.
+    """
+
+    def __init__(self, name: str, text: str, scalar: Any = None) -> None:
+        scalar = SCALARS[name] if scalar is None else scalar
+        super().__init__(scalar)
+        self.op = Elemwise(scalar)
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = text
+
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        return self.op(*inputs, **options)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Elemwise) and other.scalar_op == self.scalar_op
+
+    def __hash__(self) -> int:
+        return hash(self.op)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.name, self.__doc__, self.scalar_op)
+
+
+class AppliedToSeveral(Applied):
+    """The same of any number of variables, one after the other."""
+
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        if len(inputs) < 2:
+            return tensor_copy(*inputs, **options)
+        return reduce(self.op, inputs[2:], self.op(*inputs[:2], **options))
+
+
 def elementwise(name: str, text: str, scalar: Any = None) -> Any:
     """The function of variables that applies a scalar operation."""
-    op = Elemwise(SCALARS[name] if scalar is None else scalar)
-
-    def function(*inputs: Any) -> Any:
-        return op(*inputs)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = text
-    function.op = op  # type: ignore[attr-defined]
-    return function
+    return Applied(name, text, scalar)
 
 
 def _several(name: str, text: str) -> Any:
     """A function of two or more variables."""
-    op = Elemwise(SCALARS[name])
-
-    def function(a: Any, b: Any, *others: Any) -> Any:
-        return reduce(op, others, op(a, b))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = text
-    function.op = op  # type: ignore[attr-defined]
-    return function
+    return AppliedToSeveral(name, text)
 
 
 add = _several("add", "Sums of elements.")

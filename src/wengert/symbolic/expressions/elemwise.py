@@ -259,6 +259,9 @@ class DimShuffle(Operation):
         self.shuffle = [d for d in self.new_order if d != "x"]
         self.drop = [d for d in range(ndim) if d not in self.new_order]
         self.augment = [k for k, d in enumerate(self.new_order) if d == "x"]
+        order = [d - sum(e < d for e in self.drop) for d in self.shuffle]
+        self.order = None if order == sorted(order) else order
+        self.places = tuple(None if d == "x" else slice(None) for d in self.new_order)
         for d in self.drop:
             if not self.input_broadcastable[d]:
                 raise ValueError(
@@ -269,7 +272,11 @@ class DimShuffle(Operation):
     def make_node(self, input: Any) -> Apply:
         """The result is broadcastable where "x" stands."""
         x = as_tensor_variable(input)
-        if x.broadcastable != self.input_broadcastable:
+        fits = len(x.broadcastable) == len(self.input_broadcastable) and all(
+            own or not expected
+            for own, expected in zip(x.broadcastable, self.input_broadcastable, strict=True)
+        )
+        if not fits:
             raise TypeError(
                 f"DimShuffle: input has broadcastable dimensions {x.broadcastable}, expected"
                 f" {self.input_broadcastable}"
@@ -281,10 +288,9 @@ class DimShuffle(Operation):
         """A view."""
         if self.drop:
             x = x.reshape([n for d, n in enumerate(x.shape) if d not in self.drop])
-        order = [d - sum(e < d for e in self.drop) for d in self.shuffle]
-        if order != list(range(len(order))):
-            x = x.transpose(order)
-        return np.expand_dims(x, self.augment) if self.augment else x
+        if self.order is not None:
+            x = x.transpose(self.order)
+        return x[self.places] if self.augment else x
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """The dimensions of the gradient, in the order they had."""

@@ -17,7 +17,7 @@ from wengert.symbolic.expressions import (
 )
 from wengert.symbolic.expressions import reductions as over
 from wengert.symbolic.expressions.scalars import ComplexError
-from wengert.symbolic.expressions.type import TensorOperators
+from wengert.symbolic.expressions.type import AsTensorError, TensorOperators
 from wengert.symbolic.graph import Variable
 
 
@@ -29,8 +29,8 @@ def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(self, other)
         except ComplexError:
             raise
-        except NotImplementedError:
-            return NotImplemented
+        except (NotImplementedError, AsTensorError):
+            return NotImplemented  # the other operand's class may know
 
     return method
 
@@ -106,8 +106,9 @@ def _operators() -> dict[str, Any]:
     for name in ("lt", "le", "gt", "ge"):
         table[f"__{name}__"] = _comparison(getattr(a, name))
     table |= {
-        "__neg__": a.neg, "__abs__": a.abs_, "__invert__": a.invert, "__pos__": lambda self: self,
-        "__ceil__": a.ceil, "__floor__": a.floor, "__trunc__": a.trunc,
+        "__neg__": _method(a.neg), "__abs__": _method(a.abs_), "__invert__": _method(a.invert),
+        "__pos__": lambda self: self, "__ceil__": _method(a.ceil), "__floor__": _method(a.floor),
+        "__trunc__": _method(a.trunc),
         "__divmod__": a.divmod, "__rdivmod__": _reflected(a.divmod),
         "__getitem__": indexing.index, "__iter__": _iterate, "__len__": _nonzero_length,
     }  # fmt: skip

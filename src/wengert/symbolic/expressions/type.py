@@ -225,6 +225,10 @@ def values_eq_approx_remove_nan(a: Any, b: Any) -> bool:
     return TensorType.values_eq_approx(a, b, False, True)
 
 
+class AsTensorError(TypeError):
+    """What is no array, and cannot be made one, stands where a variable is expected."""
+
+
 class TensorOperators:
     """What variables of arrays have in common: operators and methods build expressions."""
 
@@ -251,6 +255,9 @@ class TensorOperators:
         if self.is_comparison:
             raise TypeError("Variables do not support boolean operations.")
         return True
+
+
+_tensor_py_operators = TensorOperators  # packages derive variables of their own from it
 
 
 class TensorVariable(TensorOperators, Variable):
@@ -314,7 +321,7 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
     else:
         data = narrowed(x)
     if data.dtype == object or data.dtype.name not in ALL:
-        raise TypeError(f"Could not convert {x!r} to TensorType", type(x))
+        raise AsTensorError(f"Could not convert {x!r} to TensorType", type(x))
     pattern = [n == 1 for n in data.shape]
     if ndim is not None:
         if len(pattern) > ndim:
@@ -355,7 +362,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
             " theano.tensor.eq(v, w) instead."
         )
     if x is None or isinstance(x, str | bytes | dict | set) or callable(x):
-        raise TypeError(f"Cannot convert {x!r} to TensorType", type(x))
+        raise AsTensorError(f"Cannot convert {x!r} to TensorType", type(x))
     return constant(x, name=name, ndim=ndim)
 
 

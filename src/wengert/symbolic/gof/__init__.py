@@ -8,8 +8,10 @@ from wengert.symbolic.gof import link as link
 from wengert.symbolic.gof import op as op
 from wengert.symbolic.gof import opt as opt
 from wengert.symbolic.gof import optdb as optdb
+from wengert.symbolic.gof import toolbox as toolbox
 from wengert.symbolic.gof import utils as utils
 from wengert.symbolic.gof.fg import FunctionGraph as FunctionGraph
+from wengert.symbolic.gof.fg import InconsistencyError as InconsistencyError
 from wengert.symbolic.gof.fg import MissingInputError as MissingInputError
 from wengert.symbolic.gof.link import CLinker as CLinker
 from wengert.symbolic.gof.link import Container as Container
@@ -19,23 +21,30 @@ from wengert.symbolic.gof.link import PerformLinker as PerformLinker
 from wengert.symbolic.gof.link import WrapLinker as WrapLinker
 from wengert.symbolic.gof.opt import LocalOptGroup as LocalOptGroup
 from wengert.symbolic.gof.opt import LocalOptimizer as LocalOptimizer
+from wengert.symbolic.gof.opt import MergeOptimizer as MergeOptimizer
 from wengert.symbolic.gof.opt import OpRemove as OpRemove
 from wengert.symbolic.gof.opt import OpSub as OpSub
+from wengert.symbolic.gof.opt import Optimizer as Optimizer
 from wengert.symbolic.gof.opt import PatternSub as PatternSub
+from wengert.symbolic.gof.opt import SeqOptimizer as SeqOptimizer
+from wengert.symbolic.gof.opt import TopoOptimizer as TopoOptimizer
 from wengert.symbolic.gof.opt import local_optimizer as local_optimizer
+from wengert.symbolic.gof.opt import optimizer as optimizer
 from wengert.symbolic.gof.optdb import EquilibriumDB as EquilibriumDB
+from wengert.symbolic.gof.optdb import Query as Query
 from wengert.symbolic.gof.optdb import SequenceDB as SequenceDB
+from wengert.symbolic.gof.toolbox import Feature as Feature
+from wengert.symbolic.gof.utils import hashtype as hashtype
 from wengert.symbolic.graph import Apply as Apply
 from wengert.symbolic.graph import Constant as Constant
 from wengert.symbolic.graph import Generic as Generic
 from wengert.symbolic.graph import MethodNotDefinedError as MethodNotDefined
 from wengert.symbolic.graph import Op as Op
+from wengert.symbolic.graph import PureOp as PureOp
 from wengert.symbolic.graph import Type as Type
 from wengert.symbolic.graph import Variable as Variable
 
 generic = Generic()
-PureOp = Op
-"""An operation without C code, as all are here."""
 
 __all__ = [
     "Apply",
@@ -43,21 +52,28 @@ __all__ = [
     "Constant",
     "Container",
     "EquilibriumDB",
+    "Feature",
     "FunctionGraph",
     "Generic",
+    "InconsistencyError",
     "Linker",
     "LocalOptGroup",
     "LocalOptimizer",
+    "MergeOptimizer",
     "MethodNotDefined",
     "MissingInputError",
     "Op",
     "OpRemove",
     "OpSub",
     "OpWiseCLinker",
+    "Optimizer",
     "PatternSub",
     "PerformLinker",
     "PureOp",
+    "Query",
+    "SeqOptimizer",
     "SequenceDB",
+    "TopoOptimizer",
     "Type",
     "Variable",
     "WrapLinker",
@@ -65,11 +81,14 @@ __all__ = [
     "fg",
     "generic",
     "graph",
+    "hashtype",
     "link",
     "local_optimizer",
     "op",
     "opt",
     "optdb",
+    "optimizer",
+    "toolbox",
     "type",
     "utils",
 ]

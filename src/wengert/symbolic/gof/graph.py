@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from wengert.symbolic.graph import Apply as Apply
@@ -40,6 +41,112 @@ def orphans(i: Iterable[Any], o: Iterable[Any]) -> list[Any]:
     """The variables without owner that outputs depend on beside the inputs."""
     i, o = list(i), list(o)
     return [v for v in _inputs(o, i) if v not in set(i)]
+
+
+def variables_and_orphans(i: Iterable[Any], o: Iterable[Any]) -> tuple[list[Any], list[Any]]:
+    """`variables` and `orphans`."""
+    i, o = list(i), list(o)
+    return variables(i, o), orphans(i, o)
+
+
+def stack_search(
+    start: deque[Any], expand: Callable[[Any], Iterable[Any] | None], mode: str = "bfs",
+    build_inv: bool = False,
+) -> Any:  # fmt: skip
+    """All that is reached from `start`, in the order in which it is, where `expand` goes on.
+
+    `mode` is "bfs", breadth first, or "dfs"; with `build_inv` a dictionary follows, of which
+    entries lead to each. `start` is empty afterwards. Raises ValueError for another mode.
+
+    >>> from collections import deque
+    >>> from wengert.symbolic import tensor as T
+    >>> from wengert.symbolic.gof import graph
+    >>> x = T.dscalar("x")
+    >>> graph.stack_search(deque([x * 2]), lambda v: v.owner and v.owner.inputs)
+    [Elemwise{mul,no_inplace}.0, x, TensorConstant{2}]
+    """
+    if mode not in ("bfs", "dfs"):
+        raise ValueError("mode should be bfs or dfs", mode)
+    found: dict[int, Any] = {}
+    leading: dict[Any, list[Any]] = {}
+    while start:
+        entry = start.popleft() if mode == "bfs" else start.pop()
+        if id(entry) in found:
+            continue
+        found[id(entry)] = entry
+        reached = list(expand(entry) or ())
+        for other in reached:
+            leading.setdefault(other, []).append(entry)
+        start.extend(reached)
+    return (list(found.values()), leading) if build_inv else list(found.values())
+
+
+def list_of_nodes(inputs: Iterable[Any], outputs: Iterable[Any]) -> list[Apply]:
+    """The nodes between inputs and outputs."""
+    return toposort(outputs, inputs)
+
+
+def is_in_ancestors(l_node: Apply, f_node: Apply) -> bool:
+    """Whether a node depends on another."""
+    return f_node in toposort(l_node.outputs, ())
+
+
+def io_connection_pattern(inputs: Sequence[Any], outputs: Sequence[Any]) -> list[list[bool]]:
+    """Whether each input influences each output, by what the operations between them declare."""
+    columns = [_influence(x, outputs, inputs) for x in inputs]
+    return [[v in reached for v in outputs] for reached in columns]
+
+
+def _influence(x: Any, outputs: Sequence[Any], inputs: Sequence[Any]) -> set[Any]:
+    """What an input influences."""
+    reached = {x}
+    for node in toposort(outputs, inputs):
+        pattern = node.op.connection_pattern(node)
+        for k, v in enumerate(node.inputs):
+            if v in reached:
+                reached |= {out for out, on in zip(node.outputs, pattern[k], strict=True) if on}
+    return reached
+
+
+def _formula(op: Any, arguments: Sequence[str]) -> str:
+    return f"{op}({', '.join(arguments)})"
+
+
+def as_string(
+    i: Iterable[Any], o: Iterable[Any], leaf_formatter: Callable[[Any], str] = str,
+    node_formatter: Callable[[Any, Sequence[str]], str] | None = None,
+) -> list[str]:  # fmt: skip
+    """Outputs as formulas of inputs; what comes again is ``*1``, after ``*1 -> ...``.
+
+    >>> from wengert.symbolic import tensor as T
+    >>> from wengert.symbolic.gof import graph
+    >>> x = T.dscalar("x")
+    >>> y = T.exp(x)
+    >>> graph.as_string([x], [y * y], node_formatter=lambda node, _: node.op.name)
+    ['mul']
+    >>> graph.as_string([x], [y * y])
+    ['Elemwise{mul,no_inplace}(*1 -> Elemwise{exp,no_inplace}(x), *1)']
+    """
+    blocked, results = set(i), list(o)
+    uses = Counter(v.owner for v in results)
+    for node in toposort(results, blocked):
+        uses.update(v.owner for v in node.inputs if v not in blocked)
+    numbers: dict[Any, int] = {}
+    written = node_formatter or (lambda node, arguments: _formula(node.op, arguments))
+
+    def described(v: Any) -> str:
+        node = v.owner
+        if node is None or v in blocked:
+            return leaf_formatter(v)
+        which = f"::{v.index}" if node.nout > 1 else ""
+        if node in numbers:
+            return f"*{numbers[node]}{which}"
+        if uses[node] > 1:
+            numbers[node] = len(numbers) + 1
+        text = written(node, [described(x) for x in node.inputs])
+        return f"*{numbers[node]} -> {text}" if node in numbers else text
+
+    return [described(v) for v in results]
 
 
 def io_toposort(inputs: Iterable[Any], outputs: Iterable[Any], orderings: Any = None,

@@ -6,10 +6,130 @@ What is registered runs when functions are compiled, after the library's own rul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from wengert.symbolic.graph import Apply, Constant
+from wengert.symbolic.gof.fg import FunctionGraph
+from wengert.symbolic.gof.toolbox import ReplaceValidate
+from wengert.symbolic.graph import Apply, Constant, replaced
+from wengert.symbolic.graph import inputs as graph_inputs
 from wengert.symbolic.programs.registered import REWRITES, Rewrite
+
+
+class Optimizer:
+    """A rewrite of whole graphs: a subclass has `apply`, which changes the graph it is given.
+
+    >>> from wengert.symbolic import gof
+    >>> from wengert.symbolic import tensor as T
+    >>> class Undo(gof.Optimizer):
+    ...     def apply(self, fgraph):
+    ...         for node in fgraph.toposort():
+    ...             if node.op == T.exp and node.inputs[0].owner.op == T.log:
+    ...                 fgraph.replace_validate(node.outputs[0], node.inputs[0].owner.inputs[0])
+    >>> x = T.dscalar("x")
+    >>> graph = gof.FunctionGraph([x], [T.exp(T.log(x)) + 1])
+    >>> Undo().optimize(graph)
+    >>> graph.toposort()
+    [Elemwise{add,no_inplace}(x, TensorConstant{1})]
+    """
+
+    name: str | None = None
+
+    def apply(self, fgraph: FunctionGraph) -> Any:
+        """Change a graph."""
+        raise NotImplementedError
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        """Attach the features that `apply` needs."""
+
+    def optimize(self, fgraph: FunctionGraph, *args: Any, **options: Any) -> Any:
+        """Attach the features, and change a graph."""
+        fgraph.attach_feature(ReplaceValidate())
+        self.add_requirements(fgraph)
+        return self.apply(fgraph, *args, **options)
+
+    __call__ = optimize
+
+    def __str__(self) -> str:
+        return self.name or type(self).__name__
+
+
+class FromFunctionOptimizer(Optimizer):
+    """A function that changes a graph as a rewrite."""
+
+    def __init__(self, fn: Callable[[FunctionGraph], Any], requirements: Any = ()) -> None:
+        self.fn, self.requirements = fn, requirements
+        self.name = getattr(fn, "__name__", None)
+
+    def apply(self, fgraph: FunctionGraph) -> Any:
+        """Call the function."""
+        return self.fn(fgraph)
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        """What was asked for."""
+        for requirement in self.requirements:
+            requirement(fgraph)
+
+
+def optimizer(f: Callable[[FunctionGraph], Any]) -> FromFunctionOptimizer:
+    """Makes a rewrite of a function that changes a graph."""
+    return FromFunctionOptimizer(f)
+
+
+class SeqOptimizer(Optimizer, list[Any]):
+    """Rewrites of whole graphs, one after the other."""
+
+    def __init__(self, *opts: Any, **options: Any) -> None:
+        several = len(opts) == 1 and isinstance(opts[0], list | tuple)
+        list.__init__(self, opts[0] if several else opts)
+
+    def apply(self, fgraph: FunctionGraph) -> None:
+        """Run them."""
+        for opt in self:
+            opt.optimize(fgraph)
+
+
+class MergeOptimizer(Optimizer):
+    """Makes equal expressions of a graph one."""
+
+    def apply(self, fgraph: FunctionGraph) -> None:
+        """Replace what has been computed before; constants of one value are one."""
+        first: dict[Any, Any] = {}
+        for node in fgraph.toposort():
+            for x in list(node.inputs):
+                if isinstance(x, Constant):
+                    same = first.setdefault(("constant", x.type, x.key()), x)
+                    if same is not x:
+                        fgraph.replace(x, same, "merge")
+            known = first.setdefault((node.op, *map(id, node.inputs)), node)
+            if known is not node:
+                fgraph.replace_all(zip(node.outputs, known.outputs, strict=True), "merge")
+
+
+class TopoOptimizer(Optimizer):
+    """A rewrite of single nodes, for all nodes of a graph."""
+
+    def __init__(self, local_opt: Any, order: str = "in_to_out", **options: Any) -> None:
+        self.local_opt, self.order = local_opt, order
+        self.name = options.get("name") or getattr(local_opt, "name", None)
+
+    def transform(self, node: Apply) -> Any:
+        """That of single nodes."""
+        return self.local_opt.transform(node)
+
+    def tracks(self) -> Sequence[Any] | None:
+        """As the rewrite of single nodes."""
+        tracked: Sequence[Any] | None = self.local_opt.tracks()
+        return tracked
+
+    def apply(self, fgraph: FunctionGraph) -> None:
+        """Rewrite the nodes in their order."""
+        rewrite = Rewrite(str(self), frozenset(), _tracks(self.local_opt), self.transform)
+        nodes = fgraph.toposort()
+        for node in nodes if self.order == "in_to_out" else reversed(nodes):
+            new = rewrite.results(node) if rewrite.tracked(node) else None
+            if new is not None:
+                fgraph.replace_all(zip(node.outputs, new, strict=True), str(self))
 
 
 class LocalOptimizer:
@@ -159,14 +279,16 @@ def local_optimizer(tracks: Any, inplace: bool = False, requirements: Any = ()
     return lambda function: FromFunctionLocalOptimizer(function, tracks)
 
 
-def in2out(*local_opts: Any, **options: Any) -> LocalOptimizer:
-    """Rewrites for a whole graph; the order in which nodes come is the library's."""
-    group: LocalOptimizer = local_opts[0] if len(local_opts) == 1 else LocalOptGroup(*local_opts)
-    group.name = options.get("name", group.name)
-    return group
+def in2out(*local_opts: Any, **options: Any) -> TopoOptimizer:
+    """A rewrite of single nodes for all nodes of a graph, from the inputs to the outputs."""
+    group = local_opts[0] if len(local_opts) == 1 else LocalOptGroup(*local_opts)
+    return TopoOptimizer(group, "in_to_out", name=options.get("name"))
 
 
-out2in = TopoOptimizer = in2out
+def out2in(*local_opts: Any, **options: Any) -> TopoOptimizer:
+    """A rewrite of single nodes for all nodes of a graph, from the outputs to the inputs."""
+    group = local_opts[0] if len(local_opts) == 1 else LocalOptGroup(*local_opts)
+    return TopoOptimizer(group, "out_to_in", name=options.get("name"))
 
 
 def _tracks(opt: Any) -> tuple[Any, ...] | None:
@@ -188,10 +310,25 @@ def register(rewrite: Any, *tags: str, **options: Any) -> Any:
 
 def enter(name: str, rewrite: Any, *tags: str) -> None:
     """Put a rewrite where functions look; a name that is taken gets the new one."""
-    if not hasattr(rewrite, "transform"):
-        raise TypeError(f"a rewrite has a method transform(node), and {rewrite!r} has none")
+    if hasattr(rewrite, "transform"):
+        entry = Rewrite(name, frozenset(tags), _tracks(rewrite), rewrite.transform)
+    elif hasattr(rewrite, "optimize"):
+        entry = Rewrite(name, frozenset(tags), None, None, partial(_changed, rewrite))
+    else:
+        raise TypeError(
+            "a rewrite has a method transform(node), or apply(fgraph) and optimize(fgraph), and"
+            f" {rewrite!r} has none"
+        )
     REWRITES[:] = [r for r in REWRITES if r.name != name]
-    REWRITES.append(Rewrite(name, frozenset(tags), _tracks(rewrite), rewrite.transform))
+    REWRITES.append(entry)
+
+
+def _changed(rewrite: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+    """The outputs of a graph after a rewrite of it as a whole."""
+    free = [v for v in graph_inputs(outputs) if not isinstance(v, Constant)]
+    graph = FunctionGraph(free, outputs)
+    rewrite.optimize(graph)
+    return replaced(graph.outputs, dict(zip(graph.inputs, free, strict=True)))
 
 
 def copy_stack_trace(from_var: Any, to_var: Any) -> Any:

@@ -4,11 +4,36 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from wengert.symbolic.graph import MethodNotDefinedError as MethodNotDefined
+from wengert.symbolic.graph import Scratch as scratchpad  # noqa: N813
 
-__all__ = ["MethodNotDefined", "flatten", "hash_from_code", "remove", "uniq"]
+__all__ = [
+    "MethodNotDefined",
+    "difference",
+    "flatten",
+    "hash_from_code",
+    "hashtype",
+    "memoize",
+    "remove",
+    "scratchpad",
+    "uniq",
+]
+
+memoize = cache
+
+
+def hashtype(self: Any) -> int:
+    """A hash of an object's class, for operations that are all equal."""
+    return hash((type(self).__name__, type(self).__module__))
+
+
+def difference(seq1: Iterable[Any], seq2: Iterable[Any]) -> list[Any]:
+    """The elements of the first that the second does not have."""
+    without = list(seq2)
+    return [x for x in seq1 if x not in without]
 
 
 def hash_from_code(msg: str | bytes) -> str:

@@ -175,8 +175,28 @@ def shape_by_lengths(node: Apply) -> Results:
 
 @rule(Length)
 def length_without_computing(node: Apply) -> Results:
-    """The length of an elementwise result is that of an input; rearranged, of another dimension."""
+    """The length of an elementwise result is that of an input; rearranged, of another dimension.
+
+    Many steps are taken at once: each that is left to the next rule is a level of recursion.
+    """
     x, axis = node.inputs[0], node.op.axis
+    result = None
+    for _ in range(_STEPS):
+        step = _length_one_step_back(x, axis)
+        if step is None:
+            break
+        result = step
+        owner = step[0].owner
+        if owner is None or not isinstance(owner.op, Length):
+            break
+        x, axis = owner.inputs[0], owner.op.axis
+    return result
+
+
+_STEPS = 50
+
+
+def _length_one_step_back(x: Any, axis: int) -> Results:
     if x.broadcastable[axis]:
         return [TensorConstant(TensorType("int64", ()), np.asarray(1, np.int64))]
     source = x.owner

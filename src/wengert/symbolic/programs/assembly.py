@@ -7,6 +7,7 @@ says which node it was. A value is dropped after its last use.
 from __future__ import annotations
 
 import linecache
+import weakref
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
@@ -52,6 +53,7 @@ class Program:
         linecache.cache[self.file] = (
             len(self.source), None, self.source.splitlines(keepends=True), self.file,
         )  # fmt: skip
+        weakref.finalize(self, linecache.cache.pop, self.file, None).atexit = False
         internal.add(self.file)
         exec(compile(self.source, self.file, "exec"), self.scope)
         self.function = self.scope.pop("program")
@@ -117,6 +119,8 @@ class Program:
 
     def _is_free(self, node: Apply) -> bool:
         """Whether the array of a node's first input is nobody else's."""
+        if not node.inputs:
+            return False
         x = node.inputs[0]
         return (
             self.uses.get(x) == 1

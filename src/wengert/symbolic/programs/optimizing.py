@@ -18,9 +18,13 @@ def optimized(results: Sequence[Any], inputs: Sequence[Any], mode: Mode) -> list
     """Expressions in normal form; what stands before a function's inputs is not looked at."""
     if not mode.rewrites:
         return list(results)
-    rewriter = Rewriter(active(mode))
+    own = active(mode)
+    rewriter = Rewriter([r for r in own if r.transform is not None])
     for x in inputs:
         rewriter.normal[x] = x
     with config.change_flags(compute_test_value="off"):  # it is asked for where programs build
         final = rewriter.rewritten(results)
+        for rewrite in own:
+            if rewrite.change is not None:
+                final = rewrite.change(inputs, final)
         return fused(final, inputs) if mode.fuses else final

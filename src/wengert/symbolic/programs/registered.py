@@ -16,19 +16,21 @@ from wengert.symbolic.settings import config
 
 
 class Rewrite(NamedTuple):
-    """A rewrite of single nodes.
+    """A rewrite of single nodes, or of whole graphs.
 
     Attributes:
         name, tags: by which modes include and exclude it.
         tracks: classes of operations or operations, or None for all nodes.
         transform: gives what stands for a node's outputs: a list, a dictionary by output, or
-            nothing.
+            nothing. None for rewrites of whole graphs.
+        change: gives the outputs of a graph, rewritten, for its inputs and outputs.
     """
 
     name: str
     tags: frozenset[str]
     tracks: tuple[Any, ...] | None
-    transform: Callable[[Apply], Any]
+    transform: Callable[[Apply], Any] | None
+    change: Callable[[Sequence[Any], Sequence[Any]], list[Any]] | None = None
 
     def tracked(self, node: Apply) -> bool:
         """Whether it is made for a node's operation."""
@@ -40,6 +42,8 @@ class Rewrite(NamedTuple):
 
     def results(self, node: Apply) -> Sequence[Any] | None:
         """What stands for the outputs, or None; an error is one of `config.on_opt_error`."""
+        if self.transform is None:
+            return None
         try:
             new = self.transform(node)
         except Exception as error:

@@ -29,6 +29,10 @@ class _Kind(type):
 class _Known(ScalarOp, metaclass=_Kind):
     """An operation that the library has, under a class of its own."""
 
+    def __init__(self, output_types_preference: Any = None, name: str | None = None) -> None:
+        super().__init__(output_types_preference, name)
+        self.operand_dtype = SCALARS[type(self).known].operand_dtype
+
     def dtype(self, *dtypes: str) -> str:
         """What `output_types_preference` says, or what is usual."""
         if hasattr(self, "output_types_preference"):

@@ -21,6 +21,7 @@ from wengert.symbolic.dtypes import UNSIGNED as uint_dtypes  # noqa: N811
 from wengert.symbolic.sharing import shared as shared
 from wengert.symbolic.sparse import type as type
 from wengert.symbolic.sparse.basic import *
+from wengert.symbolic.sparse.basic import is_sparse_variable as _is_sparse_variable  # for PyMC3
 from wengert.symbolic.sparse.classes import *
 from wengert.symbolic.sparse.items import *
 from wengert.symbolic.sparse.products import *

@@ -27,6 +27,7 @@ from wengert.symbolic.sparse.type import (
     SparseType,
     as_sparse_variable,
 )
+from wengert.symbolic.sparse.type import as_sparse as as_sparse
 
 _OTHER = {"csr": "csc", "csc": "csr"}
 

@@ -137,6 +137,9 @@ def as_sparse_variable(x: Any, name: str | None = None) -> Any:
     return constant(x, name)
 
 
+as_sparse = as_sparse_variable
+
+
 def constant(x: Any, name: str | None = None) -> SparseConstant:
     """A constant."""
     if not scipy.sparse.issparse(x) or x.format not in FORMATS:

@@ -41,7 +41,9 @@ from wengert.symbolic.expressions.shapes import *
 from wengert.symbolic.expressions.sorting import *
 from wengert.symbolic.expressions.special import *
 from wengert.symbolic.expressions.structure import *
+from wengert.symbolic.expressions.type import AsTensorError as AsTensorError
 from wengert.symbolic.expressions.type import TensorConstant as TensorConstant
+from wengert.symbolic.expressions.type import TensorOperators as _tensor_py_operators  # noqa: N813
 from wengert.symbolic.expressions.type import TensorType as Tensor
 from wengert.symbolic.expressions.type import TensorType as TensorType
 from wengert.symbolic.expressions.type import TensorVariable as TensorVariable

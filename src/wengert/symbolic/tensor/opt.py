@@ -5,7 +5,11 @@ from __future__ import annotations
 from wengert.symbolic.expressions.asserting import Assert as Assert
 from wengert.symbolic.expressions.shapes import Length
 from wengert.symbolic.expressions.shapes import MakeVector as MakeVector
+from wengert.symbolic.expressions.shapes import NotScalarConstantError as NotScalarConstantError
 from wengert.symbolic.expressions.shapes import ShapeError as ShapeError
+from wengert.symbolic.expressions.shapes import (
+    get_scalar_constant_value as get_scalar_constant_value,
+)
 from wengert.symbolic.gof.opt import copy_stack_trace as copy_stack_trace
 from wengert.symbolic.gof.opt import register
 
