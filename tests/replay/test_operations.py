@@ -70,6 +70,25 @@ def views_and_writes(wrap, log):
 
 
 @program
+def resized_before_other_weights(wrap, log):
+    first, last = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 2, 1)
+    model = nn.ModuleList([first, last])
+    modes = "reflect", "replicate", "circular", "reflect"
+
+    @wrap
+    def step(x, mode):
+        model.zero_grad()
+        y = F.interpolate(first(x).relu(), size=(12, 12), mode="bilinear")
+        y = F.pad(y, (2, 2, 2, 2), mode=mode)
+        loss = last(F.adaptive_avg_pool2d(y, 5)).square().mean()
+        loss.backward()
+        return loss
+
+    for k in range(8):
+        log += [step(wengert.randn(2, 3, 8, 8), modes[k // 2]), *state(model)]
+
+
+@program
 def results_that_go_on(wrap, log):
     model = wrap(mlp(8, 64, 3))
     optimizer = wengert.optim.AdamW(model.parameters(), lr=0.01)

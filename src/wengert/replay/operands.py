@@ -14,12 +14,13 @@ from wengert.core.tensor import Tensor, tensors
 from wengert.kernels.geometry import Geometry
 from wengert.kernels.norm.plan import NormPlan
 from wengert.kernels.recurrent.steps import Steps
+from wengert.kernels.resample import Taps
 from wengert.replay.deferred import Deferred, settle
 from wengert.replay.state import shows_exposed
 from wengert.replay.trace import Again, Memo, OpEntry, Record, input_of
 
-# Records of nothing but integers, which are compared as a whole.
-_OF_INTS = frozenset({Geometry, NormPlan})
+# Parameters of operations that are compared as a whole.
+_WHOLE = frozenset({Geometry, NormPlan, Taps})
 # What elements of a size are compared as, bit by bit.
 _WORDS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
@@ -71,6 +72,8 @@ class Operands:
         """What an argument is in terms of the run; new inputs and numbers are collected."""
         kind = type(x)
         if kind is Deferred or kind in tensors or kind is np.ndarray:
+            if not operand:  # a program would have the elements of the call that was recorded
+                raise UnseenError("an array as a parameter")
             place = self.place_of(x)
             if place is not None:
                 return place
@@ -80,7 +83,7 @@ class Operands:
                 numbers.append(x)
                 return float
             return "f", x.hex()
-        if kind is int or kind is bool or kind is str or kind in _OF_INTS or x is None:
+        if kind is int or kind is bool or kind is str or kind in _WHOLE or x is None:
             return kind, x
         if kind is list or isinstance(x, tuple):
             return (kind, *[self._key(v, fresh, numbers, False) for v in x])
@@ -232,7 +235,7 @@ class Operands:
     def _has_key(self, x: Any, expected: Any) -> bool:
         """Whether an argument that is no new input has a key."""
         kind = type(x)
-        if kind is int or kind is bool or x is None or kind is str or kind in _OF_INTS:
+        if kind is int or kind is bool or x is None or kind is str or kind in _WHOLE:
             return kind is expected[0] and bool(x == expected[1])
         try:
             return bool(self._key(x, [], [], False) == expected)

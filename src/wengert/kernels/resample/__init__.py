@@ -15,12 +15,24 @@ class Taps(NamedTuple):
 
     `source` and `weight` are (taps, out); without weights there is one tap, of weight one. A
     source of -1 is none, for outputs that are made of fewer inputs than others; the first is one.
+    Taps are equal that have the same arrays.
     """
 
     axis: int
     source: np.ndarray
     weight: np.ndarray | None
     size: int
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Taps)
+            and (self.axis, self.size) == (other.axis, other.size)
+            and self.source is other.source
+            and self.weight is other.weight
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.axis, self.size, id(self.source), id(self.weight)))
 
 
 def _weighted(x: np.ndarray, taps: Taps, row: int) -> np.ndarray:
