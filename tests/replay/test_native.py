@@ -154,6 +154,18 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
         ),
         [(2, 9, 180)],
     ),
+    "attention whose rows eager mode has beside each other": (
+        lambda x: (
+            F.scaled_dot_product_attention(
+                *[part.view(2, 9, 3, 20).transpose(1, 2) for part in x.split(60, 2)]
+            )
+            .transpose(1, 2)
+            .contiguous()
+            .view(2, 9, 60)
+            .tanh()
+        ),
+        [(2, 9, 180)],
+    ),
     "attention with a mask": (
         lambda q, k: F.scaled_dot_product_attention(q, k, k * 2, attn_mask=LATER),
         [(3, 9, 8), (3, 10, 8)],

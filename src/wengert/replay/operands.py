@@ -74,10 +74,7 @@ class Operands:
         if kind is Deferred or kind in tensors or kind is np.ndarray:
             if not operand:  # a program would have the elements of the call that was recorded
                 raise UnseenError("an array as a parameter")
-            place = self.place_of(x)
-            if place is not None:
-                return place
-            return self._input(x, fresh)
+            return self._operand(x, fresh)
         if kind is float:
             if operand and not self.record.fixed:
                 numbers.append(x)
@@ -95,7 +92,10 @@ class Operands:
             return kind, x.tobytes()
         raise UnseenError(kind.__name__)
 
-    def _input(self, x: Any, fresh: list[Any]) -> Any:
+    def _operand(self, x: Any, fresh: list[Any]) -> Any:
+        place = self.place_of(x)
+        if place is not None:
+            return place
         slot = self.slots.get(id(x))
         is_tensor = type(x) is not np.ndarray
         array = x._array if is_tensor else x

@@ -165,6 +165,11 @@ class Shortcut:
         self.buffers = [
             way.inputs[r.index] for refs in self.updates.values() for r in refs if r.kind == "input"
         ]
+        # Inputs of which views are shown: these are of their memory, not of a copy.
+        self.shown = {
+            r.index for e in operations if e.op.view and (r := e.refs[e.op.inputs[0]]) is not None
+            and r.kind == "input"
+        }  # fmt: skip
         # Whether there is more to a step than that it is one: nodes, which have numbers, say.
         self.numbered = bool(self.walks or self.updates) or any(e.records for e in operations)
 
@@ -194,6 +199,8 @@ class Shortcut:
         if not self._may_update():
             return None
         run._bind([*map(value, way.inputs)], [*way.numbers])
+        if any(run.arrays[k] is not run.originals[k] for k in self.shown):
+            return None
         return following if self._may_walk(run) else None
 
     def settle(self) -> None:
