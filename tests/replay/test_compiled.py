@@ -118,6 +118,24 @@ def test_functions_that_read_too_often_are_left_alone() -> None:
         run()
 
 
+def test_ways_that_no_call_goes_again_are_let_go_of() -> None:
+    @compiler.compile
+    def wander(x: Any, first: int) -> Any:
+        for k in range(first, first + 300):
+            x = x + k
+        return x
+
+    x = wengert.zeros(4)
+    kept = []
+    with pytest.warns(UserWarning, match="takes another way too often"):
+        for k in range(18):
+            kept.append(wander(x, 1000 * k))
+    record = wander.compiled.record
+    assert record.retired
+    assert not record.root.children
+    assert [y[0].item() for y in kept] == [sum(range(1000 * k, 1000 * k + 300)) for k in range(18)]
+
+
 def test_reading_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "_AS_IT_IS", range(0))
     step = compiler.compile(lambda x: (x * 2, x + 1))
