@@ -118,6 +118,20 @@ def test_functions_that_read_too_often_are_left_alone() -> None:
         run()
 
 
+def test_masks_of_integers_split_no_program() -> None:
+    @compiler.compile
+    def step(x: Any, ids: Any) -> Any:
+        y = x.tanh() * 2
+        absent = (ids == 0) | (ids == 4)
+        ids = ids.masked_fill(absent, 1)
+        return (y * ids.float()).masked_fill(absent, 0.0).sum()
+
+    x, ids = wengert.randn(4, 3), wengert.tensor([0, 2, 3])
+    for _ in range(4):
+        assert step(x, ids).item() == pytest.approx((x.tanh() * 2 * ids).sum().item(), rel=1e-5)
+    assert len(step.compiled.record.plans) == 1
+
+
 def test_ways_that_no_call_goes_again_are_let_go_of() -> None:
     @compiler.compile
     def wander(x: Any, first: int) -> Any:
