@@ -98,9 +98,8 @@ class Compiled:
         elif seconds < self.seconds[1]:
             self.seconds[1] = seconds
         calls = self.calls
-        if calls == _AS_RUNS.stop or (calls and not calls % 256):
-            self._review()
-        elif calls == _AS_IT_IS.start and self.record.grows():
+        due = calls == _AS_RUNS.stop or (calls and not calls % 256)
+        if due or (calls == _AS_IT_IS.start and self.record.grows()):
             self._review()
 
     def _is_on_trial(self, start: float) -> bool:

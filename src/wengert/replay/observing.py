@@ -134,6 +134,7 @@ class Observer:
         self.effects: list[tuple[int, Effect | Preparation]] = []
         self.reason = ""
         self.sites: list[tuple[Any, Any]] = []
+        self.writes: dict[int, int] = {}
         self.numbers: list[float] = []
         self._places: dict[int, tuple[int, Any]] = {}
         self._metadata = _metadata()
@@ -176,6 +177,7 @@ class Observer:
             return
         self.numbers = [*run.numbers]
         self.sites = [(site, off) for site, off, _ in run.steps]
+        self.writes = {**run.writes}
         self._places = {
             id(x): (k, x) for k, of in enumerate(run.outputs) if (x := of()) is not None
         }

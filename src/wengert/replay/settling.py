@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.autograd.engine import compatibility
-from wengert.core.storage import owner
+from wengert.core.storage import add_writes, owner
 from wengert.core.tensor import Call, NodeState, Tensor, internal, new
 from wengert.kernels import jit
 from wengert.ops.op import NodeLayout, Op
@@ -218,6 +218,8 @@ def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) 
     known = edge is not None or place not in plan.lowering.entries
     cut = None if known else _cut(plan, run, place)
     filled(tensor, array, edge, cut)
+    if place in run.writes:
+        add_writes(array, run.writes[place])
     if source is not None:
         mark_view(tensor, source)
 

@@ -76,6 +76,7 @@ class Way(NamedTuple):
         effects: the calls that change something, and operations that follow, after so many entries.
         numbers: the Python floats among its operands.
         sites: of each step, where operations were recorded, and where that was turned off.
+        writes: by place, how often its tensor was written to, as in `Run`.
         outputs: the results.
         spec: the structure of the results.
     """
@@ -89,6 +90,7 @@ class Way(NamedTuple):
     effects: tuple[tuple[int, Effect | Preparation], ...]
     numbers: tuple[float, ...]
     sites: tuple[tuple[Any, Any], ...]
+    writes: dict[int, int]
     outputs: tuple[Any, ...]
     spec: Spec
 
@@ -233,7 +235,7 @@ class Shortcut:
     def follow(self, following: Following) -> Any:
         """The results of a call, deferred unless an effect has asked for them."""
         way, run = self.way, following.run
-        run.outputs = [nobody] * self.values
+        run.outputs, run.writes = [nobody] * self.values, {**way.writes}
         run._watch()
         done = 0
         for count, effect in self.effects_before:
@@ -318,6 +320,7 @@ def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) ->
         effects=tuple(effects),
         numbers=tuple(observer.numbers),
         sites=tuple(observer.sites),
+        writes=observer.writes,
         outputs=tuple([_output(x, sources) for x in found]),
         spec=spec,
     )
