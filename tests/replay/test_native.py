@@ -41,6 +41,7 @@ def results(function: Function, *shapes: tuple[int, ...]) -> list[Any]:
 
 ROWS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "linear": (F.linear, [(8, 5), (7, 5), (7,)]),
+    "linear with one bias for all": (F.linear, [(8, 5), (7, 5), (1,)]),
     "linear of one column": (F.linear, [(8, 5), (1, 5), (1,)]),
     "linear of one row": (F.linear, [(1, 5), (7, 5), (7,)]),
     "linear of three dimensions": (F.linear, [(4, 3, 5), (7, 5), (7,)]),
