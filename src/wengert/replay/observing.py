@@ -291,7 +291,7 @@ class Observer:
 
 def _is_replay(frame: types.FrameType) -> bool:
     """Whether a frame is of this package: compiled functions compare arrays, and copy them."""
-    return bool(frame.f_globals["__package__"] == _REPLAY)
+    return bool(frame.f_globals.get("__package__") == _REPLAY)  # generated code has none
 
 
 def _arguments(frame: types.FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
