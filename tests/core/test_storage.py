@@ -312,6 +312,17 @@ def test_guards_see_each_array(guarded: list[np.ndarray]) -> None:
     assert [id(x) for x in guarded] == [id(a), id(b), id(a)]
 
 
+def test_a_guard_may_take_itself_away(guarded: list[np.ndarray]) -> None:
+    def leaving(array: np.ndarray) -> None:
+        guards.remove(leaving)
+
+    guards.insert(0, leaving)
+    a = np.zeros(1)
+    before_write(a)
+    assert guarded == [a]
+    assert leaving not in guards
+
+
 def test_without_guards_nothing_is_looked_at() -> None:
     def never() -> Iterator[np.ndarray]:
         raise AssertionError

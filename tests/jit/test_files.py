@@ -46,6 +46,13 @@ def test_a_loaded_module_is_the_traced_one(tmp_path):
     assert not again(x).any()
 
 
+def test_parts_of_parameters_are_read_back():
+    net = nn.MultiheadAttention(8, 2).eval()
+    x = wengert.randn(5, 3, 8)
+    loaded = jit.load(through_a_file(jit.trace(net, (x, x, x))))
+    wengert.testing.assert_close(loaded(x, x, x), net(x, x, x))
+
+
 def test_functions_and_scripted_modules_are_saved_by_a_trace():
     double = jit.load(through_a_file(jit.trace(lambda x: x * 2, wengert.ones(2))))
     assert double(wengert.ones(3)).tolist() == [2.0] * 3

@@ -118,6 +118,53 @@ def test_functions_that_read_too_often_are_left_alone() -> None:
         run()
 
 
+def test_masks_of_integers_split_no_program() -> None:
+    @compiler.compile
+    def step(x, ids):
+        y = x.tanh() * 2
+        absent = (ids == 0) | (ids == 4)
+        ids = ids.masked_fill(absent, 1)
+        return (y * ids.float()).masked_fill(absent, 0.0).sum()
+
+    x, ids = wengert.randn(4, 3), wengert.tensor([0, 2, 3])
+    for _ in range(4):
+        assert step(x, ids).item() == pytest.approx((x.tanh() * 2 * ids).sum().item(), rel=1e-5)
+    assert len(step.compiled.record.plans) == 1
+
+
+def test_ways_that_no_call_goes_again_are_let_go_of() -> None:
+    @compiler.compile
+    def wander(x, first):
+        for k in range(first, first + 300):
+            x = x + k
+        return x
+
+    x = wengert.zeros(4)
+    with pytest.warns(UserWarning, match="takes another way too often"):
+        kept = [wander(x, 1000 * k) for k in range(18)]
+    record = wander.compiled.record
+    assert record.retired
+    assert not record.root.children
+    assert [y[0].item() for y in kept] == [sum(range(1000 * k, 1000 * k + 300)) for k in range(18)]
+
+
+def test_the_class_of_what_nobody_has_read_is_equal_to_tensor() -> None:
+    step = compiler.compile(lambda x: (x * 2, x + 1))
+    step(wengert.ones(2))
+    y, z = step(wengert.ones(2))
+    assert type(y) == wengert.Tensor  # noqa: E721 (as programs compare)
+    assert {wengert.Tensor: "tensor", nn.Parameter: "parameter"}[type(y)] == "tensor"
+    assert type(y) not in (nn.Parameter, int)
+    assert y.__class__ is wengert.Tensor
+
+    class Named(wengert.Tensor):
+        __slots__ = ()
+
+    z.__class__ = Named
+    assert isinstance(z, Named)
+    assert z.tolist() == [2.0, 2.0]
+
+
 def test_reading_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "_AS_IT_IS", range(0))
     step = compiler.compile(lambda x: (x * 2, x + 1))

@@ -41,6 +41,7 @@ def results(function: Function, *shapes: tuple[int, ...]) -> list[Any]:
 
 ROWS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "linear": (F.linear, [(8, 5), (7, 5), (7,)]),
+    "linear with one bias for all": (F.linear, [(8, 5), (7, 5), (1,)]),
     "linear of one column": (F.linear, [(8, 5), (1, 5), (1,)]),
     "linear of one row": (F.linear, [(1, 5), (7, 5), (7,)]),
     "linear of three dimensions": (F.linear, [(4, 3, 5), (7, 5), (7,)]),
@@ -150,6 +151,18 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
             )
             .transpose(1, 2)
             .reshape(2, 9, 60)
+            .tanh()
+        ),
+        [(2, 9, 180)],
+    ),
+    "attention whose rows eager mode has beside each other": (
+        lambda x: (
+            F.scaled_dot_product_attention(
+                *[part.view(2, 9, 3, 20).transpose(1, 2) for part in x.split(60, 2)]
+            )
+            .transpose(1, 2)
+            .contiguous()
+            .view(2, 9, 60)
             .tanh()
         ),
         [(2, 9, 180)],

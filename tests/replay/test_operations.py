@@ -115,6 +115,52 @@ def views_and_writes(wrap, log):
 
 
 @program
+def resized_before_other_weights(wrap, log):
+    first, last = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 2, 1)
+    model = nn.ModuleList([first, last])
+    modes = "reflect", "replicate", "circular", "reflect"
+
+    @wrap
+    def step(x, mode):
+        model.zero_grad()
+        y = F.interpolate(first(x).relu(), size=(12, 12), mode="bilinear")
+        y = F.pad(y, (2, 2, 2, 2), mode=mode)
+        loss = last(F.adaptive_avg_pool2d(y, 5)).square().mean()
+        loss.backward()
+        return loss
+
+    for k in range(8):
+        log += [step(wengert.randn(2, 3, 8, 8), modes[k // 2]), *state(model)]
+
+
+@program
+def results_that_show_each_other(wrap, log):
+    @wrap
+    def step(x):
+        q, k, v = [part.view(2, 9, 3, 20).transpose(1, 2) for part in x.split(60, 2)]
+        y = F.scaled_dot_product_attention(q, k, v)
+        z = y.transpose(1, 2).contiguous().view(2, 9, 60)
+        return y, z, y.transpose(1, 2).reshape(2, 9, 60), z.tanh()
+
+    for _ in range(5):
+        results = step(wengert.randn(2, 9, 180))
+        log += [r.clone() for r in results]
+        results[0].mul_(2)
+        log += results
+
+
+@program
+def results_of_one_row(wrap, log):
+    @wrap
+    def step(x):
+        row = (x * 2).t()[:1]
+        return row.clone(), row.unsqueeze(0).flip(0), (x * 3).t().unflatten(0, (1, -1)).flip(0)
+
+    for _ in range(5):
+        log += step(wengert.randn(3, 4))
+
+
+@program
 def results_that_go_on(wrap, log):
     model = wrap(mlp(8, 64, 3))
     optimizer = wengert.optim.AdamW(model.parameters(), lr=0.01)

@@ -96,6 +96,21 @@ def views_and_names(wrap, log):
 
 
 @program
+def versions(wrap, log):
+    @wrap
+    def step(x):
+        y = x * 2
+        y.add_(1)
+        z = y + 1
+        return y.mul_(2), z.relu_(), y.exp()
+
+    for _ in range(7):
+        results = step(batch())
+        results[1].add_(1)
+        log += [*results, *[r._version for r in results]]
+
+
+@program
 def arguments_and_results(wrap, log):
     @wrap
     def step(x, carried):

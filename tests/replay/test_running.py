@@ -98,6 +98,12 @@ def values_of_arguments(wrap, log):
 
 
 @never
+def functions_of_generated_code(wrap, log):
+    x = wengert.randn(4, 4)
+    calls(wrap(lambda x: wengert.linalg.lu(x * 1)[2].tanh().sum()), log, x)
+
+
+@never
 def prints(wrap, log):
     lines: list[str] = []
     out = types.SimpleNamespace(write=lines.append, flush=lambda: None)

@@ -465,6 +465,18 @@ def test_python_runs_while_somebody_traces_it() -> None:
     assert "<lambda>" in lines
 
 
+def test_views_show_the_memory_of_an_argument_that_is_also_detached() -> None:
+    def both(x: Any) -> Any:
+        view = x[..., ::2]
+        return view, x.detach(), view.exp().sum()
+
+    f = skipping(both)
+    for _ in range(6):
+        x = batch()
+        view, detached, _ = f(x)
+        assert view.data_ptr() == detached.data_ptr() == x.data_ptr()
+
+
 def test_nothing_is_kept_alive_by_a_shortcut() -> None:
     def made() -> tuple[Any, Any]:
         model = mlp(8, 64, 1)

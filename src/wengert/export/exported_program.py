@@ -278,7 +278,9 @@ def _lifted(
     for node in old.nodes:
         if node.op == "get_attr":
             continue
-        values[node] = graph.node_copy(node, lambda n: values[n])
+        values[node] = copy = graph.node_copy(node, lambda n: values[n])
+        if "view_of" in copy.meta:
+            copy.meta["view_of"] = values[copy.meta["view_of"]]
         if node.op == "placeholder":
             leaf = next(leaves)
             values[node].name = str(node.target)  # also where a builtin is called so

@@ -97,7 +97,9 @@ class Compiled:
             self.seconds.append(seconds)
         elif seconds < self.seconds[1]:
             self.seconds[1] = seconds
-        if self.calls == _AS_RUNS.stop or (self.calls and not self.calls % 256):
+        calls = self.calls
+        due = calls == _AS_RUNS.stop or (calls and not calls % 256)
+        if due or (calls == _AS_IT_IS.start and self.record.grows()):
             self._review()
 
     def _is_on_trial(self, start: float) -> bool:
@@ -126,7 +128,7 @@ class Compiled:
         slower = self.is_slower()
         if record.size and record.pays() and not slower:
             return
-        record.retired = True
+        record.retire()
         if slower and record.pays():
             return  # `explain` says so
         code = getattr(self.function, "__code__", None)
@@ -136,7 +138,7 @@ class Compiled:
         if record.reads:
             line, count = record.reads.most_common(1)[0]
             why = f"values are read too often, {count} times at {quoted_location(*line)}"
-        elif record.settled:
+        elif record.settled or record.grows():
             why = "it takes another way too often"
         message = f"torch.compile: {self.function.__qualname__}() runs as it is from here on: {why}"
         warnings.warn_explicit(message, UserWarning, code.co_filename, code.co_firstlineno)

@@ -92,7 +92,7 @@ def _settled(name: str) -> Any:
 
 def has_memory(x: Any) -> bool:
     """Whether an object is an ordinary tensor whose elements are there."""
-    return type(x) in tensors and type(x) is not Deferred and type(x._array) is np.ndarray
+    return type(x) is not Deferred and type(x) in tensors and type(x._array) is np.ndarray
 
 
 def settle(tensor: Deferred) -> None:
@@ -117,7 +117,20 @@ def _outline(name: str, read: Any) -> Any:
     return property(get, put)
 
 
-class Deferred(Tensor):
+class _EqualToTensor(type):
+    """What makes a class equal to Tensor for whoever compares classes, or looks them up."""
+
+    def __eq__(cls, other: object) -> bool:
+        return other is Tensor or other is cls
+
+    def __hash__(cls) -> int:
+        return _HASH
+
+
+_HASH = hash(Tensor)
+
+
+class Deferred(Tensor, metaclass=_EqualToTensor):
     """A value of a compiled function that nobody has asked for yet."""
 
     __slots__ = ()
@@ -132,6 +145,15 @@ class Deferred(Tensor):
     _root = _settled("_root")
     _views = _settled("_views")
     _block = _settled("_block")
+
+    @property
+    def __class__(self) -> type:
+        return Tensor
+
+    @__class__.setter
+    def __class__(self, kind: type) -> None:
+        settle(self)
+        set_class(self, kind)
 
     device = _outline("device", lambda o: cpu)
     requires_grad = _outline("requires_grad", lambda o: o.requires_grad)

@@ -504,10 +504,11 @@ def in_layout(
 
 def laid_out(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
     """A copy with these strides, if they are those of a dense array; else the array."""
-    order = sorted(range(array.ndim), key=lambda d: (-strides[d], d))
+    # A dimension of length 1 has any stride.
+    order = sorted(range(array.ndim), key=lambda d: (array.shape[d] != 1, -strides[d], d))
     dense = np.empty([array.shape[d] for d in order], array.dtype)
     out = dense.transpose(np.argsort(order))
-    if out.strides != strides:
+    if any(out.strides[d] != strides[d] for d in order if array.shape[d] != 1):
         return array
     out[...] = array
-    return out
+    return np.ndarray(array.shape, array.dtype, dense, 0, strides)

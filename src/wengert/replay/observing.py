@@ -134,6 +134,7 @@ class Observer:
         self.effects: list[tuple[int, Effect | Preparation]] = []
         self.reason = ""
         self.sites: list[tuple[Any, Any]] = []
+        self.writes: dict[int, int] = {}
         self.numbers: list[float] = []
         self._places: dict[int, tuple[int, Any]] = {}
         self._metadata = _metadata()
@@ -176,6 +177,7 @@ class Observer:
             return
         self.numbers = [*run.numbers]
         self.sites = [(site, off) for site, off, _ in run.steps]
+        self.writes = {**run.writes}
         self._places = {
             id(x): (k, x) for k, of in enumerate(run.outputs) if (x := of()) is not None
         }
@@ -289,7 +291,7 @@ class Observer:
 
 def _is_replay(frame: types.FrameType) -> bool:
     """Whether a frame is of this package: compiled functions compare arrays, and copy them."""
-    return bool(frame.f_globals.get("__package__") == _REPLAY)  # none of generated code
+    return bool(frame.f_globals.get("__package__") == _REPLAY)  # generated code has none
 
 
 def _arguments(frame: types.FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -204,7 +204,10 @@ def plan_products(program: Program) -> None:
         a, b, dtype = types[0].shape, types[1].shape, types[0].dtype
         assert dtype is not None
         k, m = a if turned_a else a[::-1]
-        product = gemm.planned(m, k, b[0] if turned_b else b[1], turned_a, turned_b, dtype)
+        n = b[0] if turned_b else b[1]
+        if any(t != Type((n,), dtype) for t in types[2:]):
+            continue  # a bias that broadcasts
+        product = gemm.planned(m, k, n, turned_a, turned_b, dtype)
         if product is not None:
             instruction.compute = partial(_product, product, instruction.compute)
 

@@ -45,6 +45,7 @@ class Rebinding:
             if run.settled:
                 return False
             target._pending = after
+            run.writes[after[1]] = run.writes.pop(self.place, 0) + 1
             run.outputs[after[1]] = weakref.ref(target)
             run.outputs[self.place] = nobody
         return True

@@ -119,6 +119,9 @@ def eligible(op: Any, arguments: dict[str, Any], continues: bool) -> bool:
         return False
     if op.name == "_cast":
         return arguments["to"] not in HALF  # what is computed with halves is computed at once
+    # A mask of what is there: what reads it next may compute with integers, which no program does.
+    if not continues and not dtypes & _FLOATS:
+        return False
     return (op.view and continues) or _agree(op, dtypes, kinds)
 
 

@@ -68,6 +68,7 @@ class Run(Walks):
         entry: how far down the record it is, from `start`.
         steps: what it has deferred, with the state of the thread at the time.
         outputs: the deferred tensors by place, weakly.
+        writes: by place, how often its tensor was written to, which showed earlier values before.
     """
 
     def __init__(self, record: Record, start: Entry | None = None) -> None:
@@ -79,6 +80,7 @@ class Run(Walks):
         self.locking = self.lock.acquire, self.lock.release
         self.steps: list[Step] = []
         self.outputs: list[Any] = []
+        self.writes: dict[int, int] = {}
 
     def _forget(self) -> None:
         """Let go of the inputs: nothing is deferred any more."""

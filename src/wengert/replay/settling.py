@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.autograd.engine import compatibility
-from wengert.core.storage import owner
+from wengert.core.storage import add_writes, owner
 from wengert.core.tensor import Call, NodeState, Tensor, internal, new
 from wengert.kernels import jit
 from wengert.ops.op import NodeLayout, Op
@@ -128,6 +128,9 @@ class Plan:
         for k, place in enumerate(self.alive):
             type_, outline = native.types[results[k]], self.outlines[place]
             same = type_.shape == outline.shape and type_.dtype == outline.dtype
+            entry = self.lowering.entries.get(place)
+            if entry is not None and entry.op.view:
+                continue  # in eager mode it may show what it is a copy of here
             if same and outline.strides == _dense(outline) and results.count(results[k]) == 1:
                 dense.update({k} if results[k] in made else ())
         return dense
@@ -215,6 +218,8 @@ def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) 
     known = edge is not None or place not in plan.lowering.entries
     cut = None if known else _cut(plan, run, place)
     filled(tensor, array, edge, cut)
+    if place in run.writes:
+        add_writes(array, run.writes[place])
     if source is not None:
         mark_view(tensor, source)
 
@@ -225,20 +230,16 @@ def _own_arrays(
     """The arrays of the living tensors: gradients own their memory, others as their operations."""
     taken = {id(a) for a in run.arrays}
     taken.update(map(id, plan.program.constants.values()))
-    own = []
-    moved: dict[int, np.ndarray] = {}  # what was copied, by place: views are to show the copy
+    own: dict[int, np.ndarray] = {}  # by place: views are to show these
     for k, place in enumerate(plan.alive):
         array = results[k]
         if place in run.updates:
-            adds = place in plan.additions
-            moved[place] = array = _written(run.updates[place], array, adds)
+            array = _written(run.updates[place], array, place in plan.additions)
         elif k not in fresh:
-            array = _own_array(plan, place, array, taken, moved)
-            if array is not results[k]:
-                moved[place] = array
+            array = _own_array(plan, place, array, taken, own)
             taken.add(id(array))
-        own.append(array)
-    return own
+        own[place] = array
+    return [*own.values()]
 
 
 def _written(memory: np.ndarray, elements: np.ndarray, adds: bool) -> np.ndarray:
@@ -252,14 +253,13 @@ def _written(memory: np.ndarray, elements: np.ndarray, adds: bool) -> np.ndarray
 
 
 def _own_array(
-    plan: Plan, place: int, result: Any, taken: set[int], moved: dict[int, np.ndarray]
+    plan: Plan, place: int, result: Any, taken: set[int], own: dict[int, np.ndarray]
 ) -> np.ndarray:
     """The array of one of them: what the program gave for it, or a copy."""
     array = result if type(result) is np.ndarray else np.asarray(result)
     entry, outline = plan.lowering.entries.get(place), plan.outlines[place]
     if entry is not None and entry.op.view:
-        found = _shown(entry, place, moved) if moved else None
-        return array if found is None else found
+        return _shown(entry, place, array, own)
     copied = id(array) in taken or (array.base is not None if entry is None else _is_part(array))
     if entry is None and array.dtype != outline.dtype:
         array, copied = array.astype(outline.dtype), False
@@ -269,14 +269,17 @@ def _own_array(
     return array.copy(order="K") if copied else array
 
 
-def _shown(entry: OpEntry, place: int, moved: dict[int, np.ndarray]) -> np.ndarray | None:
-    """A view of what was copied; None if its source was not."""
+def _shown(entry: OpEntry, place: int, array: np.ndarray, own: dict[int, np.ndarray]) -> np.ndarray:
+    """What a view shows of its source, of which the program may have copied the elements."""
     ref = entry.refs[entry.op.inputs[0]]
-    source = moved.get(ref.index) if ref is not None and ref.kind == "value" else None
-    if source is None or isinstance(entry.op, DetachForm):
+    source = own.get(ref.index) if ref is not None and ref.kind == "value" else None
+    if source is None or owner(source) is owner(array):
+        return array
+    if isinstance(entry.op, DetachForm):
         return source
     found = view_of(entry, source)
-    return found if entry.single else found[place - entry.first]
+    shown: np.ndarray = found if entry.single else found[place - entry.first]
+    return shown
 
 
 def _is_part(array: np.ndarray) -> bool:

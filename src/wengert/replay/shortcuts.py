@@ -76,6 +76,7 @@ class Way(NamedTuple):
         effects: the calls that change something, and operations that follow, after so many entries.
         numbers: the Python floats among its operands.
         sites: of each step, where operations were recorded, and where that was turned off.
+        writes: by place, how often its tensor was written to, as in `Run`.
         outputs: the results.
         spec: the structure of the results.
     """
@@ -89,6 +90,7 @@ class Way(NamedTuple):
     effects: tuple[tuple[int, Effect | Preparation], ...]
     numbers: tuple[float, ...]
     sites: tuple[tuple[Any, Any], ...]
+    writes: dict[int, int]
     outputs: tuple[Any, ...]
     spec: Spec
 
@@ -165,6 +167,11 @@ class Shortcut:
         self.buffers = [
             way.inputs[r.index] for refs in self.updates.values() for r in refs if r.kind == "input"
         ]
+        # Inputs of which views are shown: these are of their memory, not of a copy.
+        self.shown = {
+            r.index for e in operations if e.op.view and (r := e.refs[e.op.inputs[0]]) is not None
+            and r.kind == "input"
+        }  # fmt: skip
         # Whether there is more to a step than that it is one: nodes, which have numbers, say.
         self.numbered = bool(self.walks or self.updates) or any(e.records for e in operations)
 
@@ -194,6 +201,8 @@ class Shortcut:
         if not self._may_update():
             return None
         run._bind([*map(value, way.inputs)], [*way.numbers])
+        if any(run.arrays[k] is not run.originals[k] for k in self.shown):
+            return None
         return following if self._may_walk(run) else None
 
     def settle(self) -> None:
@@ -226,7 +235,7 @@ class Shortcut:
     def follow(self, following: Following) -> Any:
         """The results of a call, deferred unless an effect has asked for them."""
         way, run = self.way, following.run
-        run.outputs = [nobody] * self.values
+        run.outputs, run.writes = [nobody] * self.values, {**way.writes}
         run._watch()
         done = 0
         for count, effect in self.effects_before:
@@ -311,6 +320,7 @@ def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) ->
         effects=tuple(effects),
         numbers=tuple(observer.numbers),
         sites=tuple(observer.sites),
+        writes=observer.writes,
         outputs=tuple([_output(x, sources) for x in found]),
         spec=spec,
     )

@@ -24,6 +24,8 @@ LEAF, INNER = 1, 2  # how an input requires grad
 MOST_ENTRIES = 50_000
 MOST_BRANCHES = 16
 MOST_PLANS = 64
+# So many entries have to be gone along again, and are let go of where they do not pay.
+_MANY = 4096
 # Fewer steps at once than this are computed as fast when they are called.
 _FEW = 6
 
@@ -198,7 +200,17 @@ class Record:
         """Whether runs settle many steps at once, by programs that they have used before."""
         if len(self.plans) > MOST_PLANS and len(self.plans) > self.settled // 2:
             return False
-        return self.deferred >= _FEW * self.settled
+        return self.deferred >= _FEW * self.settled and not self.grows()
+
+    def grows(self) -> bool:
+        """Whether runs take ways of their own, for the most part."""
+        return self.size > _MANY and self.deferred < self.size
+
+    def retire(self) -> None:
+        """Let calls run as they are; what a large record has is of no use then."""
+        self.retired = True
+        if self.size > _MANY:
+            self.root, self.plans = Entry(None, None), {}  # runs hold what they go along
 
 
 class OpEntry(Entry):
