@@ -215,7 +215,8 @@ class ScalarOp(Scalar):
     nin, nout = -1, 1
     nfunc_spec: tuple[str, int, int] | None = None
     # For subclasses whose `__init__` leaves ours out.
-    label, operand_dtype, apart = None, None, ()
+    label, apart = None, ()
+    operand_dtype: Callable[..., Any] | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
