@@ -97,6 +97,19 @@ def single_elements_as_operands(wrap, log):
 
 
 @program
+def pooling_of_channels_last(wrap, log):
+    @wrap
+    def f(x):
+        out = F.max_pool2d(x * 1, 3, dilation=(1, 2))
+        more = out * 2 + 1
+        return out, more, *wengert.autograd.grad(sum([more.double().sum()]), [x])
+
+    x = wengert.randn(1, 2, 3, 6).to(memory_format=wengert.channels_last).requires_grad_()
+    for _ in range(4):
+        log += f(x)
+
+
+@program
 def views_and_writes(wrap, log):
     @wrap
     def step(x):

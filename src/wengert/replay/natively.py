@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.kernels import jit
 from wengert.replay.background import background
-from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View
+from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View, dense_strides
 from wengert.replay.ir import Instruction, Program, Type
 from wengert.replay.layout_forms import is_view
 from wengert.replay.lowering import Lowering
@@ -96,7 +96,13 @@ def _is_in_order(instruction: Instruction) -> bool:
     entry, key = instruction.entry, instruction.key
     if not isinstance(entry, OpEntry) or entry.op.view or not key or type(key[0]) is not str:
         return True
-    return all(outline.c_contiguous for outline in entry.outlines)
+    if not all(outline.c_contiguous for outline in entry.outlines):
+        return False
+    # The layout of what is computed beside a result, and of gradients, follows from all strides of
+    # an image, those of dimensions of length 1 among them.
+    out = entry.outlines[0]
+    dense = [step * out.itemsize for step in dense_strides(out.shape)]
+    return not entry.op.aux or not out.size or [*out.strides] == dense
 
 
 def _with_numbers_together(program: Program) -> Program:
