@@ -12,6 +12,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from types import CodeType, FrameType
 from typing import Any
 
@@ -68,6 +69,7 @@ class Run(Walks):
         entry: how far down the record it is, from `start`.
         steps: what it has deferred, with the state of the thread at the time.
         outputs: the deferred tensors by place, weakly.
+        spare: of the first so many places most have no tensor, but for those in `held`.
         writes: by place, how often its tensor was written to, which showed earlier values before.
     """
 
@@ -80,6 +82,7 @@ class Run(Walks):
         self.locking = self.lock.acquire, self.lock.release
         self.steps: list[Step] = []
         self.outputs: list[Any] = []
+        self.spare, self.held = 0, list[int]()
         self.writes: dict[int, int] = {}
 
     def _forget(self) -> None:
@@ -356,16 +359,17 @@ class Run(Walks):
             self.updates[place] = memory
             x._pending = self, place, outline, None
             self.outputs[place : place + 1] = [reference(x)]
+            self.held += [place] if place < self.spare else []
 
     def _leave_record(self) -> None:
         """Compute what was deferred: the run records from here on."""
         if self.recording:
             return
-        alive = [(ref(), place) for place, ref in enumerate(self.outputs)]
+        alive = self._living()
         self._compute()
         self._forget()
         self.recording = True
-        self.recorded = {id(t): (weakref.ref(t), k) for t, k in alive if t is not None}
+        self.recorded = {id(t): (weakref.ref(t), k) for k, t in alive}
 
     # Values
 
@@ -388,11 +392,16 @@ class Run(Walks):
 
     def _compute(self) -> None:
         if self.steps:
-            self.fill([
-                (k, t)
-                for k, ref in enumerate(self.outputs)
-                if ref is not nobody and (t := ref()) is not None
-            ])  # fmt: skip
+            self.fill(self._living())
+
+    def _living(self) -> list[tuple[int, Any]]:
+        """The places that have tensors, and these."""
+        outputs = self.outputs
+        places = chain(sorted({*self.held}), range(self.spare, len(outputs)))
+        return [
+            (k, t) for k in places
+            if (of := outputs[k]) is not nobody and (t := of()) is not None
+        ]  # fmt: skip
 
     def fill(self, living: Sequence[tuple[int, Any]]) -> None:
         """Compute the values of the tensors at some places."""

@@ -132,11 +132,12 @@ class Following:
 
     def tensor(self, place: int) -> Any:
         """The deferred tensor of a place."""
-        made, outputs = self.made, self.run.outputs
+        made, run = self.made, self.run
         if place not in made:
-            deferred_at(self.run, self.path, place, made)
+            deferred_at(run, self.path, place, made)
             for k, tensor in made.items():
-                outputs[k] = weakref.ref(tensor)
+                run.outputs[k] = weakref.ref(tensor)
+            run.held += made
         return made[place]
 
 
@@ -236,6 +237,7 @@ class Shortcut:
         """The results of a call, deferred unless an effect has asked for them."""
         way, run = self.way, following.run
         run.outputs, run.writes = [nobody] * self.values, {**way.writes}
+        run.spare = self.values
         run._watch()
         done = 0
         for count, effect in self.effects_before:
@@ -281,6 +283,7 @@ class Shortcut:
                 run.outputs[before] = nobody
             leaf._grad._pending = run, walk.first + k, walk.outlines[k], None
             run.outputs[walk.first + k] = weakref.ref(leaf._grad)
+            run.held.append(walk.first + k)
 
 
 def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) -> Way:
