@@ -22,6 +22,8 @@ from wengert.replay.background import background
 from wengert.replay.ir import Instruction, Program, Type
 from wengert.replay.trace import OpEntry
 
+# Elements in a loop so short that the last of them, one by one, would take most of its time.
+SHORT = 64
 # A loop for several operations pays off from here: elements, times operations.
 _WORTH = 1 << 11
 _F32, _BOOL = np.dtype(np.float32), np.dtype(np.bool_)
@@ -48,11 +50,11 @@ class FusedLoop:
 
     def __init__(
         self, members: Sequence[Instruction], inputs: Sequence[int], outputs: Sequence[int],
-        exact: bool = False,
+        exact: bool = False, size: int | None = None,
     ) -> None:  # fmt: skip
         self.members, self.inputs, self.outputs = tuple(members), tuple(inputs), tuple(outputs)
         self.plans: dict[str, Any] = {}
-        self.exact = exact
+        self.exact, self.short = exact, size is not None and size <= SHORT
 
     def __call__(self, *arrays: Any) -> Sequence[Any]:
         kinds, layout = jit.operands.kinds_of(arrays), None
@@ -74,7 +76,7 @@ class FusedLoop:
 
         def make() -> None:
             functions = [self.function_of(v) for v in self.outputs]
-            self.plans[kinds] = jit.operands.plan_of(functions, kinds, False)
+            self.plans[kinds] = jit.operands.plan_of(functions, kinds, False, self.short)
 
         self.plans[kinds] = None
         if self.exact:
@@ -197,7 +199,7 @@ def _merged(
     if not inputs:
         return members
     name = "+".join(dict.fromkeys(m.name for m in members))
-    loop = FusedLoop(members, inputs, outputs)
+    loop = FusedLoop(members, inputs, outputs, size=size)
     return [
         Instruction(
             name, loop, inputs, outputs, members[0].entry, unpacked=True, members=tuple(members)

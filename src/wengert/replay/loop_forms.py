@@ -9,7 +9,7 @@ from typing import Any
 from wengert.kernels import copies
 from wengert.kernels.jit import CHUNK, operands
 from wengert.replay.emitting import BOOL, F32, Emitter, Scalar, View
-from wengert.replay.fusion import FusedLoop
+from wengert.replay.fusion import SHORT, FusedLoop
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import dense_of
 from wengert.replay.lowering import pointwise_of
@@ -68,7 +68,8 @@ def _loop_over(
         letter = "f" if flat else "r" if own[-1] else "c"
         letters += letter if not mask else {"f": "b"}.get(letter, letter.upper())
         strides += [] if flat else own[:2]
-    plan = operands.plan_of(functions, letters, False)
+    short = (total if flat else lengths[-1]) <= SHORT
+    plan = operands.plan_of(functions, letters, False, short)
     if plan is None or plan.guarded or any(plan.passed) or plan.numbers:
         return False
     if [v.dtype for v in outputs] != [*plan.outputs]:

@@ -33,6 +33,7 @@ from wengert.kernels.jit.builtins import (
     real,
     reals,
     rint,
+    short_range,
     sqrt,
     storeds,
     trunc,
@@ -208,6 +209,27 @@ def test_infinite_and_missing_numbers() -> None:
     out = np.zeros(3, "f")
     special.f32(out, 1, 1)
     np.testing.assert_array_equal(out, [np.inf, -np.inf, np.nan])
+
+
+@kernel
+def _logistic(x: reals, mask: u8s, out: reals, start: i64, stop: i64) -> None:
+    for i in short_range(start, stop):
+        y = x[i] * x[i] + 1.0
+        out[i] = x[i] / (1.0 + sqrt(y)) if mask[i] != 0 else -y
+
+
+@pytest.mark.parametrize("name", ["f32", "f64"])
+def test_short_ranges_end_where_others_do(name: str) -> None:
+    dtype = np.dtype({"f32": np.float32, "f64": np.float64}[name])
+    rng = np.random.default_rng(0)
+    for n in (0, 1, 2, 7, 8, 10, 15, 16, 17, 31, 33, 64, 70):
+        x, mask = rng.standard_normal(n).astype(dtype), rng.integers(0, 2, n).astype(np.uint8)
+        out = np.full(n + 16, 7, dtype)  # what is behind stays as it is
+        getattr(_logistic, name)(x, mask, out, n, 1 << 20)
+        y = x * x + 1
+        expected = np.where(mask, x / (1 + np.sqrt(y)), -y)
+        np.testing.assert_allclose(out[:n], expected, rtol=1e-6 if name == "f32" else 1e-15)
+        assert (out[n:] == 7).all()
 
 
 def test_two_functions_of_one_name_are_not_taken_for_one() -> None:

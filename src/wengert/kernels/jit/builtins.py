@@ -35,6 +35,9 @@ f16s: TypeAlias = Any
 u16s: TypeAlias = Any
 
 
+short_range = range
+
+
 def sqrt(x: float) -> float:
     """The square root; NaN of negative numbers."""
     return math.sqrt(x) if x >= 0 else math.nan

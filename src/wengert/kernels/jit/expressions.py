@@ -45,6 +45,7 @@ class Module(Protocol):
     real: str
     exact: str
     instead: Mapping[Any, Any]
+    masked: int
 
     def add(self, function: Any, inline: bool) -> Signature:
         """The signature of a function, which the module has from then on."""

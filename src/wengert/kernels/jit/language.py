@@ -9,7 +9,8 @@ class of records (`records.py`), an array of i64 with names. Its module imports 
 - numbers, names, arithmetic, comparisons; `//` and `%` of integers that are not negative;
 - `a if c else b`, `and`, `or`, which compute both sides: neither may load invalid memory;
 - loads and stores `x[i]` and `record.field`, assignments to names, `t += y`;
-- `for i in range(start, stop, step)` with a positive step, `while`, `if`, `return`;
+- `for i in range(start, stop, step)` with a positive step, `while`, `if`, `return`; `short_range`
+  is a range of few numbers, which processors with masks go through by vectors to its end;
 - the functions of `builtins.py`, functions marked `@inline` or `@apart`, numbers of the module,
   and what is LLVM's text already (a `Microkernel`).
 
@@ -26,6 +27,7 @@ from collections.abc import Mapping
 from types import CodeType
 from typing import Any
 
+from wengert.kernels.jit import targets
 from wengert.kernels.jit.expressions import Expressions
 from wengert.kernels.jit.machine_types import (
     LLVM,
@@ -64,6 +66,7 @@ class Unit:
         self.definitions: list[str] = []
         self.declarations: set[str] = set()
         self.needs: list[str] = []  # modules of their own
+        self.masked = 0  # how many loops end with a vector of some elements
 
     def add(self, function: Any, inline: bool) -> Signature:
         """Compile a function, once. One that is LLVM's text already says so: it has `llvm`."""
@@ -99,7 +102,10 @@ class Unit:
     def text(self) -> str:
         """The module; first, as comments, the modules that it needs."""
         needs = [f"{NEEDS}{symbol}" for symbol in self.needs]
-        return "\n".join([*needs, *sorted(self.declarations), *self.definitions])
+        hints = [f"!{n} = distinct !{{!{n}, !0}}" for n in range(1, self.masked + 1)]
+        if hints:
+            hints.append('!0 = !{!"llvm.loop.vectorize.predicate.enable", i1 true}')
+        return "\n".join([*needs, *sorted(self.declarations), *self.definitions, *hints])
 
 
 class _Function(Expressions):
@@ -206,7 +212,8 @@ class _Function(Expressions):
 
     def _For(self, node: ast.For) -> None:  # noqa: N802
         call = node.iter
-        if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "range"):
+        over = ast.unparse(call.func) if isinstance(call, ast.Call) else ""
+        if not isinstance(call, ast.Call) or over not in ("range", "short_range"):
             raise self.fail(node, "loops go over a range")
         assert isinstance(node.target, ast.Name)
         bounds = [Term(self.to(self.value(a), "i64"), "i64") for a in call.args]
@@ -225,8 +232,16 @@ class _Function(Expressions):
             self.statement(statement)
         following = self.emit(f"add nuw nsw i64 {now}, {self.to(step, 'i64')}")
         self.lines.append(f"  store i64 {following}, ptr {slot}")
-        self.jump(head, start=False)
+        hint = self.masked() if over == "short_range" else ""
+        self.lines.append(f"  br label %{head}{hint}")
         self.lines.append(f"{done}:")
+
+    def masked(self) -> str:
+        """Asks for a vector of the last few elements, instead of one after the other."""
+        if not targets.processor().has("avx512f"):
+            return ""
+        self.unit.masked += 1
+        return f", !llvm.loop !{self.unit.masked}"
 
     def _While(self, node: ast.While) -> None:  # noqa: N802
         head, body, done = self.label("while"), self.label("body"), self.label("done")

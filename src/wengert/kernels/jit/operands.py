@@ -241,17 +241,18 @@ class ElementwisePlan(NamedTuple):
 
 
 def plan_of(
-    functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool
+    functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool, short: bool = False
 ) -> ElementwisePlan | None:
     """Functions compiled for operands of these kinds; None if they cannot be traced.
 
+    It is for any number of elements; `short` is whether there are few in a row.
     Also None if all operands are repeated scalars: then none has the layout of the results.
     """
     kind, letters = kinds[:2] if ":" in kinds else "", kinds.rpartition(":")[2]
     if not available() or not set(letters) - set("sn"):
         return None
     try:
-        traced = Traced(functions, letters, hoist, REALS[kind])
+        traced = Traced(functions, letters, hoist, REALS[kind], short)
     except Exception:  # whatever a function does with what is no array
         return None
     from wengert.kernels.jit import compiled

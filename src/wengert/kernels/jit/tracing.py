@@ -328,13 +328,14 @@ class Traced:
     `operands` has a letter each: "f" and "b" an array of floats or bool, "s" one float for
     all; "r" and "R" a row (floats, bool) of the innermost dimension, "c" and "C" an element
     for a row of it; "n" None. With "r" or "c" among them the kernel takes rows: see `_in_rows`.
-    All floats are of the type `real`.
+    All floats are of the type `real`; `short` is whether loops are over few elements.
     """
 
     def __init__(
-        self, functions: Sequence[Callable[..., Any]], operands: str, hoist: bool, real: Real
-    ) -> None:
-        self.operands, self.real = operands, real
+        self, functions: Sequence[Callable[..., Any]], operands: str, hoist: bool, real: Real,
+        short: bool = False,
+    ) -> None:  # fmt: skip
+        self.operands, self.real, self.range = operands, real, "short_range" if short else "range"
         self.trace = trace = Trace(hoist, real.computed, real.dtype)
         self.rows = not set(operands).isdisjoint("rcRC")
         inputs = [
@@ -378,7 +379,7 @@ class Traced:
         lines = [f"def fused({self._parameters(['wide: f32s'] if guards else [])}) -> None:"]
         lines += [f"    a{i} = x{i}" for i, k in enumerate(self.operands) if k == "s"]
         lines += ["    beyond = 0.0"] if guards else []
-        lines += ["    for i in range(start, stop):"]
+        lines += [f"    for i in {self.range}(start, stop):"]
         loads = {"f": self.real.load.format("x{0}[i]"), "b": "x{0}[i] != 0"}
         lines += [
             f"        a{i} = {loads[k].format(i)}"
@@ -409,7 +410,7 @@ class Traced:
             else:
                 lines += [f"        p{i} = at(x{i}, {place})"]
         lines += [f"        q{i} = at(out{i}, row * width)" for i in range(len(self.results))]
-        lines += ["        for i in range(0, width):"]
+        lines += [f"        for i in {self.range}(0, width):"]
         lines += [
             f"            a{i} = {self._loaded(f'p{i}[i]', self.operands[i] == 'R')}"
             for i in strided if self.operands[i] in "rR"

@@ -142,10 +142,10 @@ def kth(array: np.ndarray, k: int, axis: int) -> np.ndarray:
     wide = widened(array)
     if array.size < LARGE:
         return _slice(wide.argpartition(k, axis), axis, k, k + 1)
-    return first_of(wide, _slice(np.partition(wide, k, axis), axis, k, k + 1), axis)
+    return _first_of(wide, _slice(np.partition(wide, k, axis), axis, k, k + 1), axis)
 
 
-def first_of(array: np.ndarray, value: np.ndarray, axis: int) -> np.ndarray:
+def _first_of(array: np.ndarray, value: np.ndarray, axis: int) -> np.ndarray:
     """The first index of a value, which is there, along an axis that is kept.
 
     With the values known, this takes less than to move indices along with elements.
