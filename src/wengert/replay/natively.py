@@ -98,11 +98,13 @@ def _is_in_order(instruction: Instruction) -> bool:
         return True
     if not all(outline.c_contiguous for outline in entry.outlines):
         return False
+    if not entry.op.aux:
+        return True
     # The layout of what is computed beside a result, and of gradients, follows from all strides of
     # an image, those of dimensions of length 1 among them.
     out = entry.outlines[0]
     dense = [step * out.itemsize for step in dense_strides(out.shape)]
-    return not entry.op.aux or not out.size or [*out.strides] == dense
+    return not out.size or [*out.strides] == dense
 
 
 def _with_numbers_together(program: Program) -> Program:

@@ -18,8 +18,9 @@ from wengert.kernels.calling import Caller, at_once
 from wengert.kernels.chunks import stored_for, stored_of
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.jit import CHUNK, kernel, usable
-from wengert.kernels.jit.builtins import at, bits, i32, i32s, i64, inline, real, reals, storeds
+from wengert.kernels.jit.builtins import at, i32, i32s, i64, inline, real, reals, storeds
 from wengert.kernels.jit.records import Record, by_axis
+from wengert.kernels.ordering import float_key
 
 
 class Windows(Record):
@@ -190,9 +191,8 @@ def _key(value: real, place: i64) -> i64:
 
     It is largest for the last NaN.
     """
-    b = bits(value + 0.0)  # no -0
-    order = i64(b ^ ((b >> 31) & 2147483647)) << 32
-    return (order | (4294967295 - place)) if value == value else ((2147483647 << 32) | place)
+    last = 4294967295 - place if value == value else place
+    return (i64(float_key(value)) << 32) | last
 
 
 @inline

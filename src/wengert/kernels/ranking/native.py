@@ -6,10 +6,7 @@ from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import (
     apart,
     at,
-    bits,
-    bits64,
     f32s,
-    f64,
     f64s,
     i32,
     i32s,
@@ -20,6 +17,7 @@ from wengert.kernels.jit.builtins import (
     real,
     reals,
 )
+from wengert.kernels.ordering import double_key, float_key
 
 _LEAST, _LARGEST = -2147483648, 2147483647
 
@@ -28,9 +26,7 @@ _LEAST, _LARGEST = -2147483648, 2147483647
 def float_keys(x: f32s, keys: i32s, flip: i64, start: i64, stop: i64) -> None:
     """Integers in the order of floats, NaN the largest; with `flip` -1 in the opposite order."""
     for i in range(start, stop):
-        b = bits(x[i] + 0.0)  # no -0
-        key = b ^ ((b >> 31) & _LARGEST)
-        keys[i] = (key if x[i] == x[i] else i32(_LARGEST)) ^ i32(flip)
+        keys[i] = float_key(x[i]) ^ i32(flip)
 
 
 @inline
@@ -166,14 +162,6 @@ def many_tops(keys: i32s, out: i64s, n: i64, count: i64, start: i64, stop: i64) 
             heap[i] = n - 1 - (heap[i] & 4294967295)
 
 
-@inline
-def _double_key(x: f64, flip: i64) -> i64:
-    """As `float_keys`, of 64 bits."""
-    b = bits64(x + 0.0)  # no -0
-    key = b ^ ((b >> 63) & 9223372036854775807)
-    return (key if x == x else 9223372036854775807) ^ flip
-
-
 @kernel
 def tops_of_doubles(
     x: f64s, out: i64s, best: i64s, flip: i64, n: i64, count: i64, start: i64, stop: i64
@@ -185,7 +173,7 @@ def tops_of_doubles(
         o = at(out, row * count)
         some = 0
         for i in range(n):
-            key = _double_key(own[i], flip)
+            key = double_key(own[i]) ^ flip
             if some < count or key > b[count - 1]:
                 j = min(some, count - 1)
                 while j > 0 and b[max(j - 1, 0)] < key:

@@ -13,7 +13,6 @@ import math
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import (
     at,
-    bits64,
     f64,
     fabs,
     i64,
@@ -24,6 +23,7 @@ from wengert.kernels.jit.builtins import (
     reals,
 )
 from wengert.kernels.jit.mathlib64 import exp_bounded_double, log1p_double
+from wengert.kernels.ordering import double_key
 
 # Columns processed together, and elements of a row.
 LANES = 128
@@ -156,14 +156,6 @@ def row_differences(x: reals, out: reals, n: i64, start: i64, stop: i64) -> None
             y[k] = values[k + 1] - values[k]
 
 
-@inline
-def _key(v: f64) -> i64:
-    """An integer in the order of floats, NaN the largest: integers compare in one cycle."""
-    b = bits64(v + 0.0)  # no -0
-    key = b ^ ((b >> 63) & 9223372036854775807)
-    return key if v == v else 9223372036854775807
-
-
 @kernel
 def row_places(x: reals, out: i64s, n: i64, sign: real, start: i64, stop: i64) -> None:
     """The latest index of the running maximum of sign * x in each row; of the last NaN if any."""
@@ -173,7 +165,7 @@ def row_places(x: reals, out: i64s, n: i64, sign: real, start: i64, stop: i64) -
         top = _LEAST
         place = 0
         for k in range(n):
-            key = _key(f64(sign * values[k]))
+            key = double_key(f64(sign * values[k]))
             place = k if key >= top else place
             top = max(top, key)
             places[k] = place
