@@ -69,7 +69,7 @@ class Run(Walks):
         entry: how far down the record it is, from `start`.
         steps: what it has deferred, with the state of the thread at the time.
         outputs: the deferred tensors by place, weakly.
-        spare: of the first so many places most have no tensor, but for those in `held`.
+        spare: how many of the first places have no tensor, but for those in `held`.
         writes: by place, how often its tensor was written to, which showed earlier values before.
     """
 
