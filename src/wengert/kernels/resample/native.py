@@ -183,7 +183,7 @@ def planes(
         return None
     count = prod(x.shape[:-2])
     tall, wide = len(rows), len(columns)
-    share = max(1, CHUNK // (tall * wide))
+    share = max(1, CHUNK // max(1, tall * wide))
     if size is None:
         out = np.empty((*x.shape[:-2], tall, wide), x.dtype)
         sizes = *x.shape[-2:], tall, wide
