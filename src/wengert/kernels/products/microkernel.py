@@ -68,6 +68,10 @@ def tiles() -> dict[int, int]:
 
 Lines = Iterator[str]
 
+# The declaration of the instruction that asks for a line of the cache, and the floats of a line.
+PREFETCH = "void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+_LINE = 16
+
 
 class Microkernel(Native):
     """A function of a tile: its first two arguments are the size; each size has its own loop."""
@@ -88,6 +92,7 @@ class Microkernel(Native):
         v = f"<{lanes()} x float>"
         yield f"{v} @llvm.fmuladd.v{lanes()}f32({v}, {v}, {v})"
         yield f"float @llvm.vector.reduce.fadd.v{lanes()}f32(float, {v})"
+        yield PREFETCH
         yield from self._declared.splitlines()
 
     def llvm(self) -> str:
@@ -211,6 +216,18 @@ def _finish(rows: int, vectors: int, integers: bool = False) -> Lines:
     yield "  ret void"
 
 
+def _fetch(rows: int, width: int) -> Lines:
+    """Ask for the lines of the result, which a tile reads or writes when its loop is done."""
+    for i in range(rows):
+        yield f"  %line.{i} = mul i64 %ldc, {i}"
+        yield _step("c", f"line.0.{i}", f"%line.{i}")
+        for k in range(0, width, _LINE):
+            place = f"line.{k}.{i}"
+            if k:
+                yield _step(f"line.0.{i}", place, str(k))
+            yield f"  call void @llvm.prefetch.p0(ptr %{place}, i32 1, i32 3, i32 1)"
+
+
 def product_loop(
     gathered: bool, add: Callable[[int, int], Lines] = _added, integers: bool = False
 ) -> Callable[[int, int], Lines]:
@@ -220,6 +237,7 @@ def product_loop(
         n = lanes()
         vector = f"<{n} x float>"
         sums = _sums(rows, vectors)
+        yield from _fetch(rows, vectors * n)
         yield "  %none = icmp sle i64 %depth, 0"
         yield "  br i1 %none, label %finish, label %outer"
         yield "outer:"

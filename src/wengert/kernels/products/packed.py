@@ -109,12 +109,22 @@ def pack_left(sizes: Blocks, to: f32s, a: f32s, rows: i64, depth: i64) -> None:
     pack_rows(to, a, sizes.a_row, sizes.a_column, rows, depth, sizes.side)
 
 
+@inline
+def _panel_width(sizes: Blocks, columns: i64) -> i64:
+    """The columns of the next panel of so many: a last panel of one vector would have few sums."""
+    width = min(sizes.wide, columns)
+    if columns > width and columns <= width + sizes.lanes and width > 2 * sizes.lanes:
+        width = width - sizes.lanes
+    return width
+
+
 @apart
 def pack_right(sizes: Blocks, to: f32s, b: f32s, columns: i64, depth: i64) -> None:
     """Panels of columns of a block; what is read in place is left out."""
     lane = sizes.lanes
-    for y in range(0, columns, sizes.wide):
-        width = min(sizes.wide, columns - y)
+    y = 0
+    while y < columns:
+        width = _panel_width(sizes, columns - y)
         pitch = (width + lane - 1) // lane * lane
         if sizes.in_place == 0 or width < pitch:
             place = 0 if sizes.in_place != 0 else y * depth
@@ -122,6 +132,7 @@ def pack_right(sizes: Blocks, to: f32s, b: f32s, columns: i64, depth: i64) -> No
                 at(to, place), pitch, at(b, y * sizes.b_column), sizes.b_row, sizes.b_column, width,
                 depth, sizes.side,
             )  # fmt: skip
+        y += width
 
 
 @inline
@@ -171,8 +182,9 @@ def block_product(
     depth: i64, add: i64, first: i64, temporary: f32s,
 ) -> None:  # fmt: skip
     """The panels of a block."""
-    for y in range(0, columns, sizes.wide):
-        width = min(sizes.wide, columns - y)
+    y = 0
+    while y < columns:
+        width = _panel_width(sizes, columns - y)
         pitch = (width + sizes.lanes - 1) // sizes.lanes * sizes.lanes
         place = 0 if sizes.in_place != 0 else y * depth
         if sizes.in_place != 0 and width == pitch:
@@ -185,6 +197,7 @@ def block_product(
                 sizes, left, at(right, place), pitch, at(c, y), at(bias, y), rows, width, depth,
                 add, first, temporary,
             )  # fmt: skip
+        y += width
 
 
 @kernel
@@ -295,10 +308,10 @@ def plan(factors: Factors, threads: int, panels: Panels | None = None) -> Plan:
     tall, broad = _rectangle(factors, high, wide, threads)
     down, across = -(-m // tall), -(-n // broad)
     in_place = factors.b_column == 1 and 4 * n * k <= second and m <= _FEW * high
-    columns = min(_up(max(wide, second // 2 // (4 * deep)), wide), broad)
+    columns = min(_up(max(wide, 2 * second // (4 * deep)), wide), broad)
     columns = broad if in_place else _even(broad, columns, wide)
-    rows = max(high, second // 4 // (4 * deep) // high * high)
-    held = tall * k * 4 <= second // 4
+    rows = max(high, second // 2 // (4 * deep) // high * high)
+    held = tall * k * 4 <= second // 2
     rows = tall if held else _even(tall, rows, high)
     scratch = rows * (k if held else deep) + (wide if in_place else columns) * deep + high * wide
     scratch = _up(scratch, 16)

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from wengert.kernels.jit.builtins import at, f32s, i64, inline
 from wengert.kernels.jit.native import Native
-from wengert.kernels.products.microkernel import tiles, transposed_text
+from wengert.kernels.products.microkernel import PREFETCH, tiles, transposed_text
 from wengert.kernels.products.tiles import move
 
-# Panels that are written to at a time.
-_STREAMS = 4
+# Panels that are written to at a time; rows that are fetched ahead: each is on a page of its own.
+_STREAMS, _AHEAD = 4, 8
 
 
 def side() -> int:
@@ -26,7 +26,7 @@ class _Sided(Native):
     """A function whose text depends on the side of squares, which the processor determines."""
 
     def __init__(self, python: Callable[..., None], sided: Callable[[int], str]) -> None:
-        super().__init__(python)
+        super().__init__(python, declared=PREFETCH)
         self._sided = sided
 
     def llvm(self) -> str:
@@ -43,11 +43,17 @@ def _strip_text(n: int) -> str:
 define internal void @strip({arguments}) nounwind {{
 entry:
   %some = icmp sgt i64 %count, 0
+  %ahead = mul i64 %pitch, {_AHEAD}
+  %last = sub i64 %width, 1
   br i1 %some, label %row, label %done
 row:
   %i = phi i64 [0, %entry], [%i.next, %following]
   %p = phi ptr [%source, %entry], [%p.next, %following]
   %q = phi ptr [%to, %entry], [%q.next, %following]
+  %soon = getelementptr float, ptr %p, i64 %ahead
+  call void @llvm.prefetch.p0(ptr %soon, i32 0, i32 3, i32 1)
+  %end = getelementptr float, ptr %soon, i64 %last
+  call void @llvm.prefetch.p0(ptr %end, i32 0, i32 3, i32 1)
   br label %loop
 loop:
   %j = phi i64 [0, %row], [%j.next, %loop]
@@ -164,8 +170,9 @@ def pack_columns(
             for p in range(done, depth):
                 for i in range(j, j + side):
                     move(at(b, p * row + i * column), at(to, p * pitch + i))
-    for p in range(depth):
-        for j in range(whole, columns):
-            move(at(b, p * row + j * column), at(to, p * pitch + j))
-        for j in range(columns, pitch):
-            to[p * pitch + j] = 0.0
+    if whole < pitch:
+        for p in range(depth):
+            for j in range(whole, columns):
+                move(at(b, p * row + j * column), at(to, p * pitch + j))
+            for j in range(columns, pitch):
+                to[p * pitch + j] = 0.0
