@@ -154,6 +154,10 @@ def shown(row: Row) -> Row:
     return row
 
 
+# Flags of Linux for the extensions that set the pace of kernels, the best first.
+_VECTORS = {"amx_bf16": "AVX-512, AMX", "avx512f": "AVX-512", "avx2": "AVX2"}
+
+
 def machine() -> str:
     """What the numbers depend on: processor, cores, versions."""
     versions = [f"{name} {metadata.version(name)}" for name in ("wengert", "torch", "numpy")]
@@ -162,9 +166,14 @@ def machine() -> str:
 
 
 def _processor() -> str:
+    """Its name, which alone may stand for several generations, and how wide its vectors are."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.machine())
+    told = [(head.strip(), text.split()) for head, _, text in (x.partition(":") for x in lines)]
+    names = (" ".join(words) for head, words in told if head == "model name")
+    flags = {flag for head, words in told if head == "flags" for flag in words}
+    widest = next((name for flag, name in _VECTORS.items() if flag in flags), None)
+    name = next(names, platform.machine())
+    return name if widest is None else f"{name} ({widest})"
