@@ -145,7 +145,10 @@ class Compiled:
 
     def graph(self) -> str:
         """The programs on record, as text: each line with those of the user's that it is from."""
-        return "\n\n".join(str(plan.program) for plan in self.record.plans.values())
+        plans = list(self.record.plans.values())
+        for plan in plans:
+            plan.optimise()
+        return "\n\n".join(str(plan.program) for plan in plans)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
         return type(self)(deepcopy(self.function, memo), self.fullgraph, self.exact)

@@ -103,6 +103,7 @@ def explanation_of(function: Compiled) -> Explanation:
         plan, path = plans[0], entry.path()
         found.operations += sum(isinstance(e, OpEntry) for e in path)
         found.backwards += sum(isinstance(e, BackwardEntry) for e in path)
+        plan.optimise()
         found.calls += len((plan.native or plan.program).instructions)
         found.loops += [i.name for i in plan.program.instructions if i.members]
         sizes.append((plan.bytes, plan.eager_bytes))

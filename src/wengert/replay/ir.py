@@ -73,6 +73,13 @@ class Program:
         self.types.append(type_)
         return len(self.types) - 1
 
+    def copy(self) -> Program:
+        """The same, for a pass to rewrite."""
+        return Program(
+            [*self.types], [*self.inputs], [*self.numbers], {**self.constants},
+            [*self.instructions], [*self.results],
+        )  # fmt: skip
+
     def check(self) -> None:
         """ValueError unless every value is defined once, before it is used, and results exist."""
         defined = {*self.inputs, *self.numbers, *self.constants}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from wengert.replay.run import Run
 
 
-Code = tuple[Callable[[Sequence[Any], Sequence[float]], Sequence[Any]], frozenset[int]]
+Function = Callable[[Sequence[Any], Sequence[float]], Sequence[Any]]
+Code = tuple[Function, frozenset[int], dict[int, np.ndarray]]
 
 # What tracebacks call the file of a program: none of the user's.
 _FILE = "<program>"
@@ -48,8 +49,10 @@ class Plan:
 
     Attributes:
         program: computes their values, and what the nodes of their graph save.
+        optimised: whether the passes have rewritten it, which the first steps do not wait for.
         native: the same, with what kernels compute in segments; None until it is compiled.
-        code: the program as a function, and which of its results need no look at their memory.
+        code: the program as a function, which of its results need no look at their memory, and
+            its constants.
         problem: why it could not be compiled, which is a mistake of ours.
         nodes: the places whose nodes are made, oldest first.
         saved: for each of them, what its slots hold: an index into the results, or a constant.
@@ -78,37 +81,53 @@ class Plan:
         self.outlines = [o for entry in path for o in entry.outlines]
         self.step_of = {e.first: k for k, e in enumerate(path) if isinstance(e, OpEntry)}
         self.backwards = [(k, e) for k, e in enumerate(path) if isinstance(e, BackwardEntry)]
-        self.eager_bytes = program.peak()
-        program.check()
         eliminate(program)
-        if not exact:
-            collect(program)
-            join_products(program)
-            schedule(program)
-            eliminate(program)
-            plan_products(program)
-        self._unfused = replace(program, types=[*program.types])
-        if exact:
-            fuse_rules(program)
-        else:
-            fuse(program)
-        program.check()
-        self.code: Code = written(program), frozenset()
+        self.code: Code = interpreted(program), frozenset(), program.constants
         self.cuts: dict[int, tuple[list[int], Any]] = {}
-        self.uses = 0
+        self.uses = self.eager_bytes = 0
+        self._lock, self._unfused = threading.Lock(), program
+        self.optimised = False
         self.native: Program | None = None
         self.problem: Exception | None = None
+        if exact:  # one loop for several rules rounds in its own way, as in eager mode
+            self.optimise()
+            self.code = interpreted(self.program), frozenset(), self.program.constants
+
+    def optimise(self) -> None:
+        """Let the passes rewrite the program, once. As it is, it may be running: a copy."""
+        with self._lock:
+            if self.optimised:
+                return
+            program = self.program.copy()
+            program.check()
+            self.eager_bytes = program.peak()
+            if not self.exact:
+                collect(program)
+                join_products(program)
+                schedule(program)
+                eliminate(program)
+                plan_products(program)
+            self._unfused = program.copy()
+            if self.exact:
+                fuse_rules(program)
+            else:
+                fuse(program)
+            program.check()
+            self.program, self.optimised = program, True
 
     def compile(self) -> None:
         """Let one native call do what the program does, as far as there are kernels."""
         try:
-            program = self._unfused
+            self.optimise()
+            program, found = self._unfused, None
             if jit.available() and not self.exact:
                 fuse(program, 0)
                 found = natively(program, views_of_inputs(self.lowering))
-                if found is not None:
-                    self.program, self.native = program, found
-                    self.code = written(found), frozenset(self._fresh(found))
+            if found is None:
+                self.code = written(self.program), frozenset(), self.program.constants
+            else:
+                self.program, self.native = program, found
+                self.code = written(found), frozenset(self._fresh(found)), program.constants
         except Exception as error:  # the program runs as it is
             self.problem = error.with_traceback(None)
         del self._unfused
@@ -193,9 +212,10 @@ def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
     if plan.uses == (1 if background.at_once else _USES):
         run.record.compiling += 1
         background.submit(partial(_compile, plan, run.record))
-    code, fresh = plan.code  # at once: another thread may compile it
-    results = code(run.arrays, run.numbers)
-    arrays = _own_arrays(plan, run, results, fresh)
+    function, fresh, constants = plan.code  # at once: another thread may compile it
+    results = function(run.arrays, run.numbers)
+    taken = {*map(id, run.arrays), *map(id, constants.values())}
+    arrays = _own_arrays(plan, run, results, fresh, taken)
     edges = _made_nodes(plan, run, results, arrays) if plan.nodes else {}
     for (place, tensor), array in zip(tensors, arrays, strict=True):
         _fill(plan, run, place, tensor, array, edges.get(place))
@@ -225,11 +245,12 @@ def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) 
 
 
 def _own_arrays(
-    plan: Plan, run: Run, results: Sequence[Any], fresh: frozenset[int]
+    plan: Plan, run: Run, results: Sequence[Any], fresh: frozenset[int], taken: set[int]
 ) -> list[np.ndarray]:
-    """The arrays of the living tensors: gradients own their memory, others as their operations."""
-    taken = {id(a) for a in run.arrays}
-    taken.update(map(id, plan.program.constants.values()))
+    """The arrays of the living tensors: gradients own their memory, others as their operations.
+
+    Those with an identity in `taken` are somebody's.
+    """
     own: dict[int, np.ndarray] = {}  # by place: views are to show these
     for k, place in enumerate(plan.alive):
         array = results[k]
@@ -423,7 +444,33 @@ def _marks(plan: Plan, run: Run) -> dict[BackwardEntry, NodeState]:
     return marks
 
 
-def written(program: Program) -> Callable[[Sequence[Any], Sequence[float]], Sequence[Any]]:
+def interpreted(program: Program) -> Function:
+    """The program as a function that goes through its instructions: there at once."""
+    constants, last = program.constants, program.last_uses()
+    steps = []
+    for k, one in enumerate(program.instructions):
+        gone = dict.fromkeys((*one.inputs, *one.outputs))
+        dead = tuple([v for v in gone if last.get(v) == k])
+        several = one.unpacked or len(one.outputs) > 1
+        steps.append((one.compute, one.inputs, one.outputs, several, dead))
+    inputs, numbers, results = program.inputs, program.numbers, program.results
+
+    def run(arrays: Sequence[Any], scalars: Sequence[float]) -> Sequence[Any]:
+        values: dict[int, Any] = {**constants}
+        values.update(zip(inputs, arrays, strict=False))
+        values.update(zip(numbers, scalars, strict=False))
+        for compute, reads, outputs, several, dead in steps:
+            found = compute(*[values[v] for v in reads])
+            values.update(zip(outputs, found if several else (found,), strict=True))
+            del found
+            for v in dead:
+                del values[v]
+        return [values[v] for v in results]
+
+    return run
+
+
+def written(program: Program) -> Function:
     """The program as a Python function of its inputs and numbers: one line an instruction."""
     scope: dict[str, Any] = {f"v{v}": array for v, array in program.constants.items()}
     lines = ["def program(inputs, numbers):"]
@@ -445,5 +492,5 @@ def written(program: Program) -> Callable[[Sequence[Any], Sequence[float]], Sequ
     lines.append(f"    return [{', '.join(f'v{v}' for v in program.results)}]")
     exec(compile("\n".join(lines), _FILE, "exec"), scope)
     # Out of its own globals, which would be a cycle.
-    run: Callable[[Sequence[Any], Sequence[float]], Sequence[Any]] = scope.pop("program")
+    run: Function = scope.pop("program")
     return run
