@@ -112,6 +112,7 @@ from wengert.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_ano
 from wengert.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from wengert.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from wengert.autograd.transforms.vmap import vmap as vmap
+from wengert.compiler import compile as compile
 from wengert.core.device import OutOfMemoryError as OutOfMemoryError
 from wengert.core.device import device as device
 from wengert.core.dtypes import bfloat16 as bfloat16
@@ -182,6 +183,10 @@ from wengert.core.size import Size as Size
 from wengert.core.tensor import Tensor as Tensor
 from wengert.core.tracebacks import load_ipython_extension as load_ipython_extension
 from wengert.core.tracebacks import unload_ipython_extension as unload_ipython_extension
+from wengert.dispatch.computed import convolution as convolution
+from wengert.dispatch.computed import native_layer_norm as native_layer_norm
+from wengert.func.control_flow import cond as cond
+from wengert.func.control_flow import while_loop as while_loop
 from wengert.nn._forms import adaptive_max_pool1d as adaptive_max_pool1d
 from wengert.nn._forms import alpha_dropout as alpha_dropout
 from wengert.nn._forms import alpha_dropout_ as alpha_dropout_
@@ -209,6 +214,12 @@ from wengert.nn._forms import margin_ranking_loss as margin_ranking_loss
 from wengert.nn._forms import norm_except_dim as norm_except_dim
 from wengert.nn._forms import poisson_nll_loss as poisson_nll_loss
 from wengert.nn._forms import triplet_margin_loss as triplet_margin_loss
+from wengert.nn._native_forms import frobenius_norm as frobenius_norm
+from wengert.nn._native_forms import native_batch_norm as native_batch_norm
+from wengert.nn._native_forms import native_channel_shuffle as native_channel_shuffle
+from wengert.nn._native_forms import native_dropout as native_dropout
+from wengert.nn._native_forms import native_group_norm as native_group_norm
+from wengert.nn._native_forms import nuclear_norm as nuclear_norm
 from wengert.nn.module.tree import typename as typename
 from wengert.ops.activation import hardshrink as hardshrink
 from wengert.ops.adaptive import adaptive_avg_pool1d as adaptive_avg_pool1d
@@ -577,6 +588,7 @@ from wengert.ops.vision import pixel_shuffle as pixel_shuffle
 from wengert.ops.vision import pixel_unshuffle as pixel_unshuffle
 from wengert.platform.settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from wengert.platform.settings import empty_cache as empty_cache
+from wengert.platform.settings import get_deterministic_debug_mode as get_deterministic_debug_mode
 from wengert.platform.settings import get_device_module as get_device_module
 from wengert.platform.settings import get_float32_matmul_precision as get_float32_matmul_precision
 from wengert.platform.settings import get_num_interop_threads as get_num_interop_threads
@@ -585,6 +597,7 @@ from wengert.platform.settings import is_deterministic_algorithms_warn_only_enab
 from wengert.platform.settings import is_warn_always_enabled as is_warn_always_enabled
 from wengert.platform.settings import memory_stats as memory_stats
 from wengert.platform.settings import reset_peak_memory_stats as reset_peak_memory_stats
+from wengert.platform.settings import set_deterministic_debug_mode as set_deterministic_debug_mode
 from wengert.platform.settings import set_float32_matmul_precision as set_float32_matmul_precision
 from wengert.platform.settings import set_flush_denormal as set_flush_denormal
 from wengert.platform.settings import set_memory_limit as set_memory_limit

@@ -167,6 +167,47 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     return _Settings.warn_only
 
 
+_DEBUG_MODES = ("default", "warn", "error")
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by a word or number.
+
+    Args:
+        debug_mode: ``"default"`` or 0; ``"warn"`` or 1; ``"error"`` or 2. RuntimeError for others,
+            TypeError for neither a word nor a number.
+
+    >>> import wengert
+    >>> wengert.set_deterministic_debug_mode("default")
+    >>> wengert.get_deterministic_debug_mode()
+    0
+    """
+    if not isinstance(debug_mode, int | str):
+        raise TypeError(
+            "set_deterministic_debug_mode(): argument 'debug_mode' must be str or int, not"
+            f" {type(debug_mode).__name__}"
+        )
+    known = _DEBUG_MODES if isinstance(debug_mode, str) else range(3)
+    if debug_mode not in known:
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected one of {', '.join(map(str, known))}, but got"
+            f" {debug_mode}"
+        )
+    level = _DEBUG_MODES.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    use_deterministic_algorithms(level > 0, warn_only=level == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """What `set_deterministic_debug_mode` or `use_deterministic_algorithms` has set, as a number.
+
+    >>> import wengert
+    >>> wengert.use_deterministic_algorithms(False)
+    >>> wengert.get_deterministic_debug_mode()
+    0
+    """
+    return 0 if not _Settings.deterministic else 1 if _Settings.warn_only else 2
+
+
 def set_float32_matmul_precision(precision: str) -> None:
     """Keep the wish: float32 products are always computed in float32.
 
@@ -250,6 +291,7 @@ def is_warn_always_enabled() -> bool:
 __all__ = [
     "are_deterministic_algorithms_enabled",
     "empty_cache",
+    "get_deterministic_debug_mode",
     "get_device_module",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
@@ -258,6 +300,7 @@ __all__ = [
     "is_warn_always_enabled",
     "memory_stats",
     "reset_peak_memory_stats",
+    "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_flush_denormal",
     "set_memory_limit",

@@ -1,0 +1,101 @@
+"""Control flow that depends on values, for programs that write it as functions.
+
+Elsewhere these keep both ways in an exported program. Here Python runs, so they call what an `if`
+or a `while` would: gradients flow through the way that was taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wengert.core.tensor import Tensor
+
+
+def cond(
+    pred: bool | Tensor, true_fn: Callable[..., Any], false_fn: Callable[..., Any],
+    operands: tuple[Any, ...] | list[Any] = (),
+) -> Any:  # fmt: skip
+    """Return ``true_fn(*operands)`` if `pred` holds, else ``false_fn(*operands)``.
+
+    Args:
+        pred: a bool, or a boolean tensor of one element.
+        true_fn: a function of tensors.
+        false_fn: another, of the same.
+        operands: what both take: a tuple or list.
+
+    RuntimeError for other arguments.
+
+    >>> import wengert
+    >>> x = wengert.tensor([1.0, -2.0])
+    >>> wengert.cond(x.sum() > 0, lambda x: x, lambda x: -x, (x,))
+    tensor([-1.,  2.])
+    """
+    if not isinstance(pred, bool | int | Tensor):
+        raise RuntimeError(f"cond(): expected pred to be bool or tensor, but got {pred!r}")
+    if isinstance(pred, Tensor) and pred.numel() != 1:
+        raise RuntimeError(
+            f"cond(): expected pred to be bool or a tensor of one element, but got one of shape"
+            f" {tuple(pred.shape)}"
+        )
+    if not (callable(true_fn) and callable(false_fn)):
+        raise RuntimeError(
+            f"cond(): expected true_fn and false_fn to be callable, but got {true_fn!r} and"
+            f" {false_fn!r}"
+        )
+    if not isinstance(operands, tuple | list):
+        raise RuntimeError(
+            f"cond(): expected operands to be a tuple or list, but got {type(operands).__name__}"
+        )
+    return true_fn(*operands) if pred else false_fn(*operands)
+
+
+def while_loop(
+    cond_fn: Callable[..., Any], body_fn: Callable[..., Any],
+    carried_inputs: tuple[Any, ...] | list[Any],
+) -> tuple[Any, ...]:  # fmt: skip
+    """Replace the carried values by ``body_fn(*values)`` while ``cond_fn(*values)`` holds.
+
+    Args:
+        cond_fn: gives a bool, or a boolean tensor of one element.
+        body_fn: gives as many values as it takes, as a tuple or list.
+        carried_inputs: the first values: a tuple or list of tensors and numbers.
+
+    RuntimeError for other arguments, or if the functions give something else.
+
+    >>> import wengert
+    >>> n, x = wengert.while_loop(
+    ...     lambda n, x: n < 3, lambda n, x: (n + 1, x * 2), (wengert.tensor(0), wengert.ones(2))
+    ... )
+    >>> x
+    tensor([8., 8.])
+    """
+    if not (callable(cond_fn) and callable(body_fn)):
+        raise RuntimeError(
+            f"while_loop(): expected cond_fn and body_fn to be callable, but got {cond_fn!r} and"
+            f" {body_fn!r}"
+        )
+    if not isinstance(carried_inputs, tuple | list):
+        raise RuntimeError(
+            "while_loop(): expected carried_inputs to be a tuple or list, but got"
+            f" {type(carried_inputs).__name__}"
+        )
+    values = tuple(carried_inputs)
+    while _holds(cond_fn(*values)):
+        found = body_fn(*values)
+        if not isinstance(found, tuple | list) or len(found) != len(values):
+            raise RuntimeError(
+                f"while_loop(): expected body_fn to return a tuple of {len(values)}, as"
+                f" carried_inputs, but got {found!r}"
+            )
+        values = tuple(found)
+    return values
+
+
+def _holds(found: Any) -> bool:
+    if isinstance(found, bool) or (isinstance(found, Tensor) and found.numel() == 1):
+        return bool(found)
+    raise RuntimeError(
+        "while_loop(): expected cond_fn to return a bool or a tensor of one element, but got"
+        f" {found!r}"
+    )
