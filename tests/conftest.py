@@ -24,7 +24,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """The collector rests: what is collected stays, and it would look through it again and again."""
+    """The collector rests: it would look again and again through what stays anyway."""
     gc.disable()
     try:
         return (yield)
@@ -59,7 +59,9 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def _is_terse(config: pytest.Config) -> bool:
     """Whether this is a worker, and nothing is asked for that needs more than outcomes."""
     asked = config.option
-    longer = asked.verbose > 0 or asked.durations or asked.xmlpath or set("pPA") & set(asked.reportchars)
+    longer = (
+        asked.verbose > 0 or asked.durations or asked.xmlpath or {*"pPA"} & {*asked.reportchars}
+    )
     return hasattr(config, "workerinput") and not longer
 
 
