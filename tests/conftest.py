@@ -6,8 +6,11 @@ import gc
 import importlib.util
 import os
 import sys
+from collections.abc import Generator
+from typing import Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 from tests.browser import browser as browser
 from tests.browser import open_page as open_page
@@ -19,6 +22,16 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """The collector rests: it would look again and again through what stays anyway."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     skip = pytest.mark.skip(reason="PARITY=0, or torch is not installed")
     for item in items:
@@ -26,6 +39,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"an id with an address differs in each process: {item.nodeid}")
         if "torch" in item.keywords and not PARITY:
             item.add_marker(skip)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A worker says of a test that passes that it has passed, and nothing else.
+
+    Otherwise it sends five messages: of the start, the setup, the call, the teardown and the end.
+    All of them, made and read, take longer than most tests.
+    """
+    if not _is_terse(item.config):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
+
+
+def _is_terse(config: pytest.Config) -> bool:
+    """Whether this is a worker, and nothing is asked for that needs more than outcomes."""
+    asked = config.option
+    longer = (
+        asked.verbose > 0 or asked.durations or asked.xmlpath or {*"pPA"} & {*asked.reportchars}
+    )
+    return hasattr(config, "workerinput") and not longer
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -36,6 +73,14 @@ def _set_aside() -> None:
 
 
 @pytest.fixture(scope="session")
-def torch():
-    """The oracle."""
-    return pytest.importorskip("torch")
+def torch() -> Any:
+    """The oracle.
+
+    On one thread: the workers keep the cores busy, and threads that wait for one another burn what
+    they take from them. `manual_seed` seeds the CPU alone: for each kind of device that is not here
+    it writes down the whole stack, which takes most of the time of a small comparison.
+    """
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)
+    torch.random._manual_seed_impl = lambda seed: torch.default_generator.manual_seed(int(seed))
+    return torch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from typing import Any
 
@@ -218,16 +219,35 @@ def test_training_steps_leak_nothing(no_gc: Any) -> None:
     assert live_nodes() == before
 
 
-@pytest.mark.slow
-def test_a_million_ops_deep() -> None:
+def test_graphs_are_deeper_than_the_stack() -> None:
+    """In 1 MiB, 8 bytes an operation, there is no room for one call of each."""
+    raised: list[BaseException] = []
+
+    def program() -> None:
+        try:
+            _build_walk_and_drop(1 << 17)
+        except BaseException as error:
+            raised.append(error)
+
+    before = threading.stack_size(1 << 20)
+    try:
+        thread = threading.Thread(target=program)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    assert raised == []
+
+
+def _build_walk_and_drop(depth: int) -> None:
     x = wengert.ones(1, requires_grad=True)
     y = x
-    for _ in range(1_000_000):
+    for _ in range(depth):
         y = y * 1.0
     y.backward()
     assert x.grad.item() == 1.0
     y = x
-    for _ in range(1_000_000):
+    for _ in range(depth):
         y = y + x
     del y  # dropped without a backward
 
