@@ -30,7 +30,10 @@ def preparation(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def effect(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that changes what its arguments show, which nobody compares: watched, too."""
+    """A function that changes what its arguments show, which nobody compares: watched, too.
+
+    It gives None, or what depends on the values that it has read.
+    """
 
     @wraps(function)
     def effective(*args: Any) -> Any:

@@ -25,6 +25,7 @@ from wengert.core.tensor import Tensor, internal
 from wengert.replay.arming import DetachFront, ListFront, OpFront, SeveralFront
 from wengert.replay.guards import UnguardedError, is_pure
 from wengert.replay.run import Run
+from wengert.replay.tails import call_at, calls_before_return
 from wengert.replay.trace import Entry
 
 # What asks a tensor for no element.
@@ -138,7 +139,9 @@ class Observer:
         self.numbers: list[float] = []
         self._places: dict[int, tuple[int, Any]] = {}
         self._metadata = _metadata()
-        self._newest = clock.newest
+        self._newest, self._wrote = clock.newest, False
+        # The calls that end the function, from the first that reads a value, and those that do.
+        self._last_calls, self._reads = frozenset[int](), set[int]()
         self._words = default_generator.get_state()._array.tobytes()
         self._apart: _Apart | None = None
         self._inside: list[tuple[Any, Any]] = []  # frames of the library that a user's called
@@ -158,8 +161,11 @@ class Observer:
         """The entries of the run; UnguardedError if there is more to the call."""
         if self.reason:
             raise UnguardedError(self.reason)
-        if clock.newest != self._newest:
+        self._note_writes()
+        if self._wrote:
             raise UnguardedError("it writes to memory")
+        if self._last_calls != self._reads:
+            raise UnguardedError("it calls something after it has read a value")
         return self.run.entry.path()
 
     def values(self) -> dict[int, Value]:
@@ -184,12 +190,17 @@ class Observer:
 
     def _prepare(self, function: Callable[..., Any], args: tuple[Any, ...], changes: bool) -> Any:
         before = self._apart
+        if before is None and changes:
+            self._note_run()
+            self._note_writes()
         self._apart = before or _Apart(None, self.run.entry, lambda apart, result: None)
         try:
             results = function(*args)
         finally:
             self._apart = before
         if before is None and changes:
+            self._newest = clock.newest
+        if before is None and changes and not self.run.settled:
             self.effects.append((self._count(), Effect(function, "__call__", args, {})))
         elif before is None:
             self._note(Preparation(function, args, {}, results))
@@ -237,6 +248,8 @@ class Observer:
             self._set_apart(frame, front.function, given["args"], given["kwargs"])
         elif by_user and code.co_name in _EFFECTS:
             self._begin_effect(frame)
+        elif by_user and id(code) in _READ_BY:
+            self._begin_read(frame)
         elif by_user and code.co_name in _CREATION:
             args, kwargs = _arguments(frame)
             self._set_apart(frame, frame.f_globals[code.co_name], args, kwargs)
@@ -268,6 +281,7 @@ class Observer:
     def _begin_effect(self, frame: types.FrameType) -> None:
         """A user's code calls a method that changes something."""
         self._note_run()
+        self._note_writes()
         args, kwargs = _arguments(frame)
         effect = Effect(args[0] if args else None, frame.f_code.co_name, args[1:], kwargs)
         self.effects.append((self._count(), effect))
@@ -278,6 +292,33 @@ class Observer:
         if result is not None:
             self._refuse(apart.frame, f"{apart.frame.f_code.co_name}(), which gives something")
 
+    def _begin_read(self, frame: types.FrameType) -> None:
+        """A user's code asks for the number that a tensor holds."""
+        self._note_run()
+        self._note_writes()
+        self._apart = _Apart(frame, self.run.entry, self._end_read)
+
+    def _end_read(self, apart: _Apart, result: Any) -> None:
+        """A number that Python can only return is no reason to run it."""
+        self._newest = clock.newest
+        frame = apart.frame
+        user, tensor = frame.f_back, frame.f_locals["self"]
+        called = calls_before_return(user.f_code, user.f_lasti)
+        # Other numbers than floats may be objects that are met elsewhere.
+        kept = type(result) is float and self.run.settled and user.f_back.f_code is _WATCH
+        if not kept or called is None:
+            self._refuse(frame, f"{frame.f_code.co_name}(), which reads a value before the end")
+            return
+        self._last_calls = self._last_calls or called
+        self._reads.add(call_at(user.f_code, user.f_lasti))
+        call = Preparation(_READ_BY[id(frame.f_code)], (tensor,), {}, result)
+        self.effects.append((self._count(), call))
+
+    def _note_writes(self) -> None:
+        """Whether memory was written to so far, but by effects."""
+        if clock.newest != self._newest:
+            self._wrote = True
+
     def _is_harmless(self, code: types.CodeType) -> bool:
         return code.co_name in _HARMLESS or any(code is one for one in self._metadata)
 
@@ -287,6 +328,12 @@ class Observer:
                 frame = frame.f_back
             where = "" if frame is None else quoted_location(frame.f_code, frame.f_lasti)
             self.reason = f"{what}, called at {where}"
+
+
+# What gives the number that a tensor holds, by its code.
+READS = [vars(Tensor)[name] for name in ("item", "__float__")]
+_READ_BY = {id(f.__code__): f for f in READS}
+_WATCH = Observer.watch.__code__
 
 
 def _is_replay(frame: types.FrameType) -> bool:

@@ -16,7 +16,7 @@ from wengert.core.tensor import Tensor, internal, new, tick
 from wengert.replay.deferred import Deferred, settle
 from wengert.replay.direct import deferred_at
 from wengert.replay.guards import Guard, UnguardedError
-from wengert.replay.observing import Effect, Observer, Preparation, Value
+from wengert.replay.observing import READS, Effect, Observer, Preparation, Value
 from wengert.replay.run import Run
 from wengert.replay.state import computing_at_once, shows_exposed
 from wengert.replay.trace import BackwardEntry, Entry, Memo, OpEntry, Record, Ref, input_of
@@ -300,6 +300,8 @@ def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) ->
         for k, one in enumerate(observer.preparations)
     ]
     inputs = [of() for of in run.tensors]
+    if len(observer.sites) != len(path):
+        raise UnguardedError("it reads a value")
     if any(x is None for x in inputs):
         raise UnguardedError("a tensor is made in it that no operation on record has made")
     given = tuple([sources.get(id(x), x) for x in inputs])
@@ -358,14 +360,16 @@ def _expected(x: Any) -> Any:
 def _in_places(one: Preparation, sources: dict[int, Any], result: Any) -> Preparation:
     """A call with places for its arguments; its results become sources of others."""
     args = tuple([sources.get(id(x), x) for x in one.args])
-    sources.update({id(x): result(n) for n, x in enumerate(one.values()) if _is_array(x)})
+    read = one.function in READS
+    named = [(n, x) for n, x in enumerate(one.values()) if read or _is_array(x)]
+    sources.update({id(x): result(n) for n, x in named})
     return one._replace(args=args, results=None)
 
 
 def _output(x: Any, sources: dict[int, Any]) -> Any:
-    if is_value(x):
+    source = sources.get(id(x)) if type(x) is float or not is_value(x) else None
+    if source is None and is_value(x):
         return x
-    source = sources.get(id(x))
     if source is None:
         raise UnguardedError(f"a result of type {type(x).__name__} is none of its operations'")
     return source
@@ -419,6 +423,6 @@ def _is_of_library(x: Any) -> bool:
 def _keys(effects: Sequence[tuple[int, Effect | Preparation]]) -> list[Any]:
     return [
         (k, id(e.owner), e.name, repr((e.args, e.kwargs))) if isinstance(e, Effect) else
-        (k, id(e.function), len(e.args))
+        (k, id(e.function), len(e.args), repr([x for x in e.args if is_value(x)]))
         for k, e in effects
     ]  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.core import storage
 from wengert.core.forks import hold_forks
 from wengert.core.outline import Outline
+from wengert.core.preparations import effect
 from wengert.core.tensor import Tensor, caller, getframe, wrap
 from wengert.kernels import optim as kernels
 from wengert.kernels.jit.formulas import Formula
@@ -93,13 +94,22 @@ def clip_grad_norm_(
     tensor([0.6000, 0.8000])
     """
     values = _as_list(parameters)
-    grads = _gradients(values)
     # Of parameters that are cut over ranks, each rank has some gradients only.
     cut = next((kind for kind in set(map(type, values)) if hasattr(kind, "joint_norm")), None)
-    if cut is None:
-        total = get_total_norm(grads, norm_type, error_if_nonfinite)
-    else:
-        total = get_total_norm([cut.joint_norm(values, norm_type)], norm_type, error_if_nonfinite)
+    if cut is None and not error_if_nonfinite:
+        clipped: Tensor = _clipped(max_norm, norm_type, *values)
+        return clipped
+    parts = _gradients(values) if cut is None else [cut.joint_norm(values, norm_type)]
+    total = get_total_norm(parts, norm_type, error_if_nonfinite)
+    _scale(_gradients(values), max_norm, total)
+    return total
+
+
+@effect
+def _clipped(max_norm: float, norm_type: float, *parameters: Tensor) -> Tensor:
+    """What refuses no norm, as compiled functions do it again."""
+    grads = _gradients(parameters)
+    total = get_total_norm(grads, norm_type)
     _scale(grads, max_norm, total)
     return total
 
@@ -119,6 +129,11 @@ def clip_grads_with_norm_(
     >>> w.grad
     tensor([0.2500, 0.2500])
     """
+    _scaled(max_norm, total_norm, *_as_list(parameters))
+
+
+@effect
+def _scaled(max_norm: float, total_norm: Tensor, *parameters: Tensor) -> None:
     _scale(_gradients(parameters), max_norm, total_norm)
 
 
@@ -150,6 +165,11 @@ def clip_grad_value_(
     >>> w.grad
     tensor([ 1.0000, -0.5000])
     """
+    _bounded(clip_value, *_as_list(parameters))
+
+
+@effect
+def _bounded(clip_value: float, *parameters: Tensor) -> None:
     numbers = {"bound": float(clip_value)}
     _change(_gradients(parameters), "clip_grad_value_()", kernels.bounded, numbers)
 

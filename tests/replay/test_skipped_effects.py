@@ -1,0 +1,234 @@
+"""Calls that skip their Python though they clip gradients, or end with reading values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import wengert
+from tests.replay.harness import Program, adding_to, batch, compare_skipping, mlp, skipping, state
+from wengert import nn
+from wengert.compiler import explain
+from wengert.nn import functional as F
+
+pytestmark = pytest.mark.filterwarnings("ignore:torch.compile. .* runs as it is from here on")
+
+# Programs whose functions skip some calls, and those that run their Python at every call.
+SKIPPED: list[Program] = []
+skipped = adding_to(SKIPPED)
+NEVER: list[Program] = []
+never = adding_to(NEVER)
+
+
+@skipped
+def clipped_gradients(wrap, log):
+    model = mlp(8, 64, 3)
+    optimizer = wengert.optim.SGD(model.parameters(), lr=0.1, momentum=0.5)
+    limits = {"norm": 0.1, "value": 0.01, "order": 2.0}
+
+    def by_norm(parameters):
+        return nn.utils.clip_grad_norm_(parameters, limits["norm"], limits["order"])
+
+    def by_value(parameters):
+        nn.utils.clip_grad_value_(parameters, limits["value"])
+
+    def by_given(parameters):
+        norm = nn.utils.clip_grad_norm_(parameters, 1e6)
+        nn.utils.clip_grads_with_norm_(parameters, limits["norm"], norm)
+        return norm * 2
+
+    def stepping(clip):
+        def step(x, target):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), target)
+            loss.backward()
+            norm = clip([p for p in model.parameters() if p.requires_grad])
+            optimizer.step()
+            return loss, norm
+
+        return wrap(step)
+
+    target = wengert.arange(64) % 3
+    changes = [
+        lambda: limits.update(norm=1e-3, value=1e-3),
+        lambda: limits.update(order=float("inf")),
+        lambda: model[0].bias.requires_grad_(False),
+        lambda: setattr(model[0].bias, "grad", None),
+        lambda: model[0].bias.requires_grad_(True),
+        lambda: model[0].weight.data.mul_(3),
+        lambda: target.fill_(1),
+        lambda: optimizer.param_groups[0].update(lr=0.3),
+    ]
+    for step in map(stepping, (by_norm, by_value, by_given)):
+        limits.update(norm=0.1, value=0.01, order=2.0)
+        for change in changes:
+            for _ in range(4):
+                log += [*step(batch(), target), *state(model)]
+            change()
+
+
+@skipped
+def values_that_are_returned(wrap, log):
+    model, x = mlp(8, 64, 3), batch()
+    optimizer = wengert.optim.SGD(model.parameters(), lr=0.1)
+
+    @wrap
+    def step(x, target):
+        optimizer.zero_grad(set_to_none=True)
+        loss = F.cross_entropy(model(x), target)
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+        optimizer.step()
+        value = loss.item()
+        return {"loss": value, "norm": float(norm), "same": value, "other": 0.5}
+
+    @wrap
+    def two(x):
+        doubled, mean = x * 2, x.mean()
+        return doubled, x.exp().mean().item(), 1.0, mean.item()
+
+    one = wrap(lambda x: float((x @ model[0].weight.t()).tanh().sum()))
+    target = wengert.arange(64) % 3
+    changes = [
+        lambda: model[0].weight.data.mul_(2),
+        lambda: x.mul_(0.5),
+        lambda: target.fill_(2),
+        lambda: setattr(model[0], "weight", nn.Parameter(wengert.ones(64, 8))),
+        lambda: x.fill_(float("nan")),
+        lambda: x.fill_(1.0),
+    ]
+    for change in changes:
+        for _ in range(5):
+            log += [*step(x, target).values(), *two(x), one(x), *state(model)]
+        change()
+
+
+@never
+def values_that_python_sees(wrap, log):
+    kept, seen = [], {}
+
+    def appended(x):
+        value = x.exp().sum().item()
+        kept.append(value)
+        return value
+
+    def decided(x):
+        value = x.exp().sum().item()
+        return value if value > 1000 else -value
+
+    def kept_elsewhere(x):
+        seen["last"] = x.exp().sum().item()
+        return 0
+
+    def at_last(x):
+        try:
+            return x.exp().sum().item()
+        finally:
+            kept.append(1)
+
+    functions = [
+        *(appended, decided, kept_elsewhere, at_last),
+        lambda x: x.exp().sum().item() * 2,
+        lambda x: next(iter({x.exp().sum().item(): 1})),
+        lambda x: {x.exp().sum().item(): 1},
+        lambda x: float(f"{x.exp().sum().item():.3f}"),
+        lambda x: ((x > 0.3).sum().item(), 64 * 8),
+        lambda x: -(lambda: x.exp().sum().item())(),
+        lambda x: x.exp().sum().item().is_integer(),
+        lambda x: (x.exp().sum().item(), x * 2)[0],
+    ]
+    for function in map(wrap, functions):
+        x = wengert.ones(64, 8)
+        for k in range(12):
+            if k % 4 == 3:
+                x.mul_(0.5)
+            result = function(x)
+            numbers = list(result) if isinstance(result, dict) else [result]
+            log += [numbers, list(kept), seen.get("last")]
+
+
+@never
+def clipping_that_may_raise(wrap, log):
+    model, x = mlp(8, 64, 3), batch()
+
+    @wrap
+    def step(x):
+        model.zero_grad()
+        model(x).sum().backward()
+        try:
+            return nn.utils.clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=True)
+        except RuntimeError:
+            return None
+
+    for k in range(12):
+        if k == 6:
+            x[0] = float("inf")
+        log += [step(x), *state(model)]
+
+
+@never
+def more_than_is_done_again(wrap, log):
+    model, count = mlp(8, 64, 3), wengert.zeros(1)
+    optimizer = wengert.optim.SGD(model.parameters(), lr=0.1)
+
+    def counted_before_a_step(x):
+        optimizer.zero_grad()
+        count.add_(1)
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    def counted_before_clipping(x):
+        model.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        count.add_(1)
+        nn.utils.clip_grad_value_(model.parameters(), 0.1)
+        return loss.item()
+
+    def a_backward_afterwards(x):
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        optimizer.step()
+        more = model(x).abs().mean()
+        more.backward(inputs=[model[0].weight])
+        return more.detach()
+
+    for function in map(
+        wrap, (counted_before_a_step, counted_before_clipping, a_backward_afterwards)
+    ):
+        for _ in range(6):
+            log += [function(batch()), count.clone(), *state(model)]
+
+
+@pytest.mark.parametrize("program", SKIPPED, ids=lambda f: f.__name__)
+def test_python_is_skipped_while_it_would_do_the_same(program: Program) -> None:
+    functions = compare_skipping(program)
+    assert all(f.skipped for f in functions), [(f.skipped, f.reason) for f in functions]
+
+
+@pytest.mark.parametrize("program", NEVER, ids=lambda f: f.__name__)
+def test_python_runs_where_it_may_do_something_else(program: Program) -> None:
+    functions = compare_skipping(program)
+    assert not [f.way for function in functions for f in function.shortcuts if f.proven]
+    assert not any(f.skipped for f in functions)
+    assert all(f.reason for f in functions)
+
+
+def test_explain_names_the_line_that_reads_a_value() -> None:
+    kept: list[Any] = []
+
+    def f(x: wengert.Tensor) -> float:
+        value = x.tanh().sum().item()
+        kept.append(value)
+        return value
+
+    function, x = skipping(f), batch()
+    for _ in range(5):
+        function(x)
+    told = str(explain(function)(x))
+    assert "item(), which reads a value" in told
+    assert "value = x.tanh().sum().item()" in told
