@@ -149,6 +149,18 @@ def test_a_backward_that_cannot_go_on_changes_nothing(case: str) -> None:
     compare(program)
 
 
+@pytest.mark.parametrize("dtype", [wengert.bfloat16, wengert.float16, wengert.float64])
+def test_a_backward_goes_on_at_a_tensor_of_another_dtype(dtype: wengert.dtype) -> None:
+    def program(wrap: Callable[[Any], Any], log: Log) -> None:
+        w = wengert.randn(8, 8).requires_grad_()
+        step = wrap(lambda y: y.float().tanh().square().sum().backward())
+        for _ in range(4):
+            step((w * 2).to(dtype))
+            log.append(w.grad.clone())
+
+    compare(program)
+
+
 def test_a_backward_goes_on_once_the_run_is_computed() -> None:
     v = wengert.randn(64, 64).requires_grad_()
 

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.autograd.engine import observers
 from wengert.autograd.onward import Onward
 from wengert.core.tensor import Leaf, Tensor, caller, getframe, mode, new, tick
+from wengert.kernels.precision import BRAIN
 from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.emitting import dense_strides
 from wengert.replay.operands import Operands, UnseenError, among
@@ -380,6 +381,7 @@ def _is_alike(seed: Tensor, root: Tensor) -> bool:
 def _dense_outline(one: Input) -> Outline:
     """That of a gradient of an input."""
     dtype = np.dtype(one.dtype)
+    dtype = BRAIN if dtype.kind == "V" else dtype  # its name does not say which kind
     steps = tuple([s * dtype.itemsize for s in dense_strides(one.shape)])
     return Outline(one.shape, steps, dtype, False)
 
