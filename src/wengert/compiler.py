@@ -127,6 +127,11 @@ def _check_backend(backend: Any) -> None:
         )
 
 
+def accepts_backend(name: str) -> bool:
+    """Whether `compile` accepts a backend of this name."""
+    return name in _BACKENDS
+
+
 def accept_backend(name: str) -> None:
     """Let `compile` accept a backend of this name."""
     _BACKENDS.add(name)
