@@ -46,7 +46,7 @@ INNER = (
 FOR_EACH_OTHER = {
     "amp": "casts state",
     "autograd": "custom diagnosis edges engine errors gc_queries grad_mode history hooks naming"
-    " profiling refusals relay saved transforms",
+    " onward profiling refusals relay saved transforms",
     "compat": "differences missing_names package resolution torch_names",
     "distributed": "arguments backend batch_statistics objects observers process_group reduce_op"
     " run schedules sparse_sums store tcp_store workers world fsdp.fully_shard fsdp.gathering"

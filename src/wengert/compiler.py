@@ -82,14 +82,15 @@ def compile(
         return model
     _check_backend(backend)
     exact = bool((options or {}).get("exact"))
-    compiles = _as_it_is if backend == "eager" else _compiling(fullgraph, exact, mode)
+    compiles = _as_it_is if backend == "eager" else compiling(fullgraph, exact, mode)
     for kind, wrap in wrappers:
         if isinstance(model, kind):
             return wrap(model, compiles)
     return compiles(model)
 
 
-def _compiling(fullgraph: bool, exact: bool, mode: str | None) -> Callable[..., Any]:
+def compiling(fullgraph: bool, exact: bool, mode: str | None) -> Callable[..., Any]:
+    """What compiles functions with these options."""
     from wengert.replay.compiled import Compiled, compiled
 
     kind = Compiled
@@ -126,6 +127,11 @@ def _check_backend(backend: Any) -> None:
         )
 
 
+def accepts_backend(name: str) -> bool:
+    """Whether `compile` accepts a backend of this name."""
+    return name in _BACKENDS
+
+
 def accept_backend(name: str) -> None:
     """Let `compile` accept a backend of this name."""
     _BACKENDS.add(name)
@@ -147,7 +153,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
         raise AssertionError(f"disable(): argument 'fn' is {fn!r}, expected a callable")
     for kind, wrap in wrappers:
         if isinstance(fn, kind):
-            return wrap(fn, _AtOnce)
+            return wrap(fn, AtOnce)
     if isinstance(fn, type):
         if any("__call__" in vars(base) for base in fn.__mro__):
             fn.__call__ = _computing_at_once(fn.__call__)  # type: ignore[method-assign]
@@ -155,7 +161,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return _computing_at_once(fn)
 
 
-class _AtOnce:
+class AtOnce:
     """`_computing_at_once` of an object, which is copied and pickled with it."""
 
     def __init__(self, function: Any) -> None:

@@ -9,6 +9,7 @@ from tests.cli.process import python
 from wengert import compiler
 
 PROGRAM = """
+import warnings
 from importlib import import_module as alias
 import wengert
 import wengert.compat
@@ -48,6 +49,22 @@ assert alias("torch._dynamo.utils").counters["frames"]["total"] == 0
 for name in ("mark_dynamic", "maybe_mark_dynamic", "mark_static"):
     assert getattr(torch._dynamo, name)(x, 0) is None
 assert alias("torch._logging").set_logs(dynamo=10) is None
+torch.compiler.config.job_id = "a"
+assert alias("torch.compiler.config").job_id == "a"
+made = alias("torch._dynamo.backends.common").aot_autograd(fw_compiler=lambda g, i: g)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    assert torch.compile(lambda x: x + 1, backend=made)(x).tolist() == [2.0] * 3
+assert "the backend aot_backend is not called" in str(told[0].message)
+registry = alias("torch._dynamo.backends.registry")
+assert registry.register_backend(made, name="made") is made
+assert registry.lookup_backend("made") is made
+assert registry.lookup_backend("inductor")(lambda x: x + 1, [x])(x).tolist() == [2.0] * 3
+assert alias("torch._dynamo.decorators").forbid_in_graph(len) is len
+with alias("torch._inductor.utils").fresh_inductor_cache():
+    with alias("torch._dynamo.compiled_autograd")._enable(torch.compile):
+        x.requires_grad_().sum().backward()
+assert x.grad.tolist() == [1.0] * 3
 """
 
 

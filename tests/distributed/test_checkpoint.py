@@ -10,6 +10,7 @@ from tests.distributed.ranks import Ranks
 from tests.distributed.test_dtensor import mesh_of, values
 from wengert import distributed as dist
 from wengert import nn
+from wengert.compiler import compile
 from wengert.distributed import checkpoint
 from wengert.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
 from wengert.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
@@ -88,6 +89,22 @@ def check_one_file(rank: int, size: int, folder: str) -> None:
     local.zero_()
     checkpoint.load(state, checkpoint_id=f"{folder}/second")
     assert wengert.equal(local, expected)
+
+
+def test_names_in_states_are_those_without_compile() -> None:
+    model = nn.Sequential(compile(nn.Linear(2, 3)), nn.Linear(3, 1))
+    compiled = compile(model)
+    optimizer = wengert.optim.Adam(compiled.parameters())
+    state, of_optimizer = get_state_dict(compiled, optimizer)
+    names = ["0.weight", "0.bias", "1.weight", "1.bias"]
+    assert [*state] == [*of_optimizer["state"]] == names
+    other = compile(nn.Sequential(nn.Linear(2, 3), compile(nn.Linear(3, 1))))
+    found = set_state_dict(
+        other, wengert.optim.Adam(other.parameters()),
+        model_state_dict=state, optim_state_dict=of_optimizer,
+    )  # fmt: skip
+    assert (found.missing_keys, found.unexpected_keys) == ([], [])
+    assert all(map(wengert.equal, other.state_dict().values(), state.values()))
 
 
 def test_checkpoints(ranks: Ranks, tmp_path: Path) -> None:

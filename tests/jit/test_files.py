@@ -53,6 +53,47 @@ def test_parts_of_parameters_are_read_back():
     wengert.testing.assert_close(loaded(x, x, x), net(x, x, x))
 
 
+def warped(x, t):
+    grid = nn.functional.affine_grid(t, x.size(), align_corners=False)
+    return nn.functional.grid_sample(x, grid, "nearest", "reflection", align_corners=False)
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (warped, (wengert.randn(2, 3, 8, 8), wengert.randn(2, 2, 3))),
+        (lambda x: x.as_strided((2, 3), (1, 2), 1) * 2, (wengert.randn(10),)),
+        (lambda x: (x * 2).t().as_strided((4, 2), (2, 1)), (wengert.randn(3, 5),)),
+    ],
+)
+def test_operations_that_see_memory_are_read_back(function, args):
+    loaded = jit.load(through_a_file(jit.trace(function, args)))
+    for _ in range(3):
+        wengert.testing.assert_close(loaded(*args), function(*args))
+    x = args[0].clone().requires_grad_()
+    loaded(x, *args[1:]).sum().backward()
+    expected = args[0].clone().requires_grad_()
+    function(expected, *args[1:]).sum().backward()
+    wengert.testing.assert_close(x.grad, expected.grad)
+
+
+@pytest.mark.parametrize(("start", "stride"), [(9, 1), (0, 9), (-1, 1), (0, -1)])
+def test_a_file_does_not_choose_memory(start, stride):
+    file = through_a_file(jit.trace(lambda x: x.as_strided((2,), (3,), 1), wengert.ones(8)))
+    with zipfile.ZipFile(file) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    name = next(n for n in entries if n.endswith("traced.json"))
+    assert entries[name].count(b'{"tuple": [2]}, {"tuple": [3]}, 1') == 1
+    other = b'{"tuple": [2]}, {"tuple": [%d]}, %d' % (stride, start)
+    entries[name] = entries[name].replace(b'{"tuple": [2]}, {"tuple": [3]}, 1', other)
+    changed = io.BytesIO()
+    with zipfile.ZipFile(changed, "w") as archive:
+        for entry, content in entries.items():
+            archive.writestr(entry, content)
+    with pytest.raises(RuntimeError, match="as_strided"):
+        jit.load(changed)(wengert.ones(8))
+
+
 def test_functions_and_scripted_modules_are_saved_by_a_trace():
     double = jit.load(through_a_file(jit.trace(lambda x: x * 2, wengert.ones(2))))
     assert double(wengert.ones(3)).tolist() == [2.0] * 3

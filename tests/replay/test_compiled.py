@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import gc
+import io
 import math
 import pickle
 import weakref
+from typing import Any
 
 import pytest
 
@@ -88,6 +90,48 @@ def test_modules() -> None:
         assert wengert.equal(layer(x), model(x))
     other = pickle.loads(pickle.dumps(layer))
     assert wengert.equal(other(x), layer(x))
+
+
+def saved(module: nn.Module) -> nn.Module:
+    """What a file gives that has a whole module."""
+    file = io.BytesIO()
+    wengert.save(module, file)
+    loaded: nn.Module = wengert.load(io.BytesIO(file.getvalue()), weights_only=False)
+    return loaded
+
+
+@pytest.mark.parametrize("again", [saved, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"mode": "reduce-overhead"}, {"fullgraph": True, "options": {"exact": True}}, None,
+     {"backend": "eager"}],
+)  # fmt: skip
+def test_compiled_modules_are_saved_with_how_they_are_compiled(again: Any, options: Any) -> None:
+    layer, x = nn.Linear(4, 3), wengert.randn(5, 4)
+    disabled = options is None
+    model = compiler.disable(layer) if disabled else compiler.compile(layer, **options)
+    expected = model(x).tolist()
+    other = again(model)
+    assert type(other) is type(model)
+    assert other(x).tolist() == expected
+    assert [*other.state_dict()] == ["_orig_mod.weight", "_orig_mod.bias"]
+    ours, theirs = compiled_of(other), compiled_of(model)
+    assert type(ours) is type(theirs)
+    if ours is not None and theirs is not None:
+        assert (ours.fullgraph, ours.exact) == (theirs.fullgraph, theirs.exact)
+    with wengert.no_grad():
+        other._orig_mod.weight.zero_()
+    assert model(x).tolist() == expected
+
+
+@pytest.mark.parametrize("again", [saved, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_of_modules_compiled_in_place_are_as_they_were_before(again: Any) -> None:
+    layer, x = nn.Linear(4, 3), wengert.randn(5, 4)
+    layer.compile()
+    other = again(layer)
+    assert other(x).tolist() == layer(x).tolist()
+    assert compiled_of(other) is None
+    assert compiled_of(layer) is not None
 
 
 def test_values_that_nobody_reads_are_not_computed() -> None:

@@ -16,6 +16,7 @@ from wengert.autograd import graph as graph
 from wengert.autograd import history as history
 from wengert.autograd import hooks as hooks
 from wengert.autograd import naming as naming
+from wengert.autograd import onward as onward
 from wengert.autograd import profiler as profiler
 from wengert.autograd import profiling as profiling
 from wengert.autograd import refusals as refusals

@@ -101,9 +101,11 @@ def register_backend(compiler_fn: Any = None, name: str | None = None, tags: Any
 
 
 def lookup_backend(compiler_fn: Any) -> Any:
-    """The backend that was registered by a name; others are as they are."""
+    """The backend that was registered by a name, or `compile`; others are as they are."""
     if not isinstance(compiler_fn, str):
         return compiler_fn
+    if compiler_fn not in _registered and compiler.accepts_backend(compiler_fn):
+        return lambda gm, example_inputs, **options: compile(gm, backend=compiler_fn)
     if compiler_fn not in _registered:
         raise InvalidBackend(
             f"Invalid backend: {compiler_fn!r}, see `torch._dynamo.list_backends()` for available"

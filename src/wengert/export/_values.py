@@ -21,11 +21,13 @@ from wengert.fx.experimental.recorder import BoundCall
 from wengert.fx.experimental.sizes import sym_size_int
 from wengert.fx.node import Node
 from wengert.kernels.geometry import Geometry
+from wengert.kernels.grid import Sampling
 from wengert.kernels.norm.plan import NormPlan
 from wengert.ops.op import REGISTRY
 from wengert.ops.pool import Windows
 from wengert.ops.recurrent import over_time
 from wengert.ops.row_indices import REFUSALS, Refusal
+from wengert.ops.strided import Window, as_elements, elements
 
 _DTYPES = {str(t).removeprefix("torch."): t for t in vars(dtypes).values() if isinstance(t, dtype)}
 _FORMATS = {f.name: f for f in vars(layouts).values() if isinstance(f, layouts.memory_format)}
@@ -52,12 +54,27 @@ def functions() -> dict[str, Function]:
         if str(getattr(value, "__module__", "")).startswith("wengert.ops."):
             table[f"nn.functional.{name}"] = value
     table |= {"recurrent.over_time": over_time, "recorded.put_at": put_at}
+    table["strided.elements"] = elements
     return table | {"sizes.sym_size_int": sym_size_int}
 
 
 @cache
 def _names() -> dict[int, str]:
     return {id(function): name for name, function in functions().items()}
+
+
+def spelled(node: Node) -> tuple[Any, Any, Any]:
+    """A call's function and arguments as a file has them: sizes of memory are not for it to say."""
+    target, args, kwargs = node.target, tuple(node.args), dict(node.kwargs)
+    how = kwargs.get("how")
+    if isinstance(how, Sampling) and target is REGISTRY["_grid_sample"].function:
+        options = how.mode, how.padding, how.align_corners
+        return wengert.nn.functional.grid_sample, (*args, *options), {}
+    if isinstance(target, BoundCall) and isinstance(target.bound.get("window"), Window):
+        places = as_elements(target.bound["layout"], target.bound["window"])
+        if places is not None and target.function is REGISTRY["_window"].function:
+            return elements, (*args, *places), kwargs
+    return target, args, kwargs
 
 
 class Encoder:

@@ -20,6 +20,7 @@ from wengert.core.size import Size
 from wengert.core.tensor import Tensor
 from wengert.export._values import Decoder as Decoder
 from wengert.export._values import Encoder as Encoder
+from wengert.export._values import spelled
 from wengert.export.exported_program import ExportedProgram
 from wengert.export.graph_signature import (
     ConstantArgument,
@@ -202,13 +203,15 @@ def _plain(example: Any) -> Any:
 
 
 def _encoded_node(node: Node, encoder: Encoder) -> dict[str, Any]:
-    called = node.op == "call_function"
-    target = encoder.target(node.target, node.name) if called else node.target
+    target, args, kwargs = node.target, tuple(node.args), dict(node.kwargs)
+    if node.op == "call_function":
+        function, args, kwargs = spelled(node)
+        target = encoder.target(function, node.name)
     meta = {k: node.meta[k] for k in ("dims", "constant", "where", "calls") if k in node.meta}
     entry = {
         "op": node.op, "name": node.name, "target": target,
-        "args": encoder.value(tuple(node.args), node.name),
-        "kwargs": encoder.value(dict(node.kwargs), node.name),
+        "args": encoder.value(args, node.name),
+        "kwargs": encoder.value(kwargs, node.name),
         "meta": encoder.value(meta, node.name),
     }  # fmt: skip
     if "val" in node.meta:

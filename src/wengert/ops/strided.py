@@ -8,6 +8,8 @@ and for views of another dtype (the real parts of complex numbers).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -278,6 +280,38 @@ def as_strided(
         window = window._replace(offset=window.offset + window_in(root, input).offset)
         return _window(root, layout_of(root), window)
     return _window(input, layout_of(input), window)
+
+
+def elements(
+    input: Tensor, strides: Sequence[int], size: Sequence[int], stride: Sequence[int], start: int
+) -> Tensor:
+    """`as_strided` of a tensor that is dense with these strides, from its own first element on.
+
+    In elements; RuntimeError for what would see others than the tensor's own.
+    """
+    dtype = memory_of(input).dtype
+    layout, window = (
+        Window(n * dtype.itemsize, tuple(shape), tuple([s * dtype.itemsize for s in steps]), dtype)
+        for n, shape, steps in ((0, shape_of(input), strides), (start, size, stride))
+    )
+    dense = layout.extent() == (0, prod(layout.shape) * dtype.itemsize) and not layout.overlaps()
+    if len(layout.shape) != len(layout.strides) or len(window.shape) != len(window.strides):
+        dense = False
+    if not dense or min((*window.shape, *window.strides, start), default=0) < 0:
+        raise RuntimeError(f"as_strided: no elements of a tensor of shape {layout.shape}: {window}")
+    if not window.within(layout):
+        raise RuntimeError(f"as_strided: {window} is out of bounds for a tensor of {layout.shape}")
+    return _window(input, layout, window)
+
+
+def as_elements(layout: Window, window: Window) -> tuple[Any, ...] | None:
+    """The arguments of `elements` that are these windows; None if there are none."""
+    size = layout.dtype.itemsize
+    offsets = [*layout.strides, *window.strides, window.offset]
+    if window.dtype != layout.dtype or any(type(n) is not int or n % size for n in offsets):
+        return None
+    strides, stride = ([s // size for s in w.strides] for w in (layout, window))
+    return tuple(strides), window.shape, tuple(stride), window.offset // size
 
 
 def _sample(input: Tensor) -> np.ndarray:

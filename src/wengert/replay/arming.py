@@ -21,7 +21,7 @@ from wengert.replay.deferred import Deferred
 from wengert.replay.plain import plain
 from wengert.replay.rebinding import rebinding
 from wengert.replay.rules import DetachForm, ListForm, SeveralForm, defers
-from wengert.replay.run import current_run
+from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking, before_write, computing_at_once
 
 
@@ -153,56 +153,79 @@ class DetachFront(_Behind):
         return run.call(self.form, ("input",), self.impl, args, kwargs)
 
 
-class BackwardFront(_Behind):
-    """`Tensor.backward`."""
-
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        super().__init__(Tensor.backward, asking)
-
-    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A step of the run, or a walk."""
-        run = None if active.busy else current_run()
-        retain = kwargs.get("retain_graph")
-        plain = len(args) == 1 and kwargs.keys() <= {"retain_graph"}
-        if run is None or not plain or (retain is not None and type(retain) is not bool):
-            return self.impl(*args, **kwargs)
-        return run.backward(args[0], bool(retain), lambda: self.impl(*args, **kwargs))
-
-
 class WalkFront(_Behind):
-    """`autograd.backward`: its rules are computed as it is called."""
+    """`autograd.backward`, or a walk by another name: a step of the run, or computed at once."""
 
-    __slots__ = ()
+    __slots__ = ("names",)
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, names: tuple[str, ...]) -> None:
         super().__init__(function, asking)
+        self.names = names  # of the arguments; the second is that of the cotangents
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the walk gives."""
+        """What the walk gives, or nothing."""
+        run = None if active.busy else current_run()
+        given = None if run is None else self.given(args, kwargs)
+        if run is None or given is None:
+            return self.at_once(args, kwargs)
+        roots, seeds, inputs, retain = given
+        return self.walk(run, roots, seeds, inputs, retain, lambda: self.at_once(args, kwargs))
+
+    def at_once(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The walk, whose rules are computed as it is called."""
         with computing_at_once():
             return self.impl(*args, **kwargs)
 
+    def walk(self, run: Run, roots: Any, seeds: Any, inputs: Any, retain: bool, impl: Any) -> Any:
+        """A step of a run."""
+        return run.backward(roots, seeds, inputs, retain, impl)
+
+    def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """The roots, cotangents and targets of a walk that a record may hold; else None."""
+        options = dict(zip(self.names, args, strict=False)) | kwargs
+        roots = _listed(options.pop(self.names[0], ()))
+        given = options.pop(self.names[1], None)
+        seeds = [None] * len(roots) if given is None else _listed(given)
+        inputs, retain = options.pop("inputs", None), options.pop("retain_graph", None)
+        inputs = None if inputs is None else _listed(inputs)
+        if any(x is not None and x is not False for x in options.values()):
+            return None
+        if retain is not None and type(retain) is not bool:
+            return None
+        if not roots or len(roots) != len(seeds) or len(args) > len(self.names):
+            return None
+        if inputs == [] or not all(isinstance(x, Tensor) for x in (*roots, *(inputs or ()))):
+            return None
+        return roots, seeds, inputs, bool(retain)
+
 
 class GradFront(WalkFront):
-    """`autograd.grad`: of one root, with respect to leaves, a step of the run."""
+    """`autograd.grad`."""
 
     __slots__ = ()
 
-    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Deferred gradients, or what the walk gives."""
-        run = None if active.busy else current_run()
-        call = super().ask
-        if run is None or len(args) != 2 or not kwargs.keys() <= {"retain_graph", "create_graph"}:
-            return call(args, kwargs)
-        root, inputs = (x if type(x) in (tuple, list) else (x,) for x in args)
-        retain, create = kwargs.get("retain_graph"), kwargs.get("create_graph", False)
-        if len(root) != 1 or create is not False or not (retain is None or type(retain) is bool):
-            return call(args, kwargs)
-        if not inputs or not all(isinstance(x, Tensor) for x in (*root, *inputs)):
-            return call(args, kwargs)
-        return run.gradients(root[0], inputs, bool(retain), lambda: call(args, kwargs))
+    def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """The roots, cotangents and targets of a walk that a record may hold; else None."""
+        outputs, inputs, *others = (*args, *[None] * 3)[: max(len(args), 3)]
+        kwargs = {**kwargs}
+        if kwargs.get("allow_unused") is True:  # those of a record are all used
+            del kwargs["allow_unused"]
+        if kwargs.get("only_inputs") is True:
+            del kwargs["only_inputs"]
+        return super().given((outputs, *others), {"inputs": inputs} | kwargs)
+
+    def walk(self, run: Run, roots: Any, seeds: Any, inputs: Any, retain: bool, impl: Any) -> Any:
+        """A step of a run."""
+        return impl() if inputs is None else run.gradients(roots, seeds, inputs, retain, impl)
+
+
+def _listed(value: Any) -> list[Any]:
+    return [*value] if type(value) in (tuple, list) else [value]
+
+
+_BACKWARD = ("tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs")
+_GRAD = ("outputs", "grad_outputs", "retain_graph", "create_graph")
+_METHOD = ("self", "gradient", "retain_graph", "create_graph", "inputs", "retain_variables")
 
 
 class EscapeFront(_Behind):
@@ -230,7 +253,10 @@ def arm() -> None:
     with compile_lock:
         if plain:
             return
-        fronts: list[Front] = [DetachFront(), BackwardFront(), WalkFront(backward), GradFront(grad)]
+        fronts: list[Front] = [
+            DetachFront(), WalkFront(Tensor.backward, _METHOD), WalkFront(backward, _BACKWARD),
+            GradFront(grad, _GRAD),
+        ]  # fmt: skip
         fronts += [ListFront(op) for op in LIST_OPS]
         fronts += [SeveralFront(op) for op in SEVERAL_OPS]
         functions = [getattr(Tensor, name, None) for name in _ESCAPES]

@@ -39,6 +39,8 @@ class Compiled:
         periods: from the start of a call to that of the next, as it is and as runs.
     """
 
+    mode: str | None = None  # by which `compile` makes such functions
+
     def __init__(
         self, function: Callable[..., Any], fullgraph: bool = False, exact: bool = False
     ) -> None:  # fmt: skip

@@ -23,7 +23,7 @@ from wengert.replay.deferred import Outline
 from wengert.replay.ir import SUM, Instruction, Program, Type
 from wengert.replay.plain import plain_function
 from wengert.replay.rules import DetachForm, ListForm, SeveralForm
-from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref, inputs_of
+from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref, inputs_of, reached
 
 
 class Lowering:
@@ -214,11 +214,11 @@ class Lowering:
         arrays = blank if isinstance(entry.op, ListForm) else blank[0]
         return entry.op.op.forward(arrays, *params)[1]
 
-    def _pull_list(self, entry: OpEntry, g: int) -> list[tuple[Ref, int]]:
+    def _pull_list(self, entry: OpEntry, g: int, walk: BackwardEntry) -> list[tuple[Ref, int]]:
         op, kept, gradients = entry.op, self.kept(entry), []
         for k, name in enumerate(op.inputs):
             ref = entry.refs[name]
-            if ref is not None and self.wants(ref):
+            if ref is not None and self.wants(ref) and walk.sends(ref):
                 rule = partial(_list_rule, op.rules[name], k, kept)
                 (gradient,) = self._emit(
                     f"{op.public_name}_backward", rule, (g,), [self.operand_type(ref)], entry
@@ -226,10 +226,12 @@ class Lowering:
                 gradients.append((ref, gradient))
         return gradients
 
-    def _pull_several(self, entry: OpEntry, cotangents: dict[Any, int]) -> list[tuple[Ref, int]]:
+    def _pull_several(
+        self, entry: OpEntry, cotangents: dict[Any, int], walk: BackwardEntry
+    ) -> list[tuple[Ref, int]]:
         """The gradient of the input from those of the outputs that have one."""
         op, ref = entry.op, entry.refs["input"]
-        if ref is None or not self.wants(ref):
+        if ref is None or not self.wants(ref) or not walk.sends(ref):
             return []
         values, template = list[int](), list[Any]()
         for k, outline in enumerate(entry.outlines):
@@ -246,23 +248,42 @@ class Lowering:
     # Backward
 
     def _backward(self, entry: BackwardEntry) -> None:
-        outline = self.path_outline(entry.root)
-        seed = self._constant(np.ones(outline.shape, outline.dtype))
-        cotangents: dict[Any, int] = {("value", entry.root): seed}
-        for place in range(entry.root, -1, -1):
-            producer = self.entries.get(place)
+        cotangents, found = self._seeds(entry), dict[Any, int]()
+        stops = _stops_of(entry, self.path)
+        for place in range(max(entry.roots), -1, -1):
+            producer, where = self.entries.get(place), Ref("value", place)
             if producer is None:
                 continue
-            if entry.releases and ("value", place) in cotangents:
+            if where in entry.targets:
+                found[where] = cotangents[where]
+            if where in stops:
+                del cotangents[where]
+            if entry.releases and where in cotangents:
                 self.released[place] = entry
-            for ref, gradient in self._gradients(producer, place, cotangents):
-                where = ref.kind, ref.index
-                earlier = cotangents.get(where)
-                cotangents[where] = (
+            for ref, gradient in self._gradients(producer, place, cotangents, entry):
+                earlier = cotangents.get(ref)
+                cotangents[ref] = (
                     gradient if earlier is None else self._sum(earlier, gradient, producer)
                 )
-        for slot, before in zip(entry.leaves, entry.added or repeat(None), strict=False):
-            self.places.append(self._added(cotangents["input", slot], before, entry))
+        for ref, before in zip(entry.targets, entry.added or repeat(None), strict=False):
+            gradient = found[ref] if ref in found else cotangents[ref]
+            self.places.append(self._added(gradient, before, entry))
+
+    def _seeds(self, entry: BackwardEntry) -> dict[Any, int]:
+        """The cotangents of the roots, by what they belong to."""
+        cotangents = dict[Any, int]()
+        for root, ref in zip(entry.roots, entry.seeds, strict=True):
+            where = Ref("value", root)
+            if not entry.sends(where):
+                continue
+            if ref is None:
+                outline = self.path_outline(root)
+                seed = self._constant(np.ones(outline.shape, outline.dtype))
+            else:
+                seed = (self.places if ref.kind == "value" else self.program.inputs)[ref.index]
+            earlier = cotangents.get(where)
+            cotangents[where] = seed if earlier is None else self._sum(earlier, seed, entry)
+        return cotangents
 
     def _added(self, gradient: int, before: int | None, entry: BackwardEntry) -> int:
         """The value of a gradient's place, which is added to an earlier one."""
@@ -277,21 +298,21 @@ class Lowering:
         return self._sum(earlier, gradient, entry)
 
     def _gradients(
-        self, entry: OpEntry, place: int, cotangents: dict[Any, int]
+        self, entry: OpEntry, place: int, cotangents: dict[Any, int], walk: BackwardEntry
     ) -> list[tuple[Ref, int]]:
         """The gradients that a step sends on once those of all its results are there."""
         if isinstance(entry.op, SeveralForm):
             places = range(entry.first, entry.first + len(entry.outlines))
             if place > entry.first or not any(("value", k) in cotangents for k in places):
                 return []
-            return self._pull_several(entry, cotangents)
+            return self._pull_several(entry, cotangents, walk)
         g = cotangents.pop(("value", place), None)
         if g is None:
             return []
         return (
-            self._pull_list(entry, g)
+            self._pull_list(entry, g, walk)
             if isinstance(entry.op, ListForm)
-            else self._pull(entry, place, g)
+            else self._pull(entry, place, g, walk)
         )
 
     def path_outline(self, place: int) -> Any:
@@ -319,10 +340,12 @@ class Lowering:
         entry = self.entries.get(ref.index)
         return entry is not None and entry.records
 
-    def _pull(self, entry: OpEntry, place: int, g: int) -> list[tuple[Ref, int]]:
+    def _pull(
+        self, entry: OpEntry, place: int, g: int, walk: BackwardEntry
+    ) -> list[tuple[Ref, int]]:
         """The gradients of an operation's operands from that of its result."""
-        op = entry.op
-        names = [n for n in op.differentiable if self.wants(entry.refs[n])]
+        op, refs = entry.op, entry.refs
+        names = [n for n in op.differentiable if self.wants(refs[n]) and walk.sends(refs[n])]
         shared = None
         if op.shared is not None and any(n in op.sharers for n in names):
             shared = self._rule(entry, place, g, op.shared, op.shared_takes, "shared", None)
@@ -395,6 +418,14 @@ class Lowering:
             template.append((None, constant) if value is None else (len(values), None))
             values += [] if value is None else [value]
         return partial(_apply_rule, rule, tuple(template)), tuple(values)
+
+
+def _stops_of(walk: BackwardEntry, path: list[Entry]) -> frozenset[Ref]:
+    """The values whose gradients a walk gives, and where it ends: no other target is below."""
+    passed = walk.passed or frozenset()
+    values = [ref for ref in walk.targets if ref.kind == "value"]
+    below = {ref: reached(path, [ref.index]) for ref in values}
+    return frozenset(ref for ref, reach in below.items() if passed.isdisjoint(reach.below()))
 
 
 def hashed(name: Any, params: dict[str, Any]) -> Any:

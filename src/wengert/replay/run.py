@@ -89,7 +89,7 @@ class Run(Walks):
         """Let go of the inputs: nothing is deferred any more."""
         self.originals, self.arrays, self.edges = [], [], []
         self.steps, self.owners, self.owned = [], set(), 0
-        self.updates = dict.fromkeys(self.updates)
+        self.updates, self.onward = dict.fromkeys(self.updates), {}
         pending_runs.pop(id(self), None)
 
     # Calls

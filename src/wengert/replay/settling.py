@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.autograd.engine import compatibility
 from wengert.core.storage import add_writes, owner
-from wengert.core.tensor import Call, NodeState, Tensor, internal, new
+from wengert.core.tensor import Call, Leaf, NodeState, Tensor, internal, new
 from wengert.kernels import jit
 from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
@@ -438,8 +438,12 @@ def _marks(plan: Plan, run: Run) -> dict[BackwardEntry, NodeState]:
     """The state of the nodes that each backward has released."""
     marks = {}
     for k, entry in plan.backwards:
-        state = NodeState(Call(entry.name, *run.steps[k][1]), shared=True)
-        state.below.update([run.edges[k] for k in entry.leaves])
+        onward = run.onward.get(k)
+        call = Call(entry.name, *run.steps[k][1]) if onward is None else onward.call
+        state = NodeState(call, shared=True)
+        edges = [run.edges[slot] for slot in entry.reach.slots]
+        state.below.update([edge for edge in edges if type(edge) is Leaf])
+        state.below.update(() if onward is None else onward.leaves)
         marks[entry] = state
     return marks
 

@@ -349,6 +349,8 @@ def _may_be_skipped(entry: Entry) -> bool:
     if isinstance(entry, OpEntry):
         return True
     assert isinstance(entry, BackwardEntry)
+    if entry.onward:
+        return False
     # None to add to, or those of a walk before it.
     return entry.added is None or all(place is None or place >= 0 for place in entry.added)
 

@@ -43,6 +43,8 @@ class Skipping(Compiled):
         reason: why the last call that was watched gives none.
     """
 
+    mode = "reduce-overhead"
+
     def forget(self) -> None:
         """Begin anew."""
         super().forget()

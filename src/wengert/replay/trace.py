@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -107,7 +107,7 @@ class Entry:
     Attributes:
         children: the entries that came next, by key.
         hot: the child that was taken last.
-        arrivals: what backwards from here arrive at, by place.
+        reaches: what walks from here arrive at, by the places of their roots.
         after: where the record goes on once values were read here.
         first: the place of its first value among those of the run.
         inputs: the inputs that it met first.
@@ -117,7 +117,6 @@ class Entry:
     __slots__ = (
         "__weakref__",
         "after",
-        "arrivals",
         "children",
         "code",
         "depth",
@@ -127,6 +126,7 @@ class Entry:
         "lasti",
         "outlines",
         "parent",
+        "reaches",
         "read_at",
         "replaceable",
     )  # fmt: skip
@@ -141,7 +141,7 @@ class Entry:
         self.children: dict[Any, Entry] = {}
         self.after: Entry | None = None
         self.hot: Entry | None = None
-        self.arrivals: dict[int, tuple[int, ...]] = {}
+        self.reaches: dict[tuple[int, ...], Reach | None] = {}
         self.replaceable: dict[int, bool] = {}
         self.read_at: tuple[CodeType, int] | None = None
         self.code, self.lasti = line or (None, 0)
@@ -268,25 +268,43 @@ class OpEntry(Entry):
 
 
 class BackwardEntry(Entry):
-    """A walk, and the inputs whose gradients it computes.
+    """A walk: from values of the run to inputs and values whose gradients it computes.
 
-    A `backward` has `added`: of each of them the place of the gradient in the run that it is added
-    to, `~slot` of one that is an input of the run, or None. That of `autograd.grad` has None.
+    Attributes:
+        roots: the places where it begins; `seeds` are the cotangents there, None for one.
+        targets: what it gives the gradients of, in the order of its places.
+        leaves: the slots of the targets that are inputs.
+        added: of a `backward`, for each target the place of the gradient in the run that it is
+            added to, `~slot` of one that is an input of the run, or None. None of `autograd.grad`.
+        onward: which targets of a `backward` are inner nodes of a graph: it goes on there.
+        reach: what is below its roots; `passed` is what it passes, None for all of it.
+        releases: whether it releases the nodes that it passes.
     """
 
-    __slots__ = ("added", "leaves", "releases", "root")
+    __slots__ = (
+        "added", "leaves", "onward", "passed", "reach", "releases", "roots", "seeds", "targets",
+    )  # fmt: skip
 
     def __init__(
-        self, parent: Entry, line: tuple[CodeType, int], root: int, leaves: tuple[int, ...],
-        added: tuple[int | None, ...] | None, releases: bool,
+        self, parent: Entry, line: tuple[CodeType, int], roots: tuple[int, ...],
+        seeds: tuple[Ref | None, ...], targets: tuple[Ref, ...], reach: Reach, releases: bool,
     ) -> None:  # fmt: skip
         super().__init__(parent, line)
-        self.root, self.leaves, self.added, self.releases = root, leaves, added, releases
+        self.roots, self.seeds, self.targets, self.reach = roots, seeds, targets, reach
+        self.leaves = tuple([ref.index for ref in targets if ref.kind == "input"])
+        self.added: tuple[int | None, ...] | None = None
+        self.onward: tuple[int, ...] = ()
+        self.passed: frozenset[Ref] | None = None
+        self.releases = releases
 
     @property
     def name(self) -> str:
         """What errors call it."""
         return "grad()" if self.added is None else "backward()"
+
+    def sends(self, ref: Ref | None) -> bool:
+        """Whether it sends a gradient to an operand."""
+        return self.passed is None or ref in self.passed
 
 
 def inputs_of(path: list[Entry]) -> list[Input]:
@@ -299,13 +317,57 @@ def producers(path: list[Entry]) -> dict[int, Entry]:
     return {entry.first + k: entry for entry in path for k in range(len(entry.outlines))}
 
 
-def reached(path: list[Entry], root: int) -> list[int]:
-    """The inputs that a backward from a place arrives at."""
+class Reach:
+    """What is below the roots of a walk.
+
+    Attributes:
+        slots: the inputs that it arrives at; `inner` are those that are no leaves.
+        places: the values that it passes, the newest first.
+        all: the inputs, as targets.
+    """
+
+    __slots__ = ("_ways", "all", "inner", "places", "slots")
+
+    def __init__(self, slots: tuple[int, ...], inner: frozenset[int], places: list[int]) -> None:
+        self.slots, self.inner, self.places = slots, inner, places
+        self.all = tuple([Ref("input", k) for k in slots])
+        self._ways: dict[tuple[Ref, ...], frozenset[Ref]] = {}
+
+    def is_leaf(self, ref: Ref) -> bool:
+        """Whether something below the roots is a leaf."""
+        return ref.kind == "input" and ref.index not in self.inner
+
+    def below(self) -> list[Ref]:
+        """All of it but for the newest value."""
+        return [*self.all, *[Ref("value", k) for k in self.places[1:]]]
+
+    def way_to(self, targets: tuple[Ref, ...], path: Callable[[], list[Entry]]) -> frozenset[Ref]:
+        """What lies between the roots and some targets, with these; nothing if one is not below."""
+        found = self._ways.get(targets)
+        if found is None:
+            found = self._ways[targets] = self._way_to(targets, path())
+        return found
+
+    def _way_to(self, targets: tuple[Ref, ...], path: list[Entry]) -> frozenset[Ref]:
+        by_place, useful = producers(path), {*targets}
+        if not useful.issubset([*self.all, *[Ref("value", k) for k in self.places]]):
+            return frozenset()
+        for place in reversed(self.places):
+            entry = by_place[place]
+            assert isinstance(entry, OpEntry)
+            if any(entry.refs[name] in useful for name in entry.op.differentiable):
+                useful.add(Ref("value", place))
+        return frozenset(useful)
+
+
+def reached(path: list[Entry], roots: Sequence[int]) -> Reach:
+    """What walks from some places arrive at."""
     inputs, by_place = inputs_of(path), producers(path)
-    waiting, visited = {root}, dict[int, None]()
+    waiting, slots, places = {*roots}, dict[int, None](), list[int]()
     while waiting:
         place = max(waiting)  # the newest first, as a walk goes
         waiting.remove(place)
+        places.append(place)
         entry = by_place[place]
         assert isinstance(entry, OpEntry)
         for name in entry.op.differentiable:
@@ -313,12 +375,13 @@ def reached(path: list[Entry], root: int) -> list[int]:
             if ref is None:
                 continue
             if ref.kind == "input" and inputs[ref.index].grad:
-                visited[ref.index] = None
+                slots[ref.index] = None
             elif ref.kind == "value":
                 source = by_place[ref.index]
                 if source.outlines[ref.index - source.first].requires_grad:
                     waiting.add(ref.index)
-    return list(visited)
+    inner = frozenset(k for k in slots if inputs[k].grad == INNER)
+    return Reach(tuple(slots), inner, places)
 
 
 def outline_of(array: np.ndarray, requires_grad: bool) -> Outline:

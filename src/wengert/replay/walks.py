@@ -6,17 +6,24 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from wengert.autograd.engine import observers
+from wengert.autograd.onward import Onward
 from wengert.core.tensor import Leaf, Tensor, caller, getframe, mode, new, tick
+from wengert.kernels.precision import BRAIN
 from wengert.replay.deferred import Deferred, Outline, set_class
-from wengert.replay.operands import Operands
+from wengert.replay.emitting import dense_strides
+from wengert.replay.operands import Operands, UnseenError, among
 from wengert.replay.rules import Step
-from wengert.replay.state import shows_exposed, unusual
+from wengert.replay.state import computing_at_once, shows_exposed, unusual
 from wengert.replay.trace import (
-    LEAF,
     BackwardEntry,
     Entry,
+    Input,
     OpEntry,
+    Reach,
+    Ref,
     input_of,
     inputs_of,
     outline_of,
@@ -25,8 +32,39 @@ from wengert.replay.trace import (
 )
 
 
+class Asked:
+    """A walk that somebody asks for, in terms of the run.
+
+    Attributes:
+        roots: the places where it begins; `keys` are those of its cotangents.
+        fresh: what the run has not met before: cotangents, then gradients to add to.
+        reach: what is below the roots.
+        targets: what it gives the gradients of.
+        passed: what lies between; None if that is all below the roots.
+    """
+
+    def __init__(
+        self, roots: tuple[int, ...], keys: tuple[Any, ...], fresh: list[Tensor], reach: Reach
+    ) -> None:
+        self.roots, self.keys, self.fresh, self.reach = roots, keys, fresh, reach
+        self.targets: tuple[Ref, ...] = ()
+        self.passed: frozenset[Ref] | None = None
+
+    def inputs(self) -> tuple[Input, ...]:
+        """The inputs of the run that it brings."""
+        return tuple(map(input_of, self.fresh))
+
+    def key(self) -> tuple[Any, ...]:
+        """What it is compared by."""
+        return self.roots, self.keys, self.targets, self.inputs()
+
+
 class Walks(Operands):
-    """What a run does of `backward` and `autograd.grad`."""
+    """What a run does of `backward` and `autograd.grad`.
+
+    Attributes:
+        onward: by the number of a step, how that backward goes on outside of the run.
+    """
 
     entry: Entry
     settled: bool
@@ -34,84 +72,175 @@ class Walks(Operands):
     steps: list[Step]
     outputs: list[Any]
 
-    def backward(self, root: Tensor, retain: bool, impl: Callable[[], Any]) -> Any:
-        """A backward from one of the run's values."""
-        place = self.place_of(root)
-        if place is None or unusual() or observers or mode.site is None:
+    def __init__(self) -> None:
+        super().__init__()
+        self.onward: dict[int, Onward] = {}
+
+    def backward(
+        self, roots: Sequence[Tensor], seeds: Sequence[Any], inputs: Sequence[Tensor] | None,
+        retain: bool, impl: Callable[[], Any],
+    ) -> Any:  # fmt: skip
+        """A backward from values of the run, with these cotangents, to all leaves or to some."""
+        asked = self._asked(roots, seeds)
+        added = None
+        if asked is not None and self._aims(asked, inputs):
+            added = self._added(asked)
+        if asked is None or added is None or not self._is_all_current():
             return impl()
-        leaves = self._leaves(place)
-        if not leaves or not all(map(self._is_quiet, leaves)):
-            return impl()
-        fresh: list[Tensor] = []
-        added = self._added(leaves, fresh)
-        if added is None or not self._is_all_current():
-            return impl()
-        line, inputs = caller(getframe(2)), tuple(map(input_of, fresh))
-        key = ("backward", place, retain, leaves, added, inputs, *line)
+        line = caller(getframe(2))
+        key = ("backward", *asked.key(), inputs is None, retain, added, *line)
         child = None if self.recording else self.entry.children.get(key)
         if child is None:
             self._leave_record()
             impl()
-            entry = BackwardEntry(self.entry, line, place, leaves, added, not retain)
-            entry.inputs = inputs
-            self._record_backward(entry, key, fresh)
+            self._record_backward(self._entry(asked, line, not retain, added), key, asked.fresh)
             return None
         assert isinstance(child, BackwardEntry)
+        onward = self._onward(child, retain)
+        if child.onward and onward is None:
+            return impl()
         with self.lock:
             if self.settled:
                 return impl()
-            self._bind(fresh, [])
+            self._bind(asked.fresh, [])
             self.entry = child
-            self._defer_gradients(child, (mode.site, line, tick()))
+            if onward is not None:
+                self.onward[len(self.steps)] = onward
+            cotangents = self._defer_gradients(child, (mode.site, line, tick()))
+        if onward is not None:
+            self.settle()
+            with computing_at_once():
+                onward.go([x._array for x in cotangents])
         return None
 
     def gradients(
-        self, root: Tensor, inputs: Sequence[Tensor], retain: bool, impl: Callable[[], Any]
-    ) -> Any:
-        """The gradients of one of the run's values with respect to leaves that it has met."""
-        place = self.place_of(root)
-        if place is None or unusual() or observers or mode.site is None:
-            return impl()
-        leaves, wanted = self._leaves(place), tuple([self.slots.get(id(x), -1) for x in inputs])
-        usual = len(set(wanted)) == len(wanted) and leaves and {*leaves}.issuperset(wanted)
-        # A walk to some of the leaves releases only what it passes.
-        if not usual or not (retain or {*leaves} == {*wanted}):
-            return impl()
-        if not all(self._tensor(k) is x for k, x in zip(wanted, inputs, strict=True)):
-            return impl()
-        if not all(map(self._is_quiet, leaves)) or not self._is_all_current():
+        self, roots: Sequence[Tensor], seeds: Sequence[Any], inputs: Sequence[Tensor],
+        retain: bool, impl: Callable[[], Any],
+    ) -> Any:  # fmt: skip
+        """The gradients of values of the run with respect to inputs and others of its values."""
+        asked = self._asked(roots, seeds)
+        if asked is None or not self._aims(asked, inputs) or not self._is_all_current():
             return impl()
         line = caller(getframe(2))
-        key = ("grad", place, retain, wanted, *line)
+        key = ("grad", *asked.key(), retain, *line)
         child = None if self.recording else self.entry.children.get(key)
         if child is None:
             self._leave_record()
             found = impl()
             if self._has_room() and all(type(g) is Tensor for g in found):
-                entry = BackwardEntry(self.entry, line, place, wanted, None, not retain)
-                self._record_walk(entry, key, found)
+                entry = self._entry(asked, line, not retain, None)
+                self._bind(asked.fresh, [])
+                outlines = [outline_of(g._array, False) for g in found]
+                self._record_walk(entry, key, outlines, found)
             return found
         with self.lock:
             if self.settled:
                 return impl()
+            self._bind(asked.fresh, [])
             self.entry = child
             self.steps.append((mode.site, line, tick()))
             return tuple([self._deferred(outline, None) for outline in child.outlines])
 
-    def _leaves(self, place: int) -> tuple[int, ...]:
-        """The inputs that a backward from a place arrives at; none, if some are no leaves."""
-        leaves = self.entry.arrivals.get(place)
-        if leaves is None:
+    def _aims(self, asked: Asked, inputs: Sequence[Tensor] | None) -> bool:
+        """Find what a walk is to give the gradients of; False if the record cannot hold it."""
+        reach = asked.reach
+        if inputs is None:
+            asked.targets = reach.all
+        else:
+            asked.targets = self._targets(inputs)
+            if len({*asked.targets}) < len(asked.targets) or not self._stays(asked):
+                return False
+            asked.passed = reach.way_to(asked.targets, self.entry.path)
+            if not asked.passed:
+                return False
+        leaves = [ref.index for ref in asked.targets if reach.is_leaf(ref)]
+        return bool(asked.targets) and all(map(self._is_quiet, leaves))
+
+    def _asked(self, roots: Sequence[Tensor], seeds: Sequence[Any]) -> Asked | None:
+        """Where a walk begins, and what is below; None if the record cannot hold it."""
+        places, keys, fresh = list[int](), list[Any](), list[Tensor]()
+        if unusual() or observers or mode.site is None:
+            return None
+        for root, seed in zip(roots, seeds, strict=True):
+            place = self.place_of(root)
+            if place is None:
+                return None
+            places.append(place)
+            if seed is None:
+                if root._outline.size != 1:
+                    return None
+            elif type(seed) not in (Tensor, Deferred) or not _is_alike(seed, root):
+                return None
+            try:
+                keys.append(None if seed is None else self._operand(seed, fresh))
+            except UnseenError:
+                return None
+        if any(self.place_of(root) != place for root, place in zip(roots, places, strict=True)):
+            return None  # a cotangent of another run has let this one be computed
+        reach = self._reach(tuple(places))
+        return None if reach is None else Asked(tuple(places), tuple(keys), fresh, reach)
+
+    def _reach(self, roots: tuple[int, ...]) -> Reach | None:
+        """What is below some places; None if they are in no graph of operations."""
+        reaches = self.entry.reaches
+        if roots not in reaches:
             path = self.entry.path()
-            inputs, leaves = inputs_of(path), ()
-            source = producers(path)[place]
-            of_graph = source.outlines[place - source.first].requires_grad
-            if isinstance(source, OpEntry) and of_graph:
-                leaves = tuple(reached(path, place))
-            if any(inputs[k].grad != LEAF for k in leaves):
-                leaves = ()
-            self.entry.arrivals[place] = leaves
-        return leaves
+            by_place = producers(path)
+            known = all(
+                isinstance(e := by_place[k], OpEntry) and e.outlines[k - e.first].requires_grad
+                for k in roots
+            )
+            reaches[roots] = reached(path, roots) if known else None
+        return reaches[roots]
+
+    def _entry(
+        self, asked: Asked, line: Any, releases: bool, added: tuple[int | None, ...] | None
+    ) -> BackwardEntry:
+        """The entry of a walk that was computed."""
+        known, seeds = len(self.tensors), list[Ref | None]()
+        for key in asked.keys:
+            if type(key) is Input:
+                seeds.append(Ref("input", known))
+                known += 1
+            elif type(key) is int:
+                seeds.append(Ref("value", key))
+            else:
+                seeds.append(None if key is None else Ref("input", key[1]))
+        entry = BackwardEntry(
+            self.entry, line, asked.roots, tuple(seeds), asked.targets, asked.reach, releases
+        )
+        entry.inputs, entry.passed, entry.added = asked.inputs(), asked.passed, added
+        if added is not None:
+            inner = [k for k, ref in enumerate(entry.targets) if not asked.reach.is_leaf(ref)]
+            entry.onward = tuple(inner)
+        return entry
+
+    def _targets(self, inputs: Sequence[Tensor]) -> tuple[Ref, ...]:
+        """What tensors are in terms of the run; none, if one of them is unknown."""
+        targets = list[Ref]()
+        for x in inputs:
+            place = self.place_of(x)
+            slot = self.slots.get(id(x)) if place is None else None
+            if slot is not None and self._tensor(slot) is x:
+                targets.append(Ref("input", slot))
+            elif place is not None and x.requires_grad:
+                targets.append(Ref("value", place))
+            else:
+                return ()
+        return tuple(targets)
+
+    def _stays(self, asked: Asked) -> bool:
+        """Whether a walk to some targets finds them on record: not beyond inner nodes."""
+        slots = {ref.index for ref in asked.targets if ref.kind == "input"}
+        inner = asked.reach.inner
+        return not inner or not slots or (len(inner) == 1 and slots == inner)
+
+    def _onward(self, walk: BackwardEntry, retain: bool) -> Onward | None:
+        """How a backward goes on at inner nodes of the graph; None if it does not, or may fail."""
+        if not walk.onward:
+            return None
+        onward = Onward([self.edges[walk.targets[k].index] for k in walk.onward], retain)
+        return onward if onward.is_free() else None
 
     def _is_quiet(self, slot: int) -> bool:
         """Whether nobody listens at a leaf, and it is the one that the run has met."""
@@ -125,14 +254,19 @@ class Walks(Operands):
         """The tensor that is an input; None if it is gone."""
         return self.tensors[slot]()
 
-    def _added(self, leaves: Sequence[int], fresh: list[Tensor]) -> tuple[int | None, ...] | None:
-        """What `BackwardEntry.added` says of leaves; `fresh` are gradients from outside.
+    def _added(self, asked: Asked) -> tuple[int | None, ...] | None:
+        """What `BackwardEntry.added` says of targets; gradients from outside are fresh inputs.
 
         None if there is one that somebody else may look at, or that is not in the leaf's form.
         """
-        added: list[int | None] = []
-        for slot in leaves:
-            leaf = self._tensor(slot)
+        added, fresh = list[int | None](), asked.fresh
+        for ref in asked.targets:
+            if not asked.reach.is_leaf(ref):
+                if asked.passed is not None or self.record.exact:
+                    return None  # gradients of both parts would be added one after the other
+                added.append(None)
+                continue
+            leaf = self._tensor(ref.index)
             gradient = getattr(leaf, "_grad", None)
             if gradient is None:
                 added.append(None)
@@ -141,7 +275,8 @@ class Walks(Operands):
                 return None
             place = self.place_of(gradient)
             if place is None:
-                if id(gradient) in self.slots or not _takes_sums(gradient, leaf):
+                known = id(gradient) in self.slots or among(gradient, fresh)
+                if known or not _takes_sums(gradient, leaf):
                     return None
                 place = ~(len(self.tensors) + len(fresh))
                 fresh.append(gradient)
@@ -150,26 +285,48 @@ class Walks(Operands):
 
     def _record_backward(self, entry: BackwardEntry, key: Any, fresh: list[Tensor]) -> None:
         assert entry.added is not None
-        gradients = [getattr(self._tensor(k), "_grad", None) for k in entry.leaves]
-        if not self._has_room() or not all(type(g) is Tensor for g in gradients):
+        tensors = [
+            None if k in entry.onward else getattr(self._tensor(ref.index), "_grad", None)
+            for k, ref in enumerate(entry.targets)
+        ]
+        found = [g for k, g in enumerate(tensors) if k not in entry.onward]
+        if not self._has_room() or not all(type(g) is Tensor for g in found):
             return
+        inputs = inputs_of(self.entry.path())
         self._bind(fresh, [])
         for k, before in enumerate(entry.added):
             if before is not None and (before < 0 or before in self.updates):
                 self.updates[entry.first + k] = None
-        self._record_walk(entry, key, gradients)
+        outlines = [
+            _dense_outline(inputs[ref.index]) if g is None else outline_of(g._array, False)
+            for ref, g in zip(entry.targets, tensors, strict=True)
+        ]
+        self._record_walk(entry, key, outlines, tensors)
+        if entry.onward:
+            self.settled = True  # as it is when the record is followed
 
-    def _record_walk(self, entry: BackwardEntry, key: Any, gradients: Sequence[Any]) -> None:
-        entry.outlines = tuple([outline_of(g._array, False) for g in gradients])
+    def _record_walk(
+        self, entry: BackwardEntry, key: Any, outlines: list[Outline], gradients: Sequence[Any]
+    ) -> None:
+        entry.outlines = tuple(outlines)
         self._grow(entry, key)
         for g in gradients:
-            self._keep(g)
+            if g is None:
+                self.outputs.append(nobody)
+            else:
+                self._keep(g)
 
-    def _defer_gradients(self, entry: BackwardEntry, step: Step) -> None:
+    def _defer_gradients(self, entry: BackwardEntry, step: Step) -> list[Deferred]:
+        """Give leaves their gradients; those of inner nodes are the result."""
         self.steps.append(step)
         assert entry.added is not None
-        for slot, outline, before in zip(entry.leaves, entry.outlines, entry.added, strict=True):
+        inner = list[Deferred]()
+        targets = zip(entry.targets, entry.outlines, entry.added, strict=True)
+        for k, ((_, slot), outline, before) in enumerate(targets):
             place = len(self.outputs)
+            if k in entry.onward:
+                inner.append(self._deferred(outline, None))
+                continue
             if before is None:
                 gradient: Any = new(Deferred)
                 self._tensor(slot)._grad = gradient
@@ -184,6 +341,7 @@ class Walks(Operands):
                         self.updates[place] = self.updates.pop(before)
             gradient._pending = (self, place, outline, None)
             self.outputs.append(weakref.ref(gradient))
+        return inner
 
     def _deferred(self, outline: Outline, source: Any) -> Deferred:
         """The tensor of the next place."""
@@ -213,6 +371,19 @@ class Walks(Operands):
 def nobody() -> None:
     """The reference of a place whose tensor stands for a later one."""
     return
+
+
+def _is_alike(seed: Tensor, root: Tensor) -> bool:
+    """Whether a cotangent is in the form of its root."""
+    return seed._outline.shape == root._outline.shape and seed._outline.dtype == root._outline.dtype
+
+
+def _dense_outline(one: Input) -> Outline:
+    """That of a gradient of an input."""
+    dtype = np.dtype(one.dtype)
+    dtype = BRAIN if dtype.kind == "V" else dtype  # its name does not say which kind
+    steps = tuple([s * dtype.itemsize for s in dense_strides(one.shape)])
+    return Outline(one.shape, steps, dtype, False)
 
 
 def _takes_sums(gradient: Tensor, leaf: Tensor) -> bool:

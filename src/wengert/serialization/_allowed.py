@@ -21,7 +21,7 @@ import numpy as np
 from wengert import nn, ops, optim
 from wengert.core.signals import call_despite_signals, without_entry_signals
 from wengert.core.tensor import Tensor
-from wengert.nn.module import Module
+from wengert.nn.module import Module, optimized
 from wengert.optim.optimizer import Optimizer
 from wengert.serialization._names import (
     BUILDERS,
@@ -284,6 +284,8 @@ def _of_wengert(module: str, name: str) -> Any:
     home: Any = optim if module.startswith("torch.optim") else nn
     if module == "torch.nn.parallel.distributed":
         home = sys.modules.get("wengert.distributed.data_parallel", nn)
+    if module == "torch._dynamo.eval_frame":
+        home = optimized
     value = home.__dict__.get(name)
     if isinstance(value, type) and _is_buildable(value):
         return value

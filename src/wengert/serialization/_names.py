@@ -306,6 +306,7 @@ def modern(module: str, name: str) -> tuple[str, str]:
 _ELSEWHERE = {
     "distributed.data_parallel.DistributedDataParallel": "nn.parallel.distributed",
     "nn.module.Module": "nn.modules.module",
+    "nn.module.optimized.OptimizedModule": "_dynamo.eval_frame",
     "nn.modules.attention.MultiheadAttention": "nn.modules.activation",
     "nn.modules.lazy.LazyLinear": "nn.modules.linear",
     "nn.modules.linear_loss.LinearCrossEntropyLoss": "nn.modules.loss",

@@ -7,6 +7,7 @@ from typing import Any
 
 from wengert.compat._compilers import (
     compile_times,
+    forbid_in_graph,
     mark_dynamic,
     mark_static,
     mark_static_address,
@@ -38,6 +39,7 @@ __all__ = [
     "compile_times",
     "counters",
     "disable",
+    "forbid_in_graph",
     "is_compile_supported",
     "is_compiling",
     "is_dynamo_supported",

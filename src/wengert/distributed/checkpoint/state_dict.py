@@ -66,7 +66,9 @@ def set_model_state_dict(
     <All keys matched successfully>
     """
     inner = getattr(model, "_fsdp_wrapped_module", getattr(model, "module", model))
-    state = _received(model_state_dict, options)
+    names = {plain_name(inner, name): name for name in inner.state_dict()}
+    received = _received(model_state_dict, options)
+    state = {names.get(name, name): value for name, value in received.items()}
     return inner.load_state_dict(state, strict=options is None or options.strict)
 
 

@@ -17,9 +17,10 @@ from wengert.optim import Optimizer
 
 def plain_name(model: Module, name: str) -> str:
     """A parameter's name, without those of modules around the model."""
-    if isinstance(model, DistributedDataParallel):
+    name = name.replace("_fsdp_wrapped_module.", "").replace("_orig_mod.", "")
+    if isinstance(getattr(model, "_orig_mod", model), DistributedDataParallel):
         return name.removeprefix("module.")
-    return name.replace("_fsdp_wrapped_module.", "")
+    return name
 
 
 def _names(model: Module) -> dict[Tensor, str]:

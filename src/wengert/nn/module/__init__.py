@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from wengert.nn.module import call, tree
 from wengert.nn.module.call import Calls
 from wengert.nn.module.convert import Conversion
+from wengert.nn.module.in_place import without_compiled
 from wengert.nn.module.state import StateDict
 from wengert.nn.module.state import _IncompatibleKeys as _IncompatibleKeys
 
@@ -55,6 +56,15 @@ class Module(Calls, StateDict, Conversion):
         self.__dict__.update(_fresh_state())  # not by a `__setattr__` of a subclass
         if self.call_super_init:
             super().__init__(*args, **kwargs)
+
+    def __getstate__(self) -> Any:
+        """What copies and pickles have: a module that is compiled in place is not, in these."""
+        state: Any = super().__getstate__()
+        if "forward" not in self.__dict__:
+            return state
+        own, slots = state if isinstance(state, tuple) else (state, None)
+        own = without_compiled(own)
+        return own if slots is None else (own, slots)
 
     def __setstate__(self, state: Any) -> None:
         """Restore the state of a copy or pickle; missing attributes are as in a new module."""

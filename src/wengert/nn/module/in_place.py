@@ -32,6 +32,15 @@ class _Forward:
         return _Forward, (self.module(), self.own)
 
 
+def without_compiled(state: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a module before it was compiled in place."""
+    before = getattr(state["forward"], "function", None)
+    if not isinstance(before, _Forward):
+        return state
+    others = {name: value for name, value in state.items() if name != "forward"}
+    return others if before.own is None else others | {"forward": before.own}
+
+
 def compile_in_place(module: Any, *args: Any, **kwargs: Any) -> None:
     """Let a module's own forward compute as a compiled function."""
     own = module.__dict__.get("forward")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert import compiler
 from wengert.compiler import wrappers
 from wengert.nn.module import Module
 
+# The key of how it is compiled among what is saved.
+_HOW = "_compiled_as"
 _OWN = frozenset({"__dict__", "_call", "_orig_mod", "training"})
 
 
@@ -31,6 +34,19 @@ class OptimizedModule(Module):
         self._orig_mod = module
         self.__dict__["_call"] = call
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The module, and how it is compiled: programs stay where they were made."""
+        state = self.__dict__.copy()
+        state[_HOW] = _how(state.pop("_call"))
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Compile the module anew."""
+        state = {**state}
+        how = state.pop(_HOW)
+        super().__setstate__(state)
+        self.__dict__["_call"] = _called(self._orig_mod, *how)
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The module's result."""
         return self.__dict__["_call"](*args, **kwargs)
@@ -49,6 +65,23 @@ class OptimizedModule(Module):
 
     def __delattr__(self, name: str) -> None:
         delattr(self._orig_mod, name)
+
+
+def _how(call: Any) -> tuple[str | None, bool, bool]:
+    """What `_called` makes such a call of."""
+    if isinstance(call, Module):
+        return "eager", False, False
+    if isinstance(call, compiler.AtOnce):
+        return "at once", False, False
+    return call.mode, call.fullgraph, call.exact
+
+
+def _called(module: Module, how: Any, fullgraph: Any, exact: Any) -> Any:
+    if how == "eager":
+        return module
+    if how == "at once":
+        return compiler.AtOnce(module)
+    return compiler.compiling(bool(fullgraph), bool(exact), how)(module)
 
 
 def _optimized(module: Any, compiled: Any) -> OptimizedModule:
