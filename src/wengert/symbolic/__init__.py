@@ -42,8 +42,8 @@ from wengert.symbolic.expressions.type import TensorVariable as TensorVariable
 from wengert.symbolic.expressions.wrapped import Wrapped as Wrapped
 from wengert.symbolic.functions import Function as Function
 from wengert.symbolic.functions import In as In
-from wengert.symbolic.functions import In as Param
 from wengert.symbolic.functions import Out as Out
+from wengert.symbolic.functions import Param as Param
 from wengert.symbolic.functions import function as function
 from wengert.symbolic.functions import function_dump as function_dump
 from wengert.symbolic.gradient import sparse_grad as sparse_grad

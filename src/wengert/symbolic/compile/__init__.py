@@ -9,11 +9,11 @@ from wengert.symbolic import program_ops as ops
 from wengert.symbolic import sharing as sharedvalue
 from wengert.symbolic.functions import Function as Function
 from wengert.symbolic.functions import In as In
-from wengert.symbolic.functions import In as Param
 from wengert.symbolic.functions import In as SymbolicInput
 from wengert.symbolic.functions import Maker as FunctionMaker
 from wengert.symbolic.functions import Out as Out
 from wengert.symbolic.functions import Out as SymbolicOutput
+from wengert.symbolic.functions import Param as Param
 from wengert.symbolic.functions import UnusedInputError as UnusedInputError
 from wengert.symbolic.functions import function as function
 from wengert.symbolic.functions import pfunc as pfunc

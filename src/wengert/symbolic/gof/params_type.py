@@ -121,7 +121,7 @@ class ParamsType(Type):
         return all(kind.values_eq(a[name], b[name]) for name, kind in self.items())
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.items() == other.items()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.items() == other.items()
 
     def __hash__(self) -> int:
         return hash((type(self), *self.items()))
@@ -189,8 +189,8 @@ class EnumType(Type):
     def __eq__(self, other: object) -> bool:
         return (
             type(self) is type(other)
-            and self._constants == other._constants  # type: ignore[attr-defined]
-            and self.aliases == other.aliases  # type: ignore[attr-defined]
+            and self._constants == other._constants
+            and self.aliases == other.aliases
         )
 
     def __hash__(self) -> int:
