@@ -313,6 +313,10 @@ def test_rewrites_of_whole_graphs() -> None:
     assert names(sums) == ["add", "mul", "true_div"]
     simplify.optimize(sums)
     assert str(sums) == "[x]"
+    for walk in (T.opt.in2out, T.opt.out2in):
+        fgraph = theano.gof.FunctionGraph([x], [T.exp(x) + T.sin(x)])
+        walk(theano.gof.OpSub(T.exp, T.cos), theano.gof.OpSub(T.sin, T.tan)).optimize(fgraph)
+        assert names(fgraph) == ["cos", "tan", "add"]
     query = theano.gof.Query(include=["fast_run"], exclude=["fusion"])
     fgraph = theano.gof.FunctionGraph([x], [T.exp(x) + T.exp(x)])
     theano.compile.optdb.query(query).optimize(fgraph)

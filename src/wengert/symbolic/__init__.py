@@ -46,6 +46,9 @@ from wengert.symbolic.functions import Out as Out
 from wengert.symbolic.functions import Param as Param
 from wengert.symbolic.functions import function as function
 from wengert.symbolic.functions import function_dump as function_dump
+from wengert.symbolic.gof.fg import FunctionGraph as FunctionGraph
+from wengert.symbolic.gof.fg import InconsistencyError as InconsistencyError
+from wengert.symbolic.gof.link import Container as Container
 from wengert.symbolic.gradient import sparse_grad as sparse_grad
 from wengert.symbolic.gradient import subgraph_grad as subgraph_grad
 from wengert.symbolic.graph import Apply as Apply

@@ -7,6 +7,7 @@ from wengert.symbolic import modes as nanguardmode
 from wengert.symbolic import profiles as profiling
 from wengert.symbolic import program_ops as ops
 from wengert.symbolic import sharing as sharedvalue
+from wengert.symbolic.expressions.elemwise import Rebroadcast as Rebroadcast
 from wengert.symbolic.functions import Function as Function
 from wengert.symbolic.functions import In as In
 from wengert.symbolic.functions import In as SymbolicInput
@@ -16,6 +17,7 @@ from wengert.symbolic.functions import Out as SymbolicOutput
 from wengert.symbolic.functions import Param as Param
 from wengert.symbolic.functions import UnusedInputError as UnusedInputError
 from wengert.symbolic.functions import function as function
+from wengert.symbolic.functions import function_dump as function_dump
 from wengert.symbolic.functions import pfunc as pfunc
 from wengert.symbolic.gof.optdb import optdb as optdb
 from wengert.symbolic.graph import Op as Op
