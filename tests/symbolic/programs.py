@@ -507,7 +507,8 @@ def scalars_by_class(theano, T):
         isinstance(T.exp(x).owner.op.scalar_op, scalar.Log),
     )
     found = [out, g, psi(x), *T.grad(g.sum(), [x])]
-    return [*called(theano, [x, m], found, A[0] / 4 + 0.5, A), *kinds]
+    several = T.Elemwise(scalar.Composite([a, b], [a + b, scalar.exp(a) * b]))(x, m)
+    return [*called(theano, [x, m], [*found, *several], A[0] / 4 + 0.5, A), *kinds]
 
 
 @program

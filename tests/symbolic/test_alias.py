@@ -19,6 +19,10 @@ def test_alias_comes_and_goes() -> None:
         import theano.tensor as T
         from theano.compat.python2x import OrderedDict
         from theano.gof import compilelock
+        from theano.graph.basic import Apply, graph_inputs
+        from theano.graph.fg import FunctionGraph
+        from theano.graph.op import Op
+        from theano.graph.opt import local_optimizer
         from theano.sandbox import blocksparse
         from theano.scalar.basic import UnaryScalarOp
         from theano.tensor.nnet import conv2d
@@ -37,6 +41,10 @@ def test_alias_comes_and_goes() -> None:
             compilelock.set_lock_status(False)
         assert T is symbolic.tensor
         assert downsample is pool
+        assert (Apply, Op, FunctionGraph) == (theano.Apply, theano.Op, theano.FunctionGraph)
+        assert local_optimizer is T.opt.local_optimizer
+        x = T.dscalar()
+        assert graph_inputs([x * 2.0])[0] is x
         assert blocksparse is T.nnet.blocksparse
         assert conv2d is T.nnet.conv2d
         with pytest.raises(ImportError, match="no such part of theano"):

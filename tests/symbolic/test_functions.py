@@ -69,6 +69,9 @@ def test_arguments_by_position_name_and_default() -> None:
     x, y = T.dscalars("x", "y")
     f = theano.function([x, theano.In(y, value=3.0)], x - y)
     assert (f(1), f(1, 2), f(1, y=2), f(y=2, x=1)) == (-2, -1, -1, -1)
+    for older in (theano.Param(y, 3.0), theano.compile.Param(y, default=3.0, name="y")):
+        f = theano.function([x, older], x - y)
+        assert (f(1), f(1, y=2)) == (-2, -1)
     for args, options, text in (
         ((), {}, "Missing required input: x"), ((1, 2, 3), {}, "Too many"),
         ((1,), {"z": 1}, "Unknown input"), ((1,), {"x": 1}, "twice"),

@@ -313,6 +313,10 @@ def test_rewrites_of_whole_graphs() -> None:
     assert names(sums) == ["add", "mul", "true_div"]
     simplify.optimize(sums)
     assert str(sums) == "[x]"
+    for walk in (T.opt.in2out, T.opt.out2in):
+        fgraph = theano.gof.FunctionGraph([x], [T.exp(x) + T.sin(x)])
+        walk(theano.gof.OpSub(T.exp, T.cos), theano.gof.OpSub(T.sin, T.tan)).optimize(fgraph)
+        assert names(fgraph) == ["cos", "tan", "add"]
     query = theano.gof.Query(include=["fast_run"], exclude=["fusion"])
     fgraph = theano.gof.FunctionGraph([x], [T.exp(x) + T.exp(x)])
     theano.compile.optdb.query(query).optimize(fgraph)
@@ -377,3 +381,88 @@ def test_walks_over_graphs() -> None:
     with pytest.raises(ValueError, match="bfs or dfs"):
         graph.stack_search(deque([z]), lambda v: None, "best")
     assert theano.gof.hashtype(T.exp) == theano.gof.hashtype(T.log)
+
+
+class Scaled(theano.Op):
+    """Multiplies by a parameter that is no input."""
+
+    __props__ = ("factor",)
+    params_type = theano.gof.ParamsType(
+        factor=theano.scalar.Scalar("float64"),
+        offset=T.dvector,
+        way=theano.gof.EnumList("UP", "DOWN"),
+    )
+
+    def __init__(self, factor: float) -> None:
+        self.factor, self.offset, self.way = factor, np.array([1.0, 2.0]), "DOWN"
+
+    def make_node(self, x: Any) -> theano.Apply:
+        return theano.Apply(self, [x], [x.type()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any) -> None:
+        assert params.way == self.params_type.get_enum("DOWN") == 1
+        output_storage[0][0] = params.factor * inputs[0] + params.offset
+
+
+class OfNode(Scaled):
+    params_type = theano.gof.generic
+
+    def get_params(self, node: Any) -> Any:
+        return len(node.inputs)
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any) -> None:
+        output_storage[0][0] = inputs[0] + params
+
+
+class Thunked(Scaled):
+    """Makes what runs by itself; the older half of programs do not know `impl`."""
+
+    params_type = None
+
+    def make_thunk(self, node: Any, storage_map: Any, compute_map: Any, no_recycling: Any) -> Any:
+        source, target = storage_map[node.inputs[0]], storage_map[node.outputs[0]]
+
+        def thunk() -> None:
+            assert target[0] is None
+            target[0] = source[0] * self.factor
+            compute_map[node.outputs[0]][0] = True
+
+        return thunk
+
+
+class Noted(Scaled):
+    """Runs what the class above makes."""
+
+    def make_thunk(self, node: Any, *args: Any, **options: Any) -> Any:
+        self.made = super().make_thunk(node, *args, **options)
+        return self.made
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [(Scaled(3.0), [4.0, 8.0]), (OfNode(3.0), [2.0, 3.0]), (Thunked(3.0), [3.0, 6.0]),
+     (Noted(3.0), [4.0, 8.0])],
+)  # fmt: skip
+def test_operations_with_parameters_and_thunks(op: Any, expected: list[float]) -> None:
+    x = T.dvector("x")
+    f = theano.function([x], op(x) * 1.0)
+    for _ in range(2):
+        assert f([1.0, 2.0]).tolist() == expected
+    if isinstance(op, Noted):
+        assert not op.made.lazy
+
+
+def test_parameters_are_checked() -> None:
+    kind = theano.gof.ParamsType(a=theano.scalar.int32, b=T.dvector)
+    params = kind.filter({"a": 2, "b": [1.0]})
+    assert (params.a, params["b"].tolist(), kind.get_field(T.dvector)) == (2, [1.0], "b")
+    assert kind == theano.gof.ParamsType(b=T.dvector, a=theano.scalar.int32)
+    assert kind.extended(c=T.dscalar).fields == ("a", "b", "c")
+    with pytest.raises(TypeError, match="no value for"):
+        kind.filter({"a": 2})
+    with pytest.raises(NotImplementedError, match="immutable"):
+        params.a = 3
+    with pytest.raises(AttributeError, match="invalid enum name"):
+        theano.gof.EnumList("Up")
+    with pytest.raises(ValueError, match="unknown enum value 7"):
+        theano.gof.EnumType(UP=1).filter(7)

@@ -89,3 +89,24 @@ def test_splits_and_repetitions_that_do_not_fit() -> None:
     with pytest.raises(AssertionError, match="equal or less than ndim"):
         T.tile(x, sizes, ndim=2).eval({x: [1.0], sizes: [1, 2, 3]})
     assert T.get_scalar_constant_value(T.scalar_from_tensor(T.drow().shape[0])) == 1
+
+
+def test_small_containers() -> None:
+    frozen, ordered = (theano.misc.frozendict.frozendict, theano.misc.ordered_set.OrderedSet)
+    pairs = frozen({"a": 1}).copy(b=2)
+    assert (pairs, hash(pairs)) == ({"a": 1, "b": 2}, hash(frozen(b=2, a=1)))
+    with pytest.raises(TypeError, match="assignment"):
+        pairs["a"] = 3
+    elements = ordered([3, 1])
+    elements.update([2, 1])
+    elements.discard(3)
+    assert (list(elements), elements == {1, 2}, elements == ordered([2, 1])) == (
+        [1, 2],
+        True,
+        False,
+    )
+
+
+def test_hashes_of_classes_are_found_where_operations_look() -> None:
+    assert T.hashtype(T.dvector) == theano.gof.hashtype(T.fvector)
+    assert isinstance(T.dvector().max().owner.op, T.CAReduce | T.MaxAndArgmax)

@@ -42,10 +42,13 @@ from wengert.symbolic.expressions.type import TensorVariable as TensorVariable
 from wengert.symbolic.expressions.wrapped import Wrapped as Wrapped
 from wengert.symbolic.functions import Function as Function
 from wengert.symbolic.functions import In as In
-from wengert.symbolic.functions import In as Param
 from wengert.symbolic.functions import Out as Out
+from wengert.symbolic.functions import Param as Param
 from wengert.symbolic.functions import function as function
 from wengert.symbolic.functions import function_dump as function_dump
+from wengert.symbolic.gof.fg import FunctionGraph as FunctionGraph
+from wengert.symbolic.gof.fg import InconsistencyError as InconsistencyError
+from wengert.symbolic.gof.link import Container as Container
 from wengert.symbolic.gradient import sparse_grad as sparse_grad
 from wengert.symbolic.gradient import subgraph_grad as subgraph_grad
 from wengert.symbolic.graph import Apply as Apply

@@ -40,6 +40,24 @@ class In:
         self.shared = shared
 
 
+class Param(In):
+    """`In` as programs for Theano 0.7 write it: the default comes second.
+
+    >>> from wengert.symbolic import Param, function
+    >>> from wengert.symbolic import tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> function([x, Param(y, default=2.0)], x * y)(3)
+    array(6.)
+    """
+
+    def __init__(
+        self, variable: Any, default: Any = None, name: str | None = None, mutable: bool = False,
+        strict: bool = False, allow_downcast: bool | None = None, implicit: Any = None,
+        borrow: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(variable, name, default, None, mutable, strict, allow_downcast)
+
+
 class Out:
     """An output of a function; with `borrow` the function may give an array that it keeps.
 

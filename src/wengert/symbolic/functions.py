@@ -15,6 +15,7 @@ from wengert.core.storage import quoted_location
 from wengert.core.tensor import caller, getframe
 from wengert.symbolic.arguments import In as In
 from wengert.symbolic.arguments import Out as Out
+from wengert.symbolic.arguments import Param as Param
 from wengert.symbolic.arguments import (
     as_input,
     checked_givens,

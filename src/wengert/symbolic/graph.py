@@ -222,6 +222,13 @@ class Apply:
             )
         return self.outputs[index or 0]
 
+    def run_params(self) -> Any:
+        """The parameters of the operation for this node, or None where there are none."""
+        try:
+            return self.op.get_params(self)
+        except MethodNotDefinedError:
+            return None
+
     def get_parents(self) -> list[Any]:
         """The inputs, in a list."""
         return list(self.inputs)
@@ -281,7 +288,8 @@ class Op(PureOp):
     """An operation of expression graphs, as programs define their own.
 
     A subclass has `make_node`, which checks and converts inputs and gives an `Apply`;
-    `perform(node, inputs, output_storage)`, which computes on arrays; and `grad(inputs,
+    `perform(node, inputs, output_storage)`, which computes on arrays (with `params_type` or
+    `get_params` of a node, parameters come last), or `make_thunk`; and `grad(inputs,
     output_gradients)` or `L_op`. With ``__props__`` (names of attributes) two operations of a
     class are equal if those are.
     """
@@ -290,6 +298,7 @@ class Op(PureOp):
     destroy_map: dict[int, list[int]] = {}  # noqa: RUF012
     itypes: Sequence[Type] | None = None
     otypes: Sequence[Type] | None = None
+    params_type: Any = None
 
     def make_node(self, *inputs: Any) -> Apply:
         """The application to some inputs; `itypes` and `otypes` describe simple operations."""
@@ -310,20 +319,63 @@ class Op(PureOp):
 
     def kernel(self, node: Apply) -> Kernel:
         """A function of the inputs' values that gives the output's, or a tuple of several."""
-
+        if type(self).make_thunk is not Op.make_thunk:
+            return self._thunk_kernel(node)
+        params = node.run_params()
+        last = () if params is None else (params,)
         destroyed = {k for positions in self.destroy_map.values() for k in positions}
 
         def run(*values: Any) -> Any:
             storage: list[list[Any]] = [[None] for _ in node.outputs]
             # Nobody else is to see what the operation writes to.
             own = [copy.copy(v) if k in destroyed else v for k, v in enumerate(values)]
-            self.perform(node, own, storage)
-            checked = [
-                out.type.filter(cell[0]) for out, cell in zip(node.outputs, storage, strict=True)
-            ]
-            return checked[0] if len(checked) == 1 else tuple(checked)
+            self.perform(node, own, storage, *last)
+            return _filtered(node, storage)
 
         return run
+
+    def _thunk_kernel(self, node: Apply) -> Kernel:
+        """A kernel that runs what `make_thunk` gives."""
+        storage: dict[Any, list[Any]] = {v: [None] for v in (*node.inputs, *node.outputs)}
+        computed = {v: [v not in node.outputs] for v in storage}
+        thunk = self.make_thunk(node, storage, computed, [])
+
+        def run(*values: Any) -> Any:
+            for x, value in zip(node.inputs, values, strict=True):
+                storage[x][0] = value
+            for out in node.outputs:
+                storage[out][0] = None
+            thunk()
+            result = _filtered(node, [storage[out] for out in node.outputs])
+            for cell in storage.values():
+                cell[0] = None
+            return result
+
+        return run
+
+    def make_thunk(
+        self, node: Apply, storage_map: Any, compute_map: Any, no_recycling: Any,
+        impl: str | None = None,
+    ) -> Callable[[], Any]:  # fmt: skip
+        """A function without arguments that computes the outputs in `storage_map`."""
+        params = node.run_params()
+        last = () if params is None else (params,)
+        sources = [storage_map[x] for x in node.inputs]
+        targets = [storage_map[out] for out in node.outputs]
+
+        def thunk() -> None:
+            self.perform(node, [cell[0] for cell in sources], targets, *last)
+            for out in node.outputs:
+                compute_map[out][0] = True
+
+        vars(thunk).update(inputs=sources, outputs=targets, lazy=False)
+        return thunk
+
+    def get_params(self, node: Apply) -> Any:
+        """What `perform` gets as its last argument: by default the fields of a `ParamsType`."""
+        if not hasattr(self.params_type, "get_params"):
+            raise MethodNotDefinedError("get_params", type(self), type(self).__name__)
+        return self.params_type.get_params(self)
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """The gradients of the inputs; by default what `grad` says."""
@@ -360,6 +412,12 @@ class Op(PureOp):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _filtered(node: Apply, storage: Sequence[Sequence[Any]]) -> Any:
+    """What an operation wrote down, in the types of its outputs: a value, or a tuple of several."""
+    checked = [out.type.filter(cell[0]) for out, cell in zip(node.outputs, storage, strict=True)]
+    return checked[0] if len(checked) == 1 else tuple(checked)
 
 
 class Operation(Op):

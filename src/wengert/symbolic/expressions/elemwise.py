@@ -89,8 +89,17 @@ class Elemwise(Operation):
         self.scalar_op = scalar_of(scalar_op)
         self.name = name or self.scalar_op.name
 
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        """The output; a list of them, by a node for each, for a scalar that has several."""
+        parts = getattr(self.scalar_op, "parts", ())
+        if not parts:
+            return super().__call__(*inputs, **options)
+        return [Elemwise(part)(*inputs, **options | {"return_list": False}) for part in parts]
+
     def make_node(self, *inputs: Any) -> Apply:
         """Inputs of fewer dimensions get broadcastable ones in front."""
+        if getattr(self.scalar_op, "parts", ()):
+            raise NotImplementedError(f"{self} has several outputs: call it for a node of each")
         variables = [as_tensor_variable(x) for x in inputs]
         if self.scalar_op.nin not in (-1, len(variables)):
             raise TypeError(

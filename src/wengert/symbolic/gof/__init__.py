@@ -8,6 +8,7 @@ from wengert.symbolic.gof import link as link
 from wengert.symbolic.gof import op as op
 from wengert.symbolic.gof import opt as opt
 from wengert.symbolic.gof import optdb as optdb
+from wengert.symbolic.gof import params_type as params_type
 from wengert.symbolic.gof import toolbox as toolbox
 from wengert.symbolic.gof import utils as utils
 from wengert.symbolic.gof.fg import FunctionGraph as FunctionGraph
@@ -33,6 +34,10 @@ from wengert.symbolic.gof.opt import optimizer as optimizer
 from wengert.symbolic.gof.optdb import EquilibriumDB as EquilibriumDB
 from wengert.symbolic.gof.optdb import Query as Query
 from wengert.symbolic.gof.optdb import SequenceDB as SequenceDB
+from wengert.symbolic.gof.params_type import EnumList as EnumList
+from wengert.symbolic.gof.params_type import EnumType as EnumType
+from wengert.symbolic.gof.params_type import Params as Params
+from wengert.symbolic.gof.params_type import ParamsType as ParamsType
 from wengert.symbolic.gof.toolbox import Feature as Feature
 from wengert.symbolic.gof.utils import hashtype as hashtype
 from wengert.symbolic.graph import Apply as Apply
@@ -51,6 +56,8 @@ __all__ = [
     "CLinker",
     "Constant",
     "Container",
+    "EnumList",
+    "EnumType",
     "EquilibriumDB",
     "Feature",
     "FunctionGraph",
@@ -67,6 +74,8 @@ __all__ = [
     "OpSub",
     "OpWiseCLinker",
     "Optimizer",
+    "Params",
+    "ParamsType",
     "PatternSub",
     "PerformLinker",
     "PureOp",
@@ -88,6 +97,7 @@ __all__ = [
     "opt",
     "optdb",
     "optimizer",
+    "params_type",
     "toolbox",
     "type",
     "utils",

@@ -31,6 +31,9 @@ def inputs(variable_list: Iterable[Any], blockers: Iterable[Any] | None = None) 
     return _inputs(variable_list, blockers or ())
 
 
+graph_inputs = inputs
+
+
 def variables(i: Iterable[Any], o: Iterable[Any]) -> list[Any]:
     """All variables between inputs and outputs, both of them included."""
     i, o = list(i), list(o)

@@ -7,6 +7,7 @@ from wengert.symbolic.expressions.arithmetic import CONVERTERS as _converters  #
 from wengert.symbolic.expressions.special import *
 from wengert.symbolic.scalar import classes as classes
 from wengert.symbolic.scalar.basic import *
+from wengert.symbolic.scalar.basic import ScalarType as Scalar
 from wengert.symbolic.scalar.classes import *
 
 basic = basic_scipy = _sys.modules[__name__]

@@ -302,7 +302,6 @@ class BinaryScalarOp(ScalarOp):
 __all__ = [
     "BinaryScalarOp",
     "ComplexError",
-    "Scalar",
     "ScalarOp",
     "ScalarType",
     "UnaryScalarOp",

@@ -85,7 +85,8 @@ class Composite(ScalarOp):
 
     Args:
         inputs: scalar variables.
-        outputs: one expression of them.
+        outputs: expressions of them. Where there are several, a call gives as many, by a node for
+            each, whose operation is one of `parts`.
 
     >>> from wengert.symbolic import function, scalar
     >>> from wengert.symbolic import tensor as T
@@ -97,11 +98,12 @@ class Composite(ScalarOp):
     """
 
     def __init__(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        if len(outputs) != 1:
-            raise NotImplementedError(f"Composite gives one output, and {len(outputs)} are listed")
-        super().__init__(lambda *types: (outputs[0].type,), "Composite")
+        if not outputs:
+            raise ValueError("Composite: expected at least one output, got none")
+        super().__init__(lambda *types: tuple(out.type for out in outputs), "Composite")
         self.inputs, self.outputs = list(inputs), list(outputs)
-        self.nin = len(self.inputs)
+        self.nin, self.nout = len(self.inputs), len(self.outputs)
+        self.parts = [Composite(inputs, [out]) for out in outputs] if self.nout > 1 else []
 
     def _of(self, values: Sequence[Any]) -> Any:
         table = dict(zip(self.inputs, values, strict=True))
@@ -127,7 +129,9 @@ class Composite(ScalarOp):
         return np.asarray(table[result])
 
     def impl(self, *inputs: Any) -> Any:
-        """Of numbers."""
+        """Of numbers; a list where there are several outputs."""
+        if self.parts:
+            return [part.impl(*inputs) for part in self.parts]
         return self.function(*[np.asarray(v) for v in inputs])[()]
 
     def gradient(self, inputs: Any, out: Any, g: Any) -> Sequence[Any]:

@@ -28,6 +28,7 @@ from wengert.symbolic.expressions.arithmetic import CONVERTERS as _converters  #
 from wengert.symbolic.expressions.conversions import *
 from wengert.symbolic.expressions.creation import *
 from wengert.symbolic.expressions.creation import constructors as _constructors
+from wengert.symbolic.expressions.elemwise import CAReduce as CAReduce
 from wengert.symbolic.expressions.elemwise import DimShuffle as DimShuffle
 from wengert.symbolic.expressions.elemwise import Elemwise as Elemwise
 from wengert.symbolic.expressions.elemwise import Rebroadcast as Rebroadcast
@@ -51,6 +52,7 @@ from wengert.symbolic.expressions.type import allclose as _allclose
 from wengert.symbolic.expressions.type import as_tensor_variable as as_tensor
 from wengert.symbolic.expressions.type import as_tensor_variable as as_tensor_variable
 from wengert.symbolic.expressions.type import constant as constant
+from wengert.symbolic.gof.utils import hashtype as hashtype
 from wengert.symbolic.gradient import consider_constant as consider_constant
 from wengert.symbolic.gradient import hessian as hessian
 from wengert.symbolic.gradient import jacobian as jacobian

@@ -11,6 +11,9 @@ from wengert.symbolic.expressions.shapes import (
     get_scalar_constant_value as get_scalar_constant_value,
 )
 from wengert.symbolic.gof.opt import copy_stack_trace as copy_stack_trace
+from wengert.symbolic.gof.opt import in2out as in2out
+from wengert.symbolic.gof.opt import local_optimizer as local_optimizer
+from wengert.symbolic.gof.opt import out2in as out2in
 from wengert.symbolic.gof.opt import register
 
 assert_op = assert_ = Assert()
