@@ -43,6 +43,9 @@ FORMS = {
     "from torch.utils.data.distributed import DistributedSampler": "callable(DistributedSampler)",
     "import torch.utils.data": "torch.utils.data._utils.worker.get_worker_info() is None",
     "from torch.cuda.amp import GradScaler, autocast": "not GradScaler(enabled=False).is_enabled()",
+    "from torch.distributions.multivariate_normal import _precision_to_scale_tril as f": (
+        "f(4 * torch.eye(2)).tolist() == [[0.5, 0.0], [0.0, 0.5]]"
+    ),
     "from torch.amp import autocast": "autocast is torch.autocast",
     "from torch.profiler import ProfilerActivity, profile": "profile is wengert.profiler.profile",
     "from torch.autograd.profiler import record_function": "callable(record_function)",

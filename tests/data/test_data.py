@@ -151,6 +151,15 @@ class Stream(data.IterableDataset):
         return 7
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["Dataset", "IterableDataset", "Subset", "ConcatDataset", "ChainDataset", "StackDataset"],
+)
+def test_datasets_take_the_type_of_their_samples(name: str) -> None:
+    dataset = getattr(data, name)
+    assert issubclass(type("Named", (dataset[int],), {}), dataset)
+
+
 def test_datasets() -> None:
     x, y = wengert.arange(6).reshape(3, 2), wengert.arange(3)
     rows = data.TensorDataset(x, y)

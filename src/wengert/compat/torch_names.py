@@ -233,6 +233,7 @@ PRIVATE: dict[str, str] = {
         "torch.distributed.tensor._utils": "sharding",
         "torch.distributed.tensor.placement_types": "sharding",
         "torch.distributed.tensor.experimental": "sharding",
+        "torch.distributions.multivariate_normal": "precision_factors",
         "torch.distributions.transforms": "clipped_sigmoids",
         "torch.distributions.utils": "distribution_sums",
         "torch.fx.experimental.proxy_tensor": "proxy_modes",

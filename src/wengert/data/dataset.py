@@ -77,7 +77,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return int(self.tensors[0]._array.shape[0])
 
 
-class StackDataset(Dataset[Any]):
+class StackDataset(Dataset[T_co]):
     """Several datasets side by side: a sample is a tuple, or by keyword a dict, of one of each.
 
     >>> from wengert.utils.data import StackDataset
@@ -134,7 +134,7 @@ def _samples_of(dataset: Any, indices: list[Any]) -> Any:
     return samples
 
 
-class ConcatDataset(Dataset[Any]):
+class ConcatDataset(Dataset[T_co]):
     """Several datasets, one after the other.
 
     >>> from wengert.utils.data import ConcatDataset
@@ -168,7 +168,7 @@ class ConcatDataset(Dataset[Any]):
         return self.datasets[which][idx - before]
 
 
-class ChainDataset(IterableDataset[Any]):
+class ChainDataset(IterableDataset[T_co]):
     """Several streams, one after the other.
 
     >>> from wengert.utils.data import ChainDataset
@@ -199,7 +199,7 @@ def _check_stream(dataset: Any) -> None:
         )
 
 
-class Subset(Dataset[Any]):
+class Subset(Dataset[T_co]):
     """The samples of a dataset at some indices.
 
     >>> from wengert.utils.data import Subset

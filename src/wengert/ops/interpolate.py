@@ -224,7 +224,7 @@ def _out_size(
     if size is not None:
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        out = _per_dimension("output size", size, space)
+        out = tuple(map(_length, _per_dimension("output size", size, space)))
         factors: tuple[float | None, ...] = (None,) * len(space)
     else:
         scales = _per_dimension("scale_factor", scale_factor, space)
@@ -238,6 +238,13 @@ def _out_size(
             f" and output {list(out)}"
         )
     return out, factors
+
+
+def _length(size: Any) -> Any:
+    """The number of a tensor that holds one integer, as programs compute sizes; else `size`."""
+    if isinstance(size, Tensor) and size.numel() == 1 and size.dtype.np.kind in "iu":
+        return int(size.item())
+    return size
 
 
 def _per_dimension(what: str, value: Any, space: tuple[int, ...]) -> tuple[Any, ...]:

@@ -1,0 +1,15 @@
+"""Private names of ``torch.distributions.multivariate_normal``."""
+
+from __future__ import annotations
+
+from wengert.core.tensor import Tensor
+from wengert.distributions import MultivariateNormal
+
+
+def _precision_to_scale_tril(P: Tensor) -> Tensor:
+    """The lower triangular factor of the inverse of a precision matrix."""
+    origin = P.new_zeros(P.shape[-1])
+    return MultivariateNormal(origin, precision_matrix=P, validate_args=False).scale_tril
+
+
+__all__ = ["_precision_to_scale_tril"]

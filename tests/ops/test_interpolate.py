@@ -1,0 +1,35 @@
+"""Sizes as programs compute them: tensors of one integer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import wengert
+
+
+def sizes(library: Any) -> list[Any]:
+    """Tensors that count as sizes."""
+    narrow = library.tensor([6], dtype=library.int32)
+    return [narrow, [narrow, 5], [library.tensor(6), library.tensor(5)], library.tensor(6)]
+
+
+def refused(library: Any) -> list[Any]:
+    """Tensors that do not."""
+    return [[library.tensor(6.0), 5], [library.tensor([6, 6]), 5], library.tensor([6, 6])]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_sizes_may_be_tensors_of_one_integer(torch: Any, mode: str) -> None:
+    image = [[[[1.0, 2.0], [3.0, 5.0]]]]
+    results = []
+    for library in (wengert, torch):
+        resize = library.nn.functional.interpolate
+        x = library.tensor(image)
+        results.append([resize(x, size=s, mode=mode).tolist() for s in sizes(library)])
+        for size in refused(library):
+            with pytest.raises(TypeError):
+                resize(x, size=size, mode=mode)
+    assert results[0] == results[1]
