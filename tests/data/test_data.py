@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -157,7 +158,7 @@ class Stream(data.IterableDataset):
 )
 def test_datasets_take_the_type_of_their_samples(name: str) -> None:
     dataset = getattr(data, name)
-    assert issubclass(type("Named", (dataset[int],), {}), dataset)
+    assert issubclass(types.new_class("Named", (dataset[int],)), dataset)
 
 
 def test_datasets() -> None:

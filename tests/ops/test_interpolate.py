@@ -21,15 +21,14 @@ def refused(library: Any) -> list[Any]:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
-def test_sizes_may_be_tensors_of_one_integer(torch: Any, mode: str) -> None:
+def test_sizes_may_be_tensors_of_one_integer(torch: Any) -> None:
     image = [[[[1.0, 2.0], [3.0, 5.0]]]]
     results = []
     for library in (wengert, torch):
         resize = library.nn.functional.interpolate
         x = library.tensor(image)
-        results.append([resize(x, size=s, mode=mode).tolist() for s in sizes(library)])
+        results.append([resize(x, size=s, mode="nearest").tolist() for s in sizes(library)])
         for size in refused(library):
             with pytest.raises(TypeError):
-                resize(x, size=size, mode=mode)
+                resize(x, size=size, mode="nearest")
     assert results[0] == results[1]

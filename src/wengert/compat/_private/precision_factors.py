@@ -6,10 +6,10 @@ from wengert.core.tensor import Tensor
 from wengert.distributions import MultivariateNormal
 
 
-def _precision_to_scale_tril(P: Tensor) -> Tensor:
+def _precision_to_scale_tril(precision: Tensor) -> Tensor:
     """The lower triangular factor of the inverse of a precision matrix."""
-    origin = P.new_zeros(P.shape[-1])
-    return MultivariateNormal(origin, precision_matrix=P, validate_args=False).scale_tril
+    origin = precision.new_zeros(precision.shape[-1])
+    return MultivariateNormal(origin, precision_matrix=precision, validate_args=False).scale_tril
 
 
 __all__ = ["_precision_to_scale_tril"]
