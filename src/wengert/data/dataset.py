@@ -31,7 +31,7 @@ class Dataset(Generic[T_co]):
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other: Dataset[Any]) -> ConcatDataset:
+    def __add__(self, other: Dataset[Any]) -> ConcatDataset[Any]:
         return ConcatDataset([self, other])
 
 
@@ -234,7 +234,7 @@ class Subset(Dataset[T_co]):
 
 def random_split(
     dataset: Any, lengths: Sequence[float], generator: Generator | None = default_generator
-) -> list[Subset]:
+) -> list[Subset[Any]]:
     """Split a dataset at random into parts of the given lengths, or fractions that sum to 1.
 
     >>> from wengert.utils.data import random_split
