@@ -419,19 +419,17 @@ def get_ctx() -> NoReturn:
     )
 
 
-def triton_op(name: str, fn: Any = None, /, *, mutates_args: Any, schema: Any = None) -> NoReturn:
-    """NotImplementedError: there are no Triton kernels on a CPU.
+def triton_op(name: str, fn: Any = None, /, *, mutates_args: Any, schema: Any = None) -> Any:
+    """`custom_op`: on a CPU the function itself may compute, or call `wrap_triton`, which raises.
 
     >>> import wengert
-    >>> wengert.library.triton_op("mine::f", mutates_args=())
-    Traceback (most recent call last):
-        ...
-    NotImplementedError: torch.library.triton_op('mine::f'): ...
+    >>> @wengert.library.triton_op("mine::doubled", mutates_args=())
+    ... def doubled(x: wengert.Tensor) -> wengert.Tensor:
+    ...     return x * 2
+    >>> doubled(wengert.ones(1))
+    tensor([2.])
     """
-    raise NotImplementedError(
-        f"torch.library.triton_op({name!r}): Triton's kernels run on GPUs, wengert on the CPU; use"
-        " torch.library.custom_op with a function that computes on the CPU"
-    )
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
 
 
 def wrap_triton(triton_kernel: Any, /) -> NoReturn:

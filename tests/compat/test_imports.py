@@ -46,6 +46,7 @@ FORMS = {
     "from torch.distributions.multivariate_normal import _precision_to_scale_tril as f": (
         "f(4 * torch.eye(2)).tolist() == [[0.5, 0.0], [0.0, 0.5]]"
     ),
+    "from torch.cuda import Event, Stream": "not torch.cuda._initialized",
     "from torch.amp import autocast": "autocast is torch.autocast",
     "from torch.profiler import ProfilerActivity, profile": "profile is wengert.profiler.profile",
     "from torch.autograd.profiler import record_function": "callable(record_function)",

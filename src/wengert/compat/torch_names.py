@@ -214,7 +214,7 @@ PRIVATE: dict[str, str] = {
         "torch._subclasses": "fake_tensors",
         "torch._subclasses.fake_tensor": "fake_tensors",
         "torch._subclasses.functional_tensor": "functional_tensors",
-        "torch.cuda": "absent_types",
+        "torch.cuda": "cuda_state",
         "torch.cuda.amp.common": "amp_answers",
         "torch.cuda.comm": "device_exchange",
         "torch.cuda.nccl": "device_exchange",
