@@ -116,7 +116,7 @@ _LAZY_NAMES = {
     "celu_": "wengert.nn.functional",
     "clear_autocast_cache": "wengert.amp.autocast_mode",
     "compile": "wengert.compiler",
-    "cond": "wengert.func.control_flow",
+    "cond": "wengert.autograd.transforms.control_flow",
     "constant_pad_nd": "wengert.nn._forms",
     "conv_tbc": "wengert.nn._forms",
     "convolution": "wengert.dispatch.computed",
@@ -181,7 +181,7 @@ _LAZY_NAMES = {
     "typename": "wengert.nn.module.tree",
     "unload_ipython_extension": "wengert.core.tracebacks",
     "vmap": "wengert.func",
-    "while_loop": "wengert.func.control_flow",
+    "while_loop": "wengert.autograd.transforms.control_flow",
 }
 # Methods that are functions as well: in-place forms, and what tells about a tensor.
 _METHODS = frozenset({

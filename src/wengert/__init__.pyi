@@ -111,6 +111,8 @@ from wengert.autograd import set_grad_enabled as set_grad_enabled
 from wengert.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from wengert.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from wengert.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from wengert.autograd.transforms.control_flow import cond as cond
+from wengert.autograd.transforms.control_flow import while_loop as while_loop
 from wengert.autograd.transforms.vmap import vmap as vmap
 from wengert.compiler import compile as compile
 from wengert.core.device import OutOfMemoryError as OutOfMemoryError
@@ -185,8 +187,6 @@ from wengert.core.tracebacks import load_ipython_extension as load_ipython_exten
 from wengert.core.tracebacks import unload_ipython_extension as unload_ipython_extension
 from wengert.dispatch.computed import convolution as convolution
 from wengert.dispatch.computed import native_layer_norm as native_layer_norm
-from wengert.func.control_flow import cond as cond
-from wengert.func.control_flow import while_loop as while_loop
 from wengert.nn._forms import adaptive_max_pool1d as adaptive_max_pool1d
 from wengert.nn._forms import alpha_dropout as alpha_dropout
 from wengert.nn._forms import alpha_dropout_ as alpha_dropout_

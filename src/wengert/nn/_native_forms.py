@@ -14,6 +14,7 @@ from wengert.core.tensor import Tensor
 from wengert.dispatch.computed import native_layer_norm as native_layer_norm
 from wengert.linalg import matrix_norm, vector_norm
 from wengert.nn import functional as F
+from wengert.ops.outputs import write_out
 from wengert.tensor.creation import empty, ones_like
 
 
@@ -41,7 +42,8 @@ def native_group_norm(
 
 def native_batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
-    running_var: Tensor | None, training: bool, momentum: float, eps: float,
+    running_var: Tensor | None, training: bool, momentum: float, eps: float, *,
+    out: tuple[Tensor, Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """`nn.functional.batch_norm`, with the mean and reciprocal deviation of the batch.
 
@@ -49,10 +51,15 @@ def native_batch_norm(
 
     >>> import wengert
     >>> x = wengert.tensor([[1.0], [3.0]])
-    >>> wengert.native_batch_norm(x, None, None, None, None, True, 0.1, 0.0)
+    >>> wengert.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-8)
     (tensor([[-1.],
             [ 1.]]), tensor([2.]), tensor([1.]))
     """
+    if out is not None:
+        return write_out(
+            native_batch_norm, out, input, weight, bias, running_mean, running_var, training,
+            momentum, eps,
+        )  # fmt: skip
     result = F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
         return result, empty(0, dtype=input.dtype), empty(0, dtype=input.dtype)
@@ -85,7 +92,9 @@ def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return F.channel_shuffle(input, groups)
 
 
-def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+def frobenius_norm(
+    input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """`linalg.vector_norm`, of order 2.
 
     >>> import wengert
@@ -97,10 +106,12 @@ def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = Fals
         raise RuntimeError(
             f"Expected at most 2 dimensions, but got {len(dims)} dimensions instead."
         )
-    return vector_norm(input, 2.0, dims, keepdim)
+    return vector_norm(input, 2.0, dims, keepdim, out=out)
 
 
-def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+def nuclear_norm(
+    input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """`linalg.matrix_norm`, the sum of the singular values; of a matrix, or over two dimensions.
 
     >>> import wengert
@@ -109,7 +120,7 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> T
     """
     if isinstance(dim, bool):  # nuclear_norm(input, keepdim)
         dim, keepdim = (-2, -1), dim
-    return matrix_norm(input, "nuc", tuple(dim), keepdim)
+    return matrix_norm(input, "nuc", tuple(dim), keepdim, out=out)
 
 
 publish_module(

@@ -12,6 +12,7 @@ import os
 import sys
 import types
 from collections.abc import Callable
+from functools import partial
 from threading import get_ident
 from typing import Any, NamedTuple
 
@@ -248,8 +249,8 @@ class Observer:
             self._set_apart(frame, front.function, given["args"], given["kwargs"])
         elif by_user and code.co_name in _EFFECTS:
             self._begin_effect(frame)
-        elif by_user and id(code) in _READ_BY:
-            self._begin_read(frame)
+        elif by_user and (read := next((f for f in READS if f.__code__ is code), None)):
+            self._begin_read(frame, read)
         elif by_user and code.co_name in _CREATION:
             args, kwargs = _arguments(frame)
             self._set_apart(frame, frame.f_globals[code.co_name], args, kwargs)
@@ -292,17 +293,18 @@ class Observer:
         if result is not None:
             self._refuse(apart.frame, f"{apart.frame.f_code.co_name}(), which gives something")
 
-    def _begin_read(self, frame: types.FrameType) -> None:
+    def _begin_read(self, frame: types.FrameType, read: types.FunctionType) -> None:
         """A user's code asks for the number that a tensor holds."""
         self._note_run()
         self._note_writes()
-        self._apart = _Apart(frame, self.run.entry, self._end_read)
+        (tensor,), _ = _arguments(frame)
+        self._apart = _Apart(frame, self.run.entry, partial(self._end_read, read, tensor))
 
-    def _end_read(self, apart: _Apart, result: Any) -> None:
+    def _end_read(self, read: Any, tensor: Tensor, apart: _Apart, result: Any) -> None:
         """A number that Python can only return is no reason to run it."""
         self._newest = clock.newest
         frame = apart.frame
-        user, tensor = frame.f_back, frame.f_locals["self"]
+        user = frame.f_back
         called = calls_before_return(user.f_code, user.f_lasti)
         # Other numbers than floats may be objects that are met elsewhere.
         kept = type(result) is float and self.run.settled and user.f_back.f_code is _WATCH
@@ -311,7 +313,7 @@ class Observer:
             return
         self._last_calls = self._last_calls or called
         self._reads.add(call_at(user.f_code, user.f_lasti))
-        call = Preparation(_READ_BY[id(frame.f_code)], (tensor,), {}, result)
+        call = Preparation(read, (tensor,), {}, result)
         self.effects.append((self._count(), call))
 
     def _note_writes(self) -> None:
@@ -330,9 +332,8 @@ class Observer:
             self.reason = f"{what}, called at {where}"
 
 
-# What gives the number that a tensor holds, by its code.
+# What gives the number that a tensor holds. Their code changes, as fronts come and go.
 READS = [vars(Tensor)[name] for name in ("item", "__float__")]
-_READ_BY = {id(f.__code__): f for f in READS}
 _WATCH = Observer.watch.__code__
 
 

@@ -82,11 +82,11 @@ def test_cuts_leave_little_of_vectors_and_copies_unused() -> None:
     """Of equal cuts the one whose runs are the shortest in all, with their ends and copies."""
     axes = plan._map_axes(case_of(1, 1, (33, 33), 1, (3, 3), padding=(12, 12), dilation=12).problem,
                           "forward")  # fmt: skip
-    limits = plan._Limits(512, 128, wanted=0, ends=0, copying=0.0, width=plan.lanes())
+    limits = plan._Limits(512, 128, wanted=0, ends=0, copying=0.0, width=16)
 
     def vectors(lines: int) -> int:
         """Those of all blocks; zeros are behind all lines of a block but the last."""
-        return -(-33 // lines) * -(-((lines - 1) * 45 + 33) // plan.lanes())
+        return -(-33 // lines) * -(-((lines - 1) * 45 + 33) // 16)
 
     _, (_, lines, _), _ = plan._cut(axes, 1, limits)
     assert vectors(lines) == min(map(vectors, range(1, 12)))  # more do not fit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.compat._private.absent_types import Event, Stream, StreamContext
+from wengert.compat._private.absent_types import StreamContext
 
 _initialized = False
 

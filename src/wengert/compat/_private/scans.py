@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.autograd.transforms.control_flow import cond as cond
+from wengert.autograd.transforms.control_flow import while_loop as while_loop
 from wengert.autograd.transforms.tree import flatten_tree, unflatten_tree
 from wengert.core.tensor import Tensor
-from wengert.func.control_flow import cond as cond
-from wengert.func.control_flow import while_loop as while_loop
 from wengert.ops import stack
 
 
