@@ -35,18 +35,10 @@ def cond(
         raise RuntimeError(f"cond(): expected pred to be bool or tensor, but got {pred!r}")
     if isinstance(pred, Tensor) and pred.numel() != 1:
         raise RuntimeError(
-            f"cond(): expected pred to be bool or a tensor of one element, but got one of shape"
+            "cond(): expected pred to be bool or a tensor of one element, but got one of shape"
             f" {tuple(pred.shape)}"
         )
-    if not (callable(true_fn) and callable(false_fn)):
-        raise RuntimeError(
-            f"cond(): expected true_fn and false_fn to be callable, but got {true_fn!r} and"
-            f" {false_fn!r}"
-        )
-    if not isinstance(operands, tuple | list):
-        raise RuntimeError(
-            f"cond(): expected operands to be a tuple or list, but got {type(operands).__name__}"
-        )
+    _check("cond", {"true_fn": true_fn, "false_fn": false_fn}, "operands", operands)
     return true_fn(*operands) if pred else false_fn(*operands)
 
 
@@ -70,16 +62,8 @@ def while_loop(
     >>> x
     tensor([8., 8.])
     """
-    if not (callable(cond_fn) and callable(body_fn)):
-        raise RuntimeError(
-            f"while_loop(): expected cond_fn and body_fn to be callable, but got {cond_fn!r} and"
-            f" {body_fn!r}"
-        )
-    if not isinstance(carried_inputs, tuple | list):
-        raise RuntimeError(
-            "while_loop(): expected carried_inputs to be a tuple or list, but got"
-            f" {type(carried_inputs).__name__}"
-        )
+    functions = {"cond_fn": cond_fn, "body_fn": body_fn}
+    _check("while_loop", functions, "carried_inputs", carried_inputs)
     values = tuple(carried_inputs)
     while _holds(cond_fn(*values)):
         found = body_fn(*values)
@@ -90,6 +74,19 @@ def while_loop(
             )
         values = tuple(found)
     return values
+
+
+def _check(name: str, functions: dict[str, Any], argument: str, values: Any) -> None:
+    """RuntimeError unless all functions can be called, and the values are a tuple or list."""
+    if not all(map(callable, functions.values())):
+        raise RuntimeError(
+            f"{name}(): expected {' and '.join(functions)} to be callable, but got"
+            f" {' and '.join(map(repr, functions.values()))}"
+        )
+    if not isinstance(values, tuple | list):
+        raise RuntimeError(
+            f"{name}(): expected {argument} to be a tuple or list, but got {type(values).__name__}"
+        )
 
 
 def _holds(found: Any) -> bool:
