@@ -15,7 +15,7 @@ from wengert.dispatch.computed import native_layer_norm as native_layer_norm
 from wengert.linalg import matrix_norm, vector_norm
 from wengert.nn import functional as F
 from wengert.ops.outputs import write_out
-from wengert.tensor.creation import empty, ones_like
+from wengert.tensor.creation import empty, empty_like, ones_like
 
 
 def native_group_norm(
@@ -78,7 +78,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         return input.clone(), ones_like(input, dtype=bool_)
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-    mask = ones_like(input, dtype=bool_, requires_grad=False).bernoulli_(1 - p)
+    mask = empty_like(input, dtype=bool_, requires_grad=False).bernoulli_(1 - p)
     return input * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
 
 
