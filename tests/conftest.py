@@ -5,10 +5,14 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
+import random
 import sys
+import zlib
 from collections.abc import Generator
 from typing import Any
 
+import hypothesis
+import numpy as np
 import pytest
 from _pytest.runner import runtestprotocol
 
@@ -16,6 +20,13 @@ from tests.browser import browser as browser
 from tests.browser import open_page as open_page
 
 PARITY = os.environ.get("PARITY", "1") != "0" and importlib.util.find_spec("torch") is not None
+
+# A test draws the same numbers in each run, whichever worker takes it and whatever ran before it.
+# TEST_SEED=1 and `--hypothesis-profile=explore` look elsewhere.
+TEST_SEED = os.environ.get("TEST_SEED", "0")
+hypothesis.settings.register_profile("explore", deadline=None)
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("suite")
 
 # Bytecode is kept, whatever the shell says: hundreds of processes would compile the package anew.
 sys.dont_write_bytecode = False
@@ -39,6 +50,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"an id with an address differs in each process: {item.nodeid}")
         if "torch" in item.keywords and not PARITY:
             item.add_marker(skip)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    seed = zlib.crc32(f"{TEST_SEED} {item.nodeid}".encode())
+    random.seed(seed)
+    np.random.seed(seed)
+    if "wengert" in sys.modules:
+        sys.modules["wengert"].manual_seed(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].default_generator.manual_seed(seed)
 
 
 @pytest.hookimpl(tryfirst=True)
