@@ -570,3 +570,22 @@ def test_special_functions_count_their_arguments() -> None:
                             (T.gammainc, (x,)), (T.erfcx, (x, x))):  # fmt: skip
         with pytest.raises(TypeError, match="Wrong number of inputs"):
             function(*wrong)
+
+
+def test_functions_of_eval_are_kept() -> None:
+    x = T.dscalar("x")
+    y = x * 2
+    assert y.eval({x: 1.0}) == 2
+    (kept,) = y._fn_cache.values()
+    assert y.eval({x: 3.0}) == 6
+    assert list(y._fn_cache.values()) == [kept]
+    assert "_fn_cache" not in vars(pickle.loads(pickle.dumps(y)))
+
+
+def test_numbers_that_fit_no_index() -> None:
+    with pytest.raises(TypeError, match="fit into int64, got 9223372036854775808"):
+        T.dvector()[: 2**63]
+    state = T.raw_random.random_state_type()
+    assert T.raw_random.permutation(state, n=10, ndim=1)[1].ndim == 1
+    with pytest.raises(TypeError, match="got ndim = 2"):
+        T.raw_random.permutation(state, n=10, ndim=2)
