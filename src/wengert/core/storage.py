@@ -165,7 +165,12 @@ def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int)
     now = clock.newest = tick()
     header = (now, code, lasti, by)
     for array in arrays:
-        _note(array, header)
+        entry = _writes.get(id(array))
+        if entry is None or entry.regions:
+            _note(array, header)
+        else:  # as in `stamp`
+            entry.count += 1
+            entry.whole = header
 
 
 def _note(array: np.ndarray, header: Header) -> None:

@@ -25,14 +25,13 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
-from itertools import chain
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from wengert.kernels.jit import CHUNK, LARGE, available, kernel
-from wengert.kernels.jit.builtins import array_at, at, i32, i64, i64s, inline, item
+from wengert.kernels.jit.builtins import array_at, at, f32, f32s, i32, i64, i64s, inline, item
 from wengert.kernels.precision import HALF, converted
 
 Column = list[np.ndarray] | None
@@ -186,6 +185,60 @@ def _survey(
     found[0] = status
 
 
+@inline
+def _count_at(array: i64, head: i64, kind: i64, dtype: i64) -> i64:
+    """The address of the only number of an array of that dtype without dimensions; otherwise 0."""
+    address = 0
+    if _is_array(array, head, kind) == 1:
+        fields = array_at(i64, array + head)
+        if _is_plain(array + head, dtype, 0, fields) == 1:
+            address = fields[_DATA]
+    return address
+
+
+@kernel
+def _advance(
+    arrays: i64, head: i64, kind: i64, dtype: i64, count: i64, found: f32s, start: i64, stop: i64
+) -> None:
+    """Add 1 to the numbers in a list of arrays (by its id), if they are equal.
+
+    `found` gets what they are then, and 1. It gets 0 in that place, and nothing has changed, if
+    they differ or some are not of one float32 each.
+    """
+    found[1] = 1.0
+    for k in range(count):
+        address = _count_at(item(arrays, k), head, kind, dtype)
+        if address == 0:
+            found[1] = 0.0
+        else:
+            if k == 0:
+                found[0] = array_at(f32, address)[0]
+            if array_at(f32, address)[0] != found[0]:
+                found[1] = 0.0
+    if found[1] == 1.0:
+        before = found[0]
+        for k in range(count):
+            number = array_at(f32, _count_at(item(arrays, k), head, kind, dtype))
+            if number[0] != before:  # it comes twice
+                found[1] = 0.0
+            number[0] = before + 1.0
+        if found[1] == 0.0:
+            for k in range(count):
+                array_at(f32, _count_at(item(arrays, k), head, kind, dtype))[0] = before
+        found[0] = before + 1.0
+
+
+def advanced(counts: list[np.ndarray]) -> float | None:
+    """Add 1 to some counts, which are equal; what they are then.
+
+    None, and nothing has changed, if they differ, or are not of float32.
+    """
+    found = np.empty(2, _F32)
+    _advance.f32(id(counts), _HEAD, id(np.ndarray), id(_F32), len(counts), found, 1, 1)
+    count, equal = found.tolist()
+    return count if equal else None
+
+
 class Lists:
     """Where the arrays of some lists lie, for kernels to read and write them."""
 
@@ -193,7 +246,7 @@ class Lists:
 
     def __init__(self, columns: Sequence[list[np.ndarray]], written: int) -> None:
         rows, width = len(columns[0]), len(columns)
-        self.kept = list(chain.from_iterable(columns))
+        self.kept = [array for column in columns for array in column]
         self.rows, self.found = rows, np.empty(1 + rows + 3 * rows * width, np.int64)
         _survey.f32(
             id(self.kept), _HEAD, id(np.ndarray), id(_F32), rows, width, written, self.found, 1, 1
@@ -303,32 +356,47 @@ class Formula:
 
         Some that are not plain (of other dtypes, or not contiguous) are left to NumPy.
         """
+        lists, run = self._surveyed(columns, options)
+        if lists.fit():
+            self._run(lists, run, numbers)
+            return True
+        odd = lists.sizes() < 0
+        if odd.all() or not lists.apart():
+            return False
+        for chosen in (np.flatnonzero(~odd).tolist(), np.flatnonzero(odd).tolist()):
+            some = [column and [column[r] for r in chosen] for column in columns]
+            self(some, [numbers[r] for r in chosen], **options)
+        return True
+
+    def ready(
+        self, columns: Sequence[Column], options: dict[str, bool]
+    ) -> Callable[[Sequence[Numbers]], None] | None:
+        """What updates these arrays, given the numbers of all rows or of each, in one pass.
+
+        None if they are few, some are not plain or they overlap.
+        """
+        first = columns[0]
+        if not first or not many(first):
+            return None
+        lists, run = self._surveyed(columns, options)
+        return partial(self._run, lists, run) if lists.fit() else None
+
+    def _surveyed(
+        self, columns: Sequence[Column], options: dict[str, bool]
+    ) -> tuple[Lists, Callable[..., Any]]:
+        """Where the arrays lie, and the kernel for them."""
         key = self._key(columns, options)
         written, run = self._compiled.get(key) or self._compile(key, columns, options)
-        given = [column for column in columns if column is not None]
-        lists = Lists(given, written)
-        if not lists.fit():
-            odd = lists.sizes() < 0
-            if odd.all() or not lists.apart():
-                return False
-            for chosen in (np.flatnonzero(~odd).tolist(), np.flatnonzero(odd).tolist()):
-                some = [column and [column[r] for r in chosen] for column in columns]
-                self(some, [numbers[r] for r in chosen], **options)
-            return True
+        return Lists([column for column in columns if column is not None], written), run
+
+    def _run(self, lists: Lists, run: Callable[..., Any], numbers: Sequence[Numbers]) -> None:
+        """Run a kernel over arrays that fit."""
         pieces, count, chunk = lists.pieces()
-        one = numbers.count(numbers[0]) == len(numbers)
+        one = len(numbers) == 1 or numbers.count(numbers[0]) == len(numbers)
         rows = numbers[:1] if one else numbers
         table = np.array([row[name] for row in rows for name in self.numbers], _F32)
-        run(
-            lists.found,
-            lists.rows + 1,
-            table,
-            0 if one else len(self.numbers),
-            pieces,
-            count,
-            chunk,
-        )
-        return True
+        stride = 0 if one else len(self.numbers)
+        run(lists.found, lists.rows + 1, table, stride, pieces, count, chunk)
 
     @staticmethod
     def _key(columns: Sequence[Column], options: dict[str, bool]) -> tuple[bool, ...]:
