@@ -17,7 +17,8 @@ from wengert.core.sparse import CooTensor, SparseTensor
 from wengert.core.storage import before_write, before_writes, stamp, stamp_all
 from wengert.core.tensor import Tensor, caller, getframe, inferences, wrap
 from wengert.kernels import layout
-from wengert.kernels.jit.formulas import Formula, advanced, as_reals
+from wengert.kernels.jit.formulas import Formula, as_reals
+from wengert.kernels.jit.heads import advanced
 from wengert.meta.tensors import without_memory
 from wengert.ops.complexes import view_as_complex, view_as_real
 from wengert.optim._recorded import recorded

@@ -18,7 +18,7 @@ from wengert.replay.direct import deferred_at
 from wengert.replay.guards import Guard, UnguardedError
 from wengert.replay.observing import READS, Effect, Observer, Preparation, Value
 from wengert.replay.run import Run
-from wengert.replay.state import computing_at_once, shows_exposed
+from wengert.replay.state import active, shows_exposed
 from wengert.replay.trace import BackwardEntry, Entry, Memo, OpEntry, Record, Ref, input_of
 from wengert.replay.walks import nobody
 
@@ -189,11 +189,13 @@ class Shortcut:
         following = Following(run, way.path, leaves)
         value, prepared = following.value, following.prepared
         for one, expected in zip(way.preparations, way.prepared, strict=True):
+            before = active.set_busy(True)
             try:
-                with computing_at_once():
-                    found = one.function(*map(value, one.args), **one.kwargs)
+                found = one.function(*map(value, one.args), **one.kwargs)
             except Exception:
                 return None  # Python is to raise it
+            finally:
+                active.set_busy(before)
             values = found if type(found) is tuple else (found,)
             for x, like in zip(values, expected, strict=True):
                 if not (like.fits(x) if type(like) is Memo else is_same(like, x)):

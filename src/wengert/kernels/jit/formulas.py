@@ -31,7 +31,8 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.jit import CHUNK, LARGE, available, kernel
-from wengert.kernels.jit.builtins import array_at, at, f32, f32s, i32, i64, i64s, inline, item
+from wengert.kernels.jit.builtins import array_at, at, i32, i64, i64s, inline, item
+from wengert.kernels.jit.heads import DATA, F32, HEAD, NDIM, SHAPE, is_array, is_plain
 from wengert.kernels.precision import HALF, converted
 
 Column = list[np.ndarray] | None
@@ -41,40 +42,6 @@ Numbers = dict[str, float]
 _CALL = 512
 # Elements per NumPy block: temporaries stay in the cache.
 _BLOCK = 1 << 14
-
-_F32 = np.dtype(np.float32)
-# C-contiguous, aligned, writeable.
-_PLAIN = 0x1 | 0x100 | 0x400
-# The size of an object's header, which its own fields follow.
-_HEAD = object.__basicsize__
-# Of the fields of an array, which of those of eight bytes hold the addresses of its data, its
-# shape and its dtype, and at which byte the number of its dimensions and its flags begin.
-_DATA, _SHAPE, _DTYPE = 0, 2, 5
-_NDIM, _FLAGS = 8, 48
-
-
-@inline
-def _is_array(object: i64, head: i64, kind: i64) -> i64:
-    """Whether an object is an array, by the type that its head ends with."""
-    return 1 if array_at(i64, object + head - 8)[0] == kind else 0
-
-
-@inline
-def _is_plain(fields: i64, dtype: i64, ndim: i64, shape: i64s) -> i64:
-    """Whether an array of this dtype and shape lies in C order and may be written."""
-    plain = 1
-    if (array_at(i32, fields + _FLAGS)[0] & _PLAIN) != _PLAIN:
-        plain = 0
-    if array_at(i64, fields)[_DTYPE] != dtype:
-        plain = 0
-    if array_at(i32, fields + _NDIM)[0] != ndim:
-        plain = 0
-    else:
-        own = array_at(i64, array_at(i64, fields)[_SHAPE])
-        for d in range(ndim):
-            if own[d] != shape[d]:
-                plain = 0
-    return plain
 
 
 @inline
@@ -86,20 +53,20 @@ def _read_row(
     fits = 1
     for c in range(columns):
         addresses[c] = 0
-        if _is_array(item(arrays, c * rows + row), head, kind) == 0:
+        if is_array(item(arrays, c * rows + row), head, kind) == 0:
             fits = 0
     size = 0
     if fits == 1:
         first = item(arrays, row) + head
-        ndim = array_at(i32, first + _NDIM)[0]
-        shape = array_at(i64, array_at(i64, first)[_SHAPE])
+        ndim = array_at(i32, first + NDIM)[0]
+        shape = array_at(i64, array_at(i64, first)[SHAPE])
         size = 1
         for d in range(ndim):
             size = size * shape[d]
         for c in range(columns):
             fields = item(arrays, c * rows + row) + head
-            addresses[c] = array_at(i64, fields)[_DATA]
-            if _is_plain(fields, dtype, ndim, shape) == 0:
+            addresses[c] = array_at(i64, fields)[DATA]
+            if is_plain(fields, dtype, ndim, shape) == 0:
                 fits = 0
     return size if fits == 1 else -1 - size
 
@@ -185,60 +152,6 @@ def _survey(
     found[0] = status
 
 
-@inline
-def _count_at(array: i64, head: i64, kind: i64, dtype: i64) -> i64:
-    """The address of the only number of an array of that dtype without dimensions; otherwise 0."""
-    address = 0
-    if _is_array(array, head, kind) == 1:
-        fields = array_at(i64, array + head)
-        if _is_plain(array + head, dtype, 0, fields) == 1:
-            address = fields[_DATA]
-    return address
-
-
-@kernel
-def _advance(
-    arrays: i64, head: i64, kind: i64, dtype: i64, count: i64, found: f32s, start: i64, stop: i64
-) -> None:
-    """Add 1 to the numbers in a list of arrays (by its id), if they are equal.
-
-    `found` gets what they are then, and 1. It gets 0 in that place, and nothing has changed, if
-    they differ or some are not of one float32 each.
-    """
-    found[1] = 1.0
-    for k in range(count):
-        address = _count_at(item(arrays, k), head, kind, dtype)
-        if address == 0:
-            found[1] = 0.0
-        else:
-            if k == 0:
-                found[0] = array_at(f32, address)[0]
-            if array_at(f32, address)[0] != found[0]:
-                found[1] = 0.0
-    if found[1] == 1.0:
-        before = found[0]
-        for k in range(count):
-            number = array_at(f32, _count_at(item(arrays, k), head, kind, dtype))
-            if number[0] != before:  # it comes twice
-                found[1] = 0.0
-            number[0] = before + 1.0
-        if found[1] == 0.0:
-            for k in range(count):
-                array_at(f32, _count_at(item(arrays, k), head, kind, dtype))[0] = before
-        found[0] = before + 1.0
-
-
-def advanced(counts: list[np.ndarray]) -> float | None:
-    """Add 1 to some counts, which are equal; what they are then.
-
-    None, and nothing has changed, if they differ, or are not of float32.
-    """
-    found = np.empty(2, _F32)
-    _advance.f32(id(counts), _HEAD, id(np.ndarray), id(_F32), len(counts), found, 1, 1)
-    count, equal = found.tolist()
-    return count if equal else None
-
-
 class Lists:
     """Where the arrays of some lists lie, for kernels to read and write them."""
 
@@ -249,7 +162,7 @@ class Lists:
         self.kept = [array for column in columns for array in column]
         self.rows, self.found = rows, np.empty(1 + rows + 3 * rows * width, np.int64)
         _survey.f32(
-            id(self.kept), _HEAD, id(np.ndarray), id(_F32), rows, width, written, self.found, 1, 1
+            id(self.kept), HEAD, id(np.ndarray), id(F32), rows, width, written, self.found, 1, 1
         )
 
     def fit(self) -> bool:
@@ -287,7 +200,7 @@ def _knows_arrays() -> bool:
     """Whether the heads of arrays are those of this NumPy: flags, shape and dtype are found."""
     if not available():
         return False
-    whole, other = np.zeros((3, 2), _F32), np.zeros((2, 3), _F32)
+    whole, other = np.zeros((3, 2), F32), np.zeros((2, 3), F32)
     odd: list[Any] = [whole[:, :1], whole.astype(np.float64), other, whole.data]
     sizes = [Lists([[whole], [array]], 0).sizes().item(0) for array in odd]
     return sizes == [-1] * 4 and Lists([[whole], [whole.copy()]], 0).sizes().item(0) == 6
@@ -340,7 +253,7 @@ class Formula:
 
     def _widened(self, arrays: list[Any], values: Numbers, options: dict[str, bool]) -> None:
         """Update arrays of a half type: in float32, rounded once."""
-        columns: list[Column] = [None if a is None else [converted(a, _F32)] for a in arrays]
+        columns: list[Column] = [None if a is None else [converted(a, F32)] for a in arrays]
         key = self._key(columns, options)
         written, _ = self._compiled.get(key) or self._compile(key, columns, options)
         self(columns, [values], **options)
@@ -394,7 +307,7 @@ class Formula:
         pieces, count, chunk = lists.pieces()
         one = len(numbers) == 1 or numbers.count(numbers[0]) == len(numbers)
         rows = numbers[:1] if one else numbers
-        table = np.array([row[name] for row in rows for name in self.numbers], _F32)
+        table = np.array([row[name] for row in rows for name in self.numbers], F32)
         stride = 0 if one else len(self.numbers)
         run(lists.found, lists.rows + 1, table, stride, pieces, count, chunk)
 
