@@ -153,7 +153,10 @@ class Optimizer:
             note_drop("zero_grad()", self)
         for group in self.param_groups:
             for p in group["params"]:
-                clear_grad(p, set_to_none)
+                if not set_to_none:
+                    clear_grad(p, False)
+                elif getattr(p, "_grad", None) is not None:
+                    p._grad = None
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters from their gradients.

@@ -20,7 +20,7 @@ from wengert.replay.observing import READS, Effect, Observer, Preparation, Value
 from wengert.replay.run import Run
 from wengert.replay.state import active, shows_exposed
 from wengert.replay.trace import BackwardEntry, Entry, Memo, OpEntry, Record, Ref, input_of
-from wengert.replay.walks import nobody
+from wengert.replay.walks import is_quiet, nobody
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None))
 
@@ -221,12 +221,13 @@ class Shortcut:
     def _may_walk(self, run: Run) -> bool:
         """Whether gradients can be deferred: nobody listens, and there are none to add to."""
         cleared: set[int] | None = None
+        tensors, edges = run.tensors, run.edges
         for walk in self.walks:
             added = walk.added or walk.leaves  # of `autograd.grad`, no matter what
             for slot, before in zip(walk.leaves, added, strict=True):
-                if not run._is_quiet(slot):
+                leaf = tensors[slot]()
+                if leaf is None or not is_quiet(leaf, edges[slot]):
                     return False
-                leaf = run.tensors[slot]()
                 if before is not None or getattr(leaf, "_grad", None) is None:
                     continue
                 if cleared is None:

@@ -255,10 +255,9 @@ class Walks(Operands):
     def _is_quiet(self, slot: int) -> bool:
         """Whether nobody listens at a leaf, and it is the one that the run has met."""
         tensor = self._tensor(slot)
-        edge = None if tensor is None else tensor._edge
-        if type(edge) is not Leaf or not (self.recording or self.edges[slot] is edge):
+        if tensor is None:
             return False
-        return edge.state is None and edge.open and edge.tensor() is tensor
+        return is_quiet(tensor, tensor._edge if self.recording else self.edges[slot])
 
     def _tensor(self, slot: int) -> Any:
         """The tensor that is an input; None if it is gone."""
@@ -376,6 +375,14 @@ class Walks(Operands):
 
     def _keep(self, tensor: Tensor) -> None:
         raise NotImplementedError
+
+
+def is_quiet(tensor: Any, met: Any) -> bool:
+    """Whether nobody listens at a leaf, and its edge is the one that the run has met."""
+    edge = tensor._edge
+    if type(edge) is not Leaf or met is not edge:
+        return False
+    return edge.state is None and edge.open and edge.tensor() is tensor
 
 
 def nobody() -> None:
