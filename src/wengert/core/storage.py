@@ -181,7 +181,7 @@ def _note(array: np.ndarray, header: Header) -> None:
         entry = _writes[id(base)] = WriteLog(base)
     entry.count += 1
     regions = entry.regions
-    if array is not base:
+    if array is not base and not (array.nbytes == base.nbytes and array.flags.forc):
         region = (address_of(array) - address_of(base), array.shape, array.strides)
         regions.pop(region, None)
         if len(regions) < _MOST_REGIONS:
