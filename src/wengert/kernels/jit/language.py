@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from types import CodeType
 from typing import Any
 
+from wengert.core.pace import pace
 from wengert.kernels.jit import targets
 from wengert.kernels.jit.expressions import Expressions
 from wengert.kernels.jit.machine_types import (
@@ -165,6 +166,7 @@ class _Function(Expressions):
     # The statements of Python
 
     def statement(self, node: ast.stmt) -> None:
+        pace.breathe()
         method = getattr(self, f"_{type(node).__name__}", None)
         if method is None:
             raise self.fail(node, "not in the subset")
