@@ -117,15 +117,17 @@ def report(name: str) -> None:
                 cells.append(f"{ours * 1e3:9.1f} /{eager * 1e3:8.1f} = {ours / eager:5.2f}")
             print(f"{name:<20}{unit:<10}{kind:<5}" + "".join(cells), flush=True)
     eager = min(statistics.median(r["walls"]) for r in found["eager"])
-    for kind in ("cold", "warm"):
-        during = [sorted(r["during"]) for r in found[kind] if r["during"]]
+    # Those of eager runs say how much of it is other processes' work.
+    for kind, part in {"eager": "walls", "cold": "during", "warm": "during"}.items():
+        during = [sorted(r[part][CALLS * (kind == "eager") :]) for r in found[kind] if r[part]]
         if not during:
             continue
         parts = [min(d[int(q * (len(d) - 1))] for d in during) / eager for q in (0.5, 0.9, 1)]
         after = min(statistics.median(r["walls"][-20:]) for r in found[kind]) / eager
-        print(f"{name:<20}{kind:<5} steps while programs are made, as multiples of eager ones:"
-              f" median {parts[0]:.2f}, 90% below {parts[1]:.2f}, longest {parts[2]:.2f}"
-              f" ({min(map(len, during))} steps); after that {after:.2f}", flush=True)  # fmt: skip
+        names = "median", "90%", "longest"
+        shown = ", ".join(f"{n} {x:.2f}" for n, x in zip(names, parts, strict=True))
+        print(f"{name:<20}{kind:<6}steps while programs are made / median eager one: {shown}"
+              f" ({min(map(len, during))} steps); later {after:.2f}", flush=True)  # fmt: skip
 
 
 def main() -> None:
