@@ -11,7 +11,7 @@ import pytest
 
 import wengert
 from wengert import compiler
-from wengert.core.pace import pace
+from wengert.kernels.jit.pace import pace
 from wengert.replay import settling
 from wengert.replay.background import Background, background
 from wengert.replay.fusion import FusedLoop

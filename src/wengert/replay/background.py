@@ -10,7 +10,7 @@ from itertools import count
 from queue import SimpleQueue
 from typing import Any
 
-from wengert.core.pace import EndedError, pace
+from wengert.kernels.jit.pace import EndedError, pace
 
 _lives = count(1)
 

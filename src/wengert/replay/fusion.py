@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.pace import pace
 from wengert.kernels import jit
 from wengert.kernels.jit import LARGE
+from wengert.kernels.jit.pace import pace
 from wengert.ops.publish import has_kernel_of_rules
 from wengert.replay.background import background
 from wengert.replay.ir import Instruction, Program, Type

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.dtypes import of_numpy
-from wengert.core.pace import pace
+from wengert.kernels.jit.pace import pace
 from wengert.replay.trace import Entry
 
 Compute = Callable[..., Any]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.core.pace import pace
+from wengert.kernels.jit.pace import pace
 from wengert.replay.ir import SUM, Instruction, Program
 from wengert.replay.trace import OpEntry
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from wengert.core.pace import pace
+from wengert.kernels.jit.pace import pace
 from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View, dense_strides
 from wengert.replay.ir import Instruction, Program, Type
 from wengert.replay.layout_forms import is_view

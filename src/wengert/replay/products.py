@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.pace import pace
+from wengert.kernels.jit.pace import pace
 from wengert.kernels.products import gemm
 from wengert.ops import operands
 from wengert.ops.op import REGISTRY

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.pace import pace
 from wengert.kernels import jit
+from wengert.kernels.jit.pace import pace
 from wengert.replay.emitting import Call, Emitter, Scalar, View
 from wengert.replay.ir import Instruction, Program
 

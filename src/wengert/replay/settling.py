@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.autograd.engine import compatibility
-from wengert.core.pace import EndedError, pace
 from wengert.core.storage import add_writes, owner
 from wengert.core.tensor import Call, Leaf, NodeState, Tensor, internal, new
 from wengert.kernels import jit
+from wengert.kernels.jit.pace import EndedError, pace
 from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of

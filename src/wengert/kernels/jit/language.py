@@ -27,7 +27,6 @@ from collections.abc import Mapping
 from types import CodeType
 from typing import Any
 
-from wengert.core.pace import pace
 from wengert.kernels.jit import targets
 from wengert.kernels.jit.expressions import Expressions
 from wengert.kernels.jit.machine_types import (
@@ -41,6 +40,7 @@ from wengert.kernels.jit.machine_types import (
     signature_of,
     tree_of,
 )
+from wengert.kernels.jit.pace import pace
 
 # The order is the one LLVM may choose: sums of vectors.
 _ANY_ORDER = "reassoc nsz contract"

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.pace import pace
 from wengert.kernels.jit import TracedArray
+from wengert.kernels.jit.pace import pace
 from wengert.kernels.jit.precise import WIDEST_ANGLE
 from wengert.kernels.jit.reals import Real
 from wengert.kernels.jit.special import WIDEST_QUOTIENT

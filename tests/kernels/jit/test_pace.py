@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from wengert.core import pace as module
 from wengert.core.forks import compile_lock
-from wengert.core.pace import EndedError, Pace
+from wengert.kernels.jit import pace as module
+from wengert.kernels.jit.pace import EndedError, Pace
 
 
 @pytest.fixture
