@@ -71,10 +71,11 @@ def test_calls_run_as_they_are_while_programs_are_made(monkeypatch: pytest.Monke
     assert runs(step)
     monkeypatch.setitem(background.making, record, 1)
     assert not runs(step)
+    other.compiled.continues = True  # it was part of the program that is made
     assert not runs(other)
     assert not other.compiled.record.size
-    other.compiled.record.compiled = True  # others' programs do not matter then
-    runs(other)
+    other.compiled.continues = False
+    assert not runs(other)  # it is recorded
     assert runs(other)
     assert compiler.explain(step)(x).operations == 4  # it waits for nobody
     assert not runs(step)

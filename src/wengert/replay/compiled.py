@@ -47,7 +47,7 @@ class Compiled:
         self, function: Callable[..., Any], fullgraph: bool = False, exact: bool = False
     ) -> None:  # fmt: skip
         self.function, self.fullgraph, self.exact = function, fullgraph, exact
-        self.patient = fullgraph
+        self.patient = fullgraph or self.mode is not None  # to skip Python gains more
         self.forget()
         _compiled.add(self)
 
@@ -128,11 +128,13 @@ class Compiled:
     def is_made(self) -> bool:
         """Whether a call is to run as it is, because its programs are still being made.
 
-        Before they are compiled they take longer. If none of the record is, but others are being
-        made, operations may belong to those.
+        Before they are compiled they take longer. What goes on with values of another function is
+        part of that one's program: it begins none of its own while that is made.
         """
         making, record = background.making, self.record
-        if not making or self.patient or (record.compiled and record not in making):
+        if not making or self.patient:
+            return False
+        if record not in making and (record.compiled or not self.continues):
             return False
         _leave()
         return True

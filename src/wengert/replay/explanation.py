@@ -74,7 +74,7 @@ def explain_calls(function: Callable[..., Any], args: Any, kwargs: Any) -> Expla
         function = compiled(function)
         own = compiled_of(function)
     assert own is not None
-    own.patient = True
+    patient, own.patient = own.patient, True
     try:
         for _ in range(3):
             result = function(*args, **kwargs)
@@ -83,7 +83,7 @@ def explain_calls(function: Callable[..., Any], args: Any, kwargs: Any) -> Expla
                 run.settle()
             del result
     finally:
-        own.patient = own.fullgraph
+        own.patient = patient
     return explanation_of(own)
 
 
