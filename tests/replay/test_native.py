@@ -11,6 +11,8 @@ import pytest
 
 import wengert
 from wengert import compiler, nn
+from wengert.replay.fusion import FusedLoop
+from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import is_view
 from wengert.replay.segments import Segment
 from wengert.replay.settling import Plan
@@ -300,6 +302,65 @@ def test_many_operations_in_one_loop_are_one_call() -> None:
     assert found == pytest.approx(chain(x).tolist(), rel=1e-5)
 
 
+def loops(function: Any) -> list[FusedLoop]:
+    members = [m for segment in segments(function) for m in segment.members]
+    return [m.compute for m in members if isinstance(m.compute, FusedLoop)]
+
+
+def test_a_long_chain_is_several_loops_that_are_alike() -> None:
+    def chain(y: Any, x: Any) -> Any:
+        for _ in range(32):
+            y = (y * x + x).tanh()
+        return y
+
+    x, y = wengert.randn(10), wengert.randn(10)
+    step = compiler.compile(chain)
+    for _ in range(2):
+        np.testing.assert_allclose(step(y, x).numpy(), chain(y, x).numpy(), rtol=1e-5)
+    assert [len(loop.members) for loop in loops(step)] == [48, 48]
+    assert len({loop.identity() for loop in loops(step)}) == 1
+
+
+def test_loops_that_compute_something_else_are_not_alike() -> None:
+    functions: list[Function] = [
+        lambda x: (x * 2.5).tanh(),
+        lambda x: (x * 2.25).tanh(),
+        lambda x: (x * x).tanh(),
+        lambda x: (x + 2.5).tanh(),
+        lambda x: F.hardtanh(x, 0.0, 1.0).exp(),
+        lambda x: F.hardtanh(x, -0.0, 1.0).exp(),
+        lambda x: F.elu(x, 1.0).exp(),
+        lambda x: F.elu(x, 2.0).exp(),
+    ]
+    x = wengert.randn(10)
+    steps = [compiler.compile(f) for f in functions]
+    for step, function in zip(steps, functions, strict=True):
+        for _ in range(2):
+            np.testing.assert_allclose(step(x).numpy(), function(x).numpy(), rtol=1e-6)
+    found = [loop.identity() for step in steps for loop in loops(step)]
+    # The number of a product is an input of the program, and not part of the loop.
+    assert len(found) == len(functions)
+    assert None not in found
+    assert len(set(found)) == len(functions) - 1
+
+
+def test_outputs_of_a_loop_are_written_down_once() -> None:
+    seen = list[int]()
+
+    def member(k: int) -> Instruction:
+        def pointwise(x: Any) -> Any:
+            seen.append(k)
+            return x + k
+
+        return Instruction("add", pointwise, (k,), (k + 1,), pointwise=pointwise)
+
+    loop = FusedLoop([member(k) for k in range(3)], [0], [1, 2, 3])
+    functions = loop.functions()
+    for x in (1.5, 2.5):
+        assert [f(x) for f in functions] == [x, x + 1, x + 3]
+    assert seen == [0, 1, 2] * 2
+
+
 def test_other_ways_in_memory_are_copied_first() -> None:
     step = compiler.compile(lambda x, w: F.linear(x.tanh(), w).exp())
     x, w = wengert.randn(6, 4), wengert.randn(3, 4)
@@ -353,12 +414,19 @@ def test_another_number_of_threads() -> None:
     x = wengert.randn(64, 64)
     step(x).item()
     expected = step(x).item()
+    (first,) = segments(step)
     before = wengert.get_num_threads()
-    wengert.set_num_threads(before + 1)
     try:
-        assert step(x).item() == pytest.approx(expected, rel=1e-5)
+        for more in (1, 3, 1):
+            wengert.set_num_threads(before + more)
+            assert first(x.numpy())[0] == pytest.approx(expected, rel=1e-5)  # one by one
+            assert step(x).item() == pytest.approx(expected, rel=1e-5)
+            (segment,) = segments(step)
+            assert segment.threads == before + more
     finally:
         wengert.set_num_threads(before)
+    assert step(x).item() == pytest.approx(expected, rel=1e-5)
+    assert segments(step) == [first]  # which is still there
 
 
 def test_intermediate_values_hand_on_their_memory() -> None:

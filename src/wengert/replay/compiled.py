@@ -14,6 +14,7 @@ from typing import Any
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import Tensor, internal
 from wengert.replay.arming import arm
+from wengert.replay.background import background
 from wengert.replay.run import Run, current_run, end_run
 from wengert.replay.stance import Stance
 from wengert.replay.state import active, enter, inside
@@ -35,6 +36,7 @@ class Compiled:
         record: what is on record of it.
         calls: how often it was called, but for calls that went on with the values of another.
         continues: whether there were such calls; then calls tell nothing about time.
+        patient: whether calls are runs while programs are made, too.
         seconds: how long the first call took, and the shortest of the others.
         periods: from the start of a call to that of the next, as it is and as runs.
     """
@@ -45,6 +47,7 @@ class Compiled:
         self, function: Callable[..., Any], fullgraph: bool = False, exact: bool = False
     ) -> None:  # fmt: skip
         self.function, self.fullgraph, self.exact = function, fullgraph, exact
+        self.patient = fullgraph or self.mode is not None  # to skip Python gains more
         self.forget()
         _compiled.add(self)
 
@@ -64,11 +67,15 @@ class Compiled:
         start, run = perf_counter(), current_run()
         if run is not None and any(run.place_of(x) is not None for x in _tensors((args, kwargs))):
             self.continues = True
-        elif self._is_on_trial(start):
+        elif self._is_on_trial(start) or self.is_made():
             return self.function(*args, **kwargs)
         else:
             record, run = self.record, None
-            if self.calls != _AS_IT_IS.start - 1 or not (record.compiling and record.pays()):
+            if (
+                self.calls != _AS_IT_IS.start - 1
+                or record not in background.making
+                or not record.pays()
+            ):
                 self.calls += 1  # the trial waits for the programs
         try:
             if run is None:
@@ -115,8 +122,21 @@ class Compiled:
         if self.calls not in _AS_IT_IS:
             return False
         self.calls += 1
-        active.set_run(None)
-        active.behind = None
+        _leave()
+        return True
+
+    def is_made(self) -> bool:
+        """Whether a call is to run as it is, because its programs are still being made.
+
+        Before they are compiled they take longer. What goes on with values of another function is
+        part of that one's program: it begins none of its own while that is made.
+        """
+        making, record = background.making, self.record
+        if not making or self.patient:
+            return False
+        if record not in making and (record.compiled or not self.continues):
+            return False
+        _leave()
         return True
 
     def is_slower(self) -> bool:
@@ -189,6 +209,12 @@ def compiled_of(function: Any) -> Compiled | None:
     return None
 
 
+def _leave() -> None:
+    """Let what follows on this thread be part of no run."""
+    active.set_run(None)
+    active.behind = None
+
+
 def alive() -> list[Compiled]:
     """All compiled functions of the process."""
     return list(_compiled)
@@ -196,8 +222,7 @@ def alive() -> list[Compiled]:
 
 def forget() -> None:
     """Let all compiled functions begin anew."""
-    active.set_run(None)
-    active.behind = None
+    _leave()
     for one in alive():
         one.forget()
 

@@ -18,6 +18,7 @@ from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
 from wengert.core.storage import clock
 from wengert.core.tensor import mode, new, tick
 from wengert.replay.arming import arm
+from wengert.replay.background import background
 from wengert.replay.compiled import Compiled
 from wengert.replay.deferred import Deferred, has_memory
 from wengert.replay.run import Run
@@ -76,7 +77,7 @@ class Direct(Compiled):
         straight, start = self.straights[form], perf_counter()
         if straight is None or self._is_on_trial(start):
             return self.function(*args)
-        if not self.record.compiling:
+        if self.record not in background.making:
             self.calls += 1  # the trial waits for the programs
         results = _computed(self.record, straight, args)
         self._count(perf_counter() - start)

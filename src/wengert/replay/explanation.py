@@ -74,12 +74,16 @@ def explain_calls(function: Callable[..., Any], args: Any, kwargs: Any) -> Expla
         function = compiled(function)
         own = compiled_of(function)
     assert own is not None
-    for _ in range(3):
-        result = function(*args, **kwargs)
-        run = current_run()
-        if run is not None:
-            run.settle()
-        del result
+    patient, own.patient = own.patient, True
+    try:
+        for _ in range(3):
+            result = function(*args, **kwargs)
+            run = current_run()
+            if run is not None:
+                run.settle()
+            del result
+    finally:
+        own.patient = patient
     return explanation_of(own)
 
 

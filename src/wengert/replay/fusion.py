@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from wengert.kernels import jit
 from wengert.kernels.jit import LARGE
+from wengert.kernels.jit.pace import pace
 from wengert.ops.publish import has_kernel_of_rules
 from wengert.replay.background import background
 from wengert.replay.ir import Instruction, Program, Type
@@ -24,6 +26,9 @@ from wengert.replay.trace import OpEntry
 
 # Elements in a loop so short that the last of them, one by one, would take most of its time.
 SHORT = 64
+# Instructions in a loop: LLVM takes more than twice as long for one that is twice as long, and many
+# pieces of what repeats itself are one kernel if its period divides this.
+_LONGEST = 48
 # A loop for several operations pays off from here: elements, times operations.
 _WORTH = 1 << 11
 _F32, _BOOL = np.dtype(np.float32), np.dtype(np.bool_)
@@ -33,7 +38,7 @@ def eliminate(program: Program) -> None:
     """Drop what no result needs."""
     needed = set(program.results)
     used: list[Instruction] = []
-    for instruction in reversed(program.instructions):
+    for instruction in pace.over(reversed(program.instructions)):
         if not needed.isdisjoint(instruction.outputs):
             used.append(instruction)
             needed.update(instruction.inputs)
@@ -75,8 +80,7 @@ class FusedLoop:
         """Have a kernel made."""
 
         def make() -> None:
-            functions = [self.function_of(v) for v in self.outputs]
-            self.plans[kinds] = jit.operands.plan_of(functions, kinds, False, self.short)
+            self.plans[kinds] = jit.operands.plan_of(self.functions(), kinds, False, self.short)
 
         self.plans[kinds] = None
         if self.exact:
@@ -84,19 +88,44 @@ class FusedLoop:
         else:
             background.submit(make)
 
-    def function_of(self, output: int) -> Callable[..., Any]:
-        """One output, for arrays or expressions."""
+    def functions(self) -> list[Callable[..., Any]]:
+        """Each output as a function of arrays, or of expressions.
 
-        def evaluate(*operands: Any) -> Any:
-            values = dict(zip(self.inputs, operands, strict=True))
-            for member in self.members:
-                assert member.pointwise is not None
-                values[member.outputs[0]] = member.pointwise(*[values[v] for v in member.inputs])
-                if member.outputs[0] == output:
-                    break
+        The first call computes what those of the others give for the same operands.
+        """
+        given: list[Any] = []
+        values: dict[int, Any] = {}
+
+        def evaluate(output: int, *operands: Any) -> Any:
+            if not given or any(a is not b for a, b in zip(given, operands, strict=True)):
+                given[:] = operands
+                values.update(zip(self.inputs, operands, strict=True))
+                for member in self.members:
+                    assert member.pointwise is not None
+                    found = member.pointwise(*[values[v] for v in member.inputs])
+                    values[member.outputs[0]] = found
             return values[output]
 
-        return evaluate
+        return [partial(evaluate, v) for v in self.outputs]
+
+    def identity(self) -> Any:
+        """What it computes, to compare with other loops; None if that cannot be told."""
+        names = {v: k for k, v in enumerate(self.inputs)}
+        parts: list[Any] = []
+        for member in self.members:
+            function: Any = member.pointwise
+            if type(function) is partial and not function.keywords:
+                function = function.func, function.args
+            if member.key is None:  # numbers that are equal may differ: 1 and 1.0, 0.0 and -0.0
+                return None
+            parts.append((function, member.key[:2], *[names[v] for v in member.inputs]))
+            names[member.outputs[0]] = len(names)
+        found = *parts, *[names[v] for v in self.outputs]
+        try:
+            hash(found)
+        except TypeError:  # a parameter without a hash
+            return None
+        return found
 
     def one_by_one(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The instructions as they were."""
@@ -135,7 +164,7 @@ def fuse(program: Program, least: int = _WORTH) -> None:
             group[i] = i = group[group[i]]
         return i
 
-    for instruction in program.instructions:
+    for instruction in pace.over(program.instructions):
         group[instruction] = instruction
         depth, joined = 0, []
         for v in instruction.inputs:
@@ -152,11 +181,14 @@ def fuse(program: Program, least: int = _WORTH) -> None:
             if levels[maker] == depth:
                 group[representative(maker)] = representative(instruction)
     members: dict[Instruction, list[Instruction]] = {}
-    for instruction in program.instructions:
+    for instruction in pace.over(program.instructions):
         members.setdefault(representative(instruction), []).append(instruction)
     users = _users(program)
     ordered = sorted(members.values(), key=lambda m: levels[m[0]])
-    program.instructions = [i for m in ordered for i in _merged(program, m, users, least)]
+    program.instructions = [
+        i for m in pace.over(ordered) for k in range(0, len(m), _LONGEST)
+        for i in _merged(program, m[k : k + _LONGEST], users, least)
+    ]  # fmt: skip
     schedule(program)
 
 
@@ -175,7 +207,7 @@ def _is_native(type_: Type) -> bool:
 def _users(program: Program) -> dict[int, list[Instruction | None]]:
     """Who reads each value; None for the caller of the program."""
     users: dict[int, list[Instruction | None]] = {v: [None] for v in program.results}
-    for instruction in program.instructions:
+    for instruction in pace.over(program.instructions):
         for v in instruction.inputs:
             users.setdefault(v, []).append(instruction)
     return users
@@ -212,7 +244,7 @@ def schedule(program: Program) -> None:
     makers = {v: i for i in program.instructions for v in i.outputs}
     done: set[int] = set()
     order: list[Instruction] = []
-    for one in sorted(program.instructions, key=lambda i: max(i.outputs)):
+    for one in pace.over(sorted(program.instructions, key=lambda i: max(i.outputs))):
         waiting = [one]
         while waiting:
             last = waiting[-1]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.dtypes import of_numpy
+from wengert.kernels.jit.pace import pace
 from wengert.replay.trace import Entry
 
 Compute = Callable[..., Any]
@@ -83,7 +84,7 @@ class Program:
     def check(self) -> None:
         """ValueError unless every value is defined once, before it is used, and results exist."""
         defined = {*self.inputs, *self.numbers, *self.constants}
-        for instruction in self.instructions:
+        for instruction in pace.over(self.instructions):
             missing = [v for v in instruction.inputs if v not in defined]
             if missing:
                 raise ValueError(f"{instruction.name} uses %{missing[0]}, which is not defined yet")
@@ -98,8 +99,8 @@ class Program:
             raise ValueError(f"the program returns %{missing[0]}, which nothing defines")
 
     def _check_pointwise(self, instruction: Instruction) -> None:
-        shapes = [self.types[v].shape for v in instruction.inputs]
-        shape = np.broadcast_shapes(*shapes)
+        shapes = {self.types[v].shape for v in instruction.inputs}
+        shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
         for v in instruction.outputs:
             if self.types[v].shape != shape:
                 raise ValueError(
@@ -110,7 +111,7 @@ class Program:
     def last_uses(self) -> dict[int, int]:
         """By value, the index of the instruction that uses it last; results have none."""
         last: dict[int, int] = {}
-        for k, instruction in enumerate(self.instructions):
+        for k, instruction in enumerate(pace.over(self.instructions)):
             for v in (*instruction.outputs, *instruction.inputs):
                 last[v] = k
         for v in (*self.results, *self.constants):
@@ -121,7 +122,7 @@ class Program:
         """The most bytes of values that are alive at once, without inputs."""
         last, outside = self.last_uses(), {*self.inputs, *self.numbers, *self.constants}
         now = most = 0
-        for k, instruction in enumerate(self.instructions):
+        for k, instruction in enumerate(pace.over(self.instructions)):
             now += sum(self.types[v].nbytes for v in instruction.outputs)
             most = max(most, now)
             gone = {*instruction.inputs, *instruction.outputs} - outside

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.kernels.jit.pace import pace
 from wengert.replay.ir import SUM, Instruction, Program
 from wengert.replay.trace import OpEntry
 
@@ -35,7 +36,7 @@ class Collecting:
         self.makers = {v: i for i in program.instructions for v in i.outputs}
         self.readers: dict[int, dict[Instruction, None]] = {}
         self.results = set(program.results)
-        for instruction in program.instructions:
+        for instruction in pace.over(program.instructions):
             self._enter(instruction)
         self.sums: dict[tuple[int, ...], int] = {}
         self.skipped: dict[tuple[int, ...], list[Instruction]] = {}
@@ -74,6 +75,7 @@ class Collecting:
         """Rewrite the program."""
         changed = False
         while self.waiting:
+            pace.breathe()
             root = self.waiting.pop()
             (value,) = root.outputs
             inside = self._is_alone(value) and next(iter(self.readers[value])).key == SUM
@@ -200,7 +202,7 @@ class Collecting:
         """What is needed, each after what it reads, else in the order that it was in."""
         ordered: dict[Instruction, None] = {}
         last = [self.makers[v] for v in self.program.results if v in self.makers]
-        for instruction in (*self.program.instructions, *last):
+        for instruction in pace.over((*self.program.instructions, *last)):
             waiting = [] if self._is_dead(instruction) else [instruction]
             while waiting:
                 one = waiting[-1]

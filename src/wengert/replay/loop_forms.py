@@ -29,26 +29,29 @@ def elementwise(emitter: Emitter, instruction: Instruction) -> bool:
     if not total or any(v is None or v.dtype not in (F32, BOOL) for v in (*inputs, *outputs)):
         return False
     return loop_over(
-        emitter, [loop.function_of(v) for v in loop.outputs], shape,
-        [v for v in inputs if v is not None], [v for v in outputs if v is not None],
+        emitter, loop.functions(), shape, [v for v in inputs if v is not None],
+        [v for v in outputs if v is not None], loop.identity(),
     )  # fmt: skip
 
 
 def loop_over(
     emitter: Emitter, functions: list[Any], shape: tuple[int, ...], inputs: list[View],
-    outputs: list[View],
+    outputs: list[View], identity: Any = None,
 ) -> bool:  # fmt: skip
-    """Functions of elements, of views that broadcast to a shape; results are dense."""
-    if _loop_over(emitter, functions, shape, inputs, outputs):
+    """Functions of elements, of views that broadcast to a shape; results are dense.
+
+    Those with one `identity` compute the same.
+    """
+    if _loop_over(emitter, functions, shape, inputs, outputs, identity):
         return True
     # Loops go through few dimensions, and inputs in their order.
     dense = [dense_of(emitter, v) if v.dtype == F32 else v for v in inputs]
-    return dense != inputs and _loop_over(emitter, functions, shape, dense, outputs)
+    return dense != inputs and _loop_over(emitter, functions, shape, dense, outputs, identity)
 
 
 def _loop_over(
     emitter: Emitter, functions: list[Any], shape: tuple[int, ...], inputs: list[View],
-    outputs: list[View],
+    outputs: list[View], identity: Any,
 ) -> bool:  # fmt: skip
     steps = [(0,) * (len(shape) - len(v.shape)) + _spread(v) for v in inputs]
     lengths, merged = operands.merged(shape, tuple(range(len(shape))), steps)
@@ -69,7 +72,7 @@ def _loop_over(
         letters += letter if not mask else {"f": "b"}.get(letter, letter.upper())
         strides += [] if flat else own[:2]
     short = (total if flat else lengths[-1]) <= SHORT
-    plan = operands.plan_of(functions, letters, False, short)
+    plan = _plan_of(functions, letters, short, identity)
     if plan is None or plan.guarded or any(plan.passed) or plan.numbers:
         return False
     if [v.dtype for v in outputs] != [*plan.outputs]:
@@ -86,6 +89,24 @@ def _loop_over(
             chunk=max(1, plan.chunk // width),
         )  # fmt: skip
     return True
+
+
+# The plans of loops that have been asked for, by what they compute; the oldest go first.
+_plans: dict[Any, Any] = {}
+_MOST = 1024
+
+
+def _plan_of(functions: list[Any], letters: str, short: bool, identity: Any) -> Any:
+    """As `operands.plan_of`: the loops of layers, or of time steps, are written down once."""
+    if identity is None:
+        return operands.plan_of(functions, letters, False, short)
+    key = identity, letters, short
+    if key not in _plans:
+        made = operands.plan_of(functions, letters, False, short)
+        while len(_plans) >= _MOST:
+            _plans.pop(next(iter(_plans)), None)
+        _plans[key] = made
+    return _plans[key]
 
 
 def _spread(view: View) -> tuple[int, ...]:

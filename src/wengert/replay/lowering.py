@@ -49,6 +49,7 @@ class Lowering:
         self.additions: dict[int, int] = {}
         self._known: dict[Any, tuple[int, ...]] = {}
         self._constants: dict[Any, int] = {}
+        self._dtypes: dict[OpEntry, np.dtype[Any]] = {}
         for one in self.inputs:
             self.program.inputs.append(self._value(one.shape, np.dtype(one.dtype)))
         for entry in path:
@@ -119,6 +120,12 @@ class Lowering:
 
     def _dtype(self, entry: OpEntry) -> np.dtype[Any]:
         """The dtype of the first operand that is no number; of the first of floats, if some are."""
+        known = self._dtypes.get(entry)
+        if known is None:
+            known = self._dtypes[entry] = self._first_dtype(entry)
+        return known
+
+    def _first_dtype(self, entry: OpEntry) -> np.dtype[Any]:
         found = [
             self.operand_type(ref).dtype for ref in entry.refs.values()
             if ref is not None and ref.kind in ("value", "input")

@@ -7,8 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from wengert.kernels import jit
-from wengert.replay.background import background
+from wengert.kernels.jit.pace import pace
 from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View, dense_strides
 from wengert.replay.ir import Instruction, Program, Type
 from wengert.replay.layout_forms import is_view
@@ -34,15 +33,15 @@ class Lowered:
         self.read = {v.root for v in views if v.root >= 0} - self.defined
 
 
-def natively(program: Program, views: dict[int, View]) -> Program | None:
+def natively(program: Program, views: dict[int, View], threads: int) -> Program | None:
     """The program with native segments; None if kernels compute too little of it.
 
-    `views` says how the inputs lie in memory.
+    `views` says how the inputs lie in memory, `threads` how many of them kernels may use.
     """
     program = _with_numbers_together(program)
     refused = set[Instruction]()
     while True:
-        emitter = Emitter(program, {**views}, jit.get_threads())
+        emitter = Emitter(program, {**views}, threads)
         lowered = _lowered(emitter, refused)
         if lowered is None:
             return None
@@ -83,8 +82,7 @@ def _lowered(emitter: Emitter, refused: set[Instruction]) -> dict[Instruction, L
     """The instructions that kernels compute; None if the process comes to its end."""
     lowered: dict[Instruction, Lowered] = {}
     for instruction in emitter.program.instructions:
-        if background.stopped:
-            return None
+        pace.breathe()
         before = len(emitter.calls)
         if instruction not in refused and lower(emitter, instruction):
             lowered[instruction] = Lowered(instruction, emitter.calls[before:], emitter)
@@ -151,7 +149,7 @@ def _phases(
     native = False
     while waiting:
         now, later = list[Instruction](), list[Instruction]()
-        for instruction in waiting:
+        for instruction in pace.over(waiting):
             if (instruction in lowered) is native and before[instruction] <= done:
                 now.append(instruction)
                 done.add(instruction)
@@ -175,7 +173,7 @@ def _needed(
             continue
         defined = {v for i in members for v in lowered[i].defined}
         needed.update({v for i in members for v in lowered[i].read} - defined)
-    for instruction in reversed(program.instructions):
+    for instruction in pace.over(reversed(program.instructions)):
         one = lowered.get(instruction)
         if one is not None and one.shows and _is_seen(instruction, needed):
             needed.update(instruction.inputs)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels.jit.pace import pace
 from wengert.kernels.products import gemm
 from wengert.ops import operands
 from wengert.ops.op import REGISTRY
@@ -34,7 +35,7 @@ class Joining:
         self.program = program
         self.makers = {v: i for i in program.instructions for v in i.outputs}
         self.uses: dict[int, int] = dict.fromkeys(program.results, 2)
-        for instruction in program.instructions:
+        for instruction in pace.over(program.instructions):
             for v in instruction.inputs:
                 self.uses[v] = self.uses.get(v, 0) + 1
         self.joined: dict[tuple[int, ...], int] = {}
@@ -43,7 +44,7 @@ class Joining:
     def run(self) -> None:
         """Rewrite the program."""
         inner = {v for i in self.program.instructions if i.key == SUM for v in i.inputs}
-        for instruction in self.program.instructions:
+        for instruction in pace.over(self.program.instructions):
             if instruction.key == SUM:
                 value = instruction.outputs[0]
                 if value not in inner or self.uses[value] > 1:
@@ -138,7 +139,7 @@ class Joining:
         """Layers over rows with the same weight and bias, at the same depth of the program."""
         depth: dict[int, int] = {}
         groups: dict[Any, list[Instruction]] = {}
-        for instruction in self.program.instructions:
+        for instruction in pace.over(self.program.instructions):
             own = 1 + max((depth.get(v, 0) for v in instruction.inputs), default=0)
             for v in instruction.outputs:
                 depth[v] = own
@@ -191,7 +192,7 @@ _FEW_ROWS = 128
 
 def plan_products(program: Program) -> None:
     """Let products of matrices call their kernel directly: all but the memory is known before."""
-    for instruction in program.instructions:
+    for instruction in pace.over(program.instructions):
         types = [program.types[v] for v in instruction.inputs]
         if any(len(t.shape) != 2 for t in types[:2]) or not types:
             continue

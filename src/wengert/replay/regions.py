@@ -42,7 +42,7 @@ class Region(Compiled):
         start = perf_counter()
         if active.inside or active.busy or Stance.eager or self.record.retired:
             return False
-        if self._is_on_trial(start):
+        if self._is_on_trial(start) or self.is_made():
             return False
         arm()
         self.calls += 1

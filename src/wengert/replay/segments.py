@@ -6,6 +6,7 @@ each has its place from the call that writes it to the last one that reads it.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from wengert.kernels import jit
 from wengert.kernels.jit.heads import Layouts
+from wengert.kernels.jit.pace import pace
 from wengert.replay.emitting import Call, Emitter, Scalar, View
 from wengert.replay.ir import Instruction, Program
 
@@ -73,13 +75,13 @@ class Segment:
         order = {v: k for k, v in enumerate((*self.inputs, *self.outputs))}
         starts: list[int] = []
         size = 0
-        for call in calls:
+        for call in pace.over(calls):
             starts.append(size)
             size += len(call.arguments)
         self.words = words = np.zeros(max(1, size), np.int64)
         filled: list[tuple[int, int, int]] = []
         table: list[tuple[int, int, int, int]] = []
-        for call, start in zip(calls, starts, strict=True):
+        for call, start in pace.over(zip(calls, starts, strict=True)):
             task, kinds = compiler.task(call.kernel)
             table.append((task, start, call.total, call.chunk))
             for k, (argument, kind) in enumerate(zip(call.arguments, kinds, strict=True)):
@@ -177,7 +179,7 @@ def _with_scalars(calls: Sequence[Call]) -> list[Call]:
     from wengert.kernels import copies
 
     found: list[Call] = []
-    for call in calls:
+    for call in pace.over(calls):
         scalars = [k for k, a in enumerate(call.arguments) if isinstance(a, Scalar)]
         place = len(found) + len(scalars)
         arguments = list(call.arguments)
@@ -201,47 +203,71 @@ def planned(
     """
     first: dict[int, int] = {}
     last: dict[int, int] = {}
-    for k, call in enumerate(calls):
+    for k, call in enumerate(pace.over(calls)):
         for view in views_of(call):
             if view.root not in outside:
                 first.setdefault(view.root, k)
                 last[view.root] = k
     sizes = {root: _bytes_of(root, emitter) for root in first}
-    large = sorted([r for r in first if sizes[r] >= _LARGE], key=sizes.__getitem__, reverse=True)
+    spans = {root: (first[root], last[root]) for root in first}  # in the order of their calls
     places: dict[int, tuple[int, int]] = {}
-    blocks, tenants = [0], list[list[int]]([[]])
+    small = _place_small([r for r in spans if sizes[r] < _LARGE], sizes, spans, places)
+    large = sorted([r for r in spans if sizes[r] >= _LARGE], key=sizes.__getitem__, reverse=True)
+    return places, [small, *_place_large(large, sizes, spans, places)]
 
-    def gap(root: int, block: int) -> int:
-        """The first place in a block that is free as long as a value needs it."""
-        return _gap(sizes[root], [
-            (places[o][1], places[o][1] + sizes[o]) for o in tenants[block]
-            if last[o] >= first[root] and first[o] <= last[root]
-        ])  # fmt: skip
 
-    for root in large:
-        for block in range(1, len(blocks)):
-            place = gap(root, block)
-            if place + sizes[root] <= blocks[block]:
+def _place_small(
+    roots: list[int], sizes: dict[int, int], spans: dict[int, tuple[int, int]],
+    places: dict[int, tuple[int, int]],
+) -> int:  # fmt: skip
+    """Give each a place in the first block, and that its bytes."""
+    most, alive = 0, list[tuple[int, int, int]]()  # where they begin and end, and their last call
+    for root in pace.over(roots):
+        start, end = spans[root]
+        alive = [one for one in alive if one[2] >= start]
+        place = _gap(sizes[root], alive)
+        places[root] = 0, place
+        insort(alive, (place, place + sizes[root], end))
+        most = max(most, place + sizes[root])
+    return most
+
+
+def _place_large(
+    roots: list[int], sizes: dict[int, int], spans: dict[int, tuple[int, int]],
+    places: dict[int, tuple[int, int]],
+) -> list[int]:  # fmt: skip
+    """Give each a place in one of the other blocks, of which these are the bytes."""
+    blocks, tenants, busy = list[int](), list[list[int]](), list[int]()
+    for root in pace.over(roots):
+        size, (start, end) = sizes[root], spans[root]
+        calls = (2 << end) - (1 << start)  # as bits
+        for block, room in enumerate(blocks):
+            if not busy[block] & calls:
+                place = 0
                 break
+            if 2 * size <= room:  # others there are as large, or larger
+                taken = [
+                    (places[o][1], places[o][1] + sizes[o], 0) for o in tenants[block]
+                    if spans[o][1] >= start and spans[o][0] <= end
+                ]  # fmt: skip
+                place = _gap(size, sorted(taken))
+                if place + size <= room:
+                    break
         else:
             block, place = len(blocks), 0
-            blocks.append(sizes[root])
+            blocks.append(size)
             tenants.append([])
-        places[root] = block, place
+            busy.append(0)
+        places[root] = block + 1, place
+        busy[block] |= calls
         tenants[block].append(root)
-    for root in first:  # in the order of their calls
-        if sizes[root] < _LARGE:
-            place = gap(root, 0)
-            places[root] = 0, place
-            tenants[0].append(root)
-            blocks[0] = max(blocks[0], place + sizes[root])
-    return places, blocks
+    return blocks
 
 
-def _gap(size: int, taken: list[tuple[int, int]]) -> int:
-    """The first place for so many bytes beside what is taken."""
+def _gap(size: int, taken: list[tuple[int, int, int]]) -> int:
+    """The first place for so many bytes beside what is taken, in order."""
     place = 0
-    for start, stop in sorted(taken):
+    for start, stop, _ in taken:
         if place + size <= start:
             break
         place = max(place, stop)

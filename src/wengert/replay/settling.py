@@ -13,6 +13,7 @@ from wengert.autograd.engine import compatibility
 from wengert.core.storage import add_writes, owner
 from wengert.core.tensor import Call, Leaf, NodeState, Tensor, internal, new
 from wengert.kernels import jit
+from wengert.kernels.jit.pace import EndedError, pace
 from wengert.ops.op import NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
@@ -66,6 +67,8 @@ class Plan:
         native: the same, with what kernels compute in segments; None until it is compiled.
         code: the program as a function, which of its results need no look at their memory, and
             its constants.
+        wanted: the process and the number of threads that it was to be compiled for, and `made`
+            what it was compiled to, by the latter. Whether it is `final` for any number.
         problem: why it could not be compiled, which is a mistake of ours.
         nodes: the places whose nodes are made, oldest first.
         saved: for each of them, what its slots hold: an index into the results, or a constant.
@@ -102,19 +105,33 @@ class Plan:
         self.forms: dict[int, NodeForm] = {}
         self.gradients = frozenset([k for k in alive if k not in lowering.entries])
         self.uses = self.eager_bytes = 0
-        self._lock, self._unfused = threading.Lock(), program
-        self.optimised = False
+        self._lock = threading.Lock()
+        self._unfused: Program | None = None
+        self.optimised = self.final = False
         self.native: Program | None = None
+        self.wanted = 0, 0
+        self.made: dict[int, tuple[Program, Program, Code]] = {}
         self.problem: Exception | None = None
         if exact:  # one loop for several rules rounds in its own way, as in eager mode
             self.optimise()
             self.code = interpreted(self.program), frozenset(), self.program.constants
 
     def optimise(self) -> None:
-        """Let the passes rewrite the program, once. As it is, it may be running: a copy."""
+        """Let the passes rewrite the program, once."""
         with self._lock:
             if self.optimised:
                 return
+            program = self._rewritten().copy()
+            if self.exact:
+                fuse_rules(program)
+            else:
+                fuse(program)
+            program.check()
+            self.program, self.optimised = program, True
+
+    def _rewritten(self) -> Program:
+        """The program before loops are made of it. As it was it may be running: this is a copy."""
+        if self._unfused is None:
             program = self.program.copy()
             program.check()
             self.eager_bytes = program.peak()
@@ -124,30 +141,50 @@ class Plan:
                 schedule(program)
                 eliminate(program)
                 plan_products(program)
-            self._unfused = program.copy()
-            if self.exact:
-                fuse_rules(program)
-            else:
-                fuse(program)
-            program.check()
-            self.program, self.optimised = program, True
+            self._unfused = program
+        return self._unfused
 
-    def compile(self) -> None:
+    def want(self, wanted: tuple[int, int], record: Record) -> None:
+        """Have the program compiled for a process and a number of threads, unless it is."""
+        self.wanted = wanted
+        made = self.made.get(wanted[1])
+        if made is not None:
+            self._use(made)
+        elif not self.final:
+            background.submit(partial(self.compile, record), record)
+
+    def compile(self, record: Record) -> None:
         """Let one native call do what the program does, as far as there are kernels."""
         try:
-            self.optimise()
-            program, found = self._unfused, None
-            if jit.available() and not self.exact:
-                fuse(program, 0)
-                found = natively(program, views_of_inputs(self.lowering))
-            if found is None:
+            native = jit.available() and not self.exact and self._compiled()
+            if not native and self.native is None:
+                self.optimise()
                 self.code = written(self.program), frozenset(), self.program.constants
-            else:
-                self.program, self.native = program, found
-                self.code = written(found), frozenset(self._fresh(found)), program.constants
+                self.final = True
+        except EndedError:
+            raise
         except Exception as error:  # the program runs as it is
-            self.problem = error.with_traceback(None)
-        del self._unfused
+            self.problem, self.final = error.with_traceback(None), True
+        record.compiled = True
+
+    def _compiled(self) -> bool:
+        """Make native segments of the program; False if kernels compute too little of it."""
+        with self._lock:
+            program = self._rewritten().copy()
+        threads = jit.get_threads()
+        fuse(program, 0)
+        found = natively(program, views_of_inputs(self.lowering), threads)
+        if found is None:
+            return False
+        code = written(found), frozenset(self._fresh(found)), program.constants
+        self.made[threads] = made = program, found, code
+        self._use(made)
+        return True
+
+    def _use(self, made: tuple[Program, Program, Code]) -> None:
+        with self._lock:
+            self.program, self.native, self.code = made
+            self.optimised = True
 
     @property
     def bytes(self) -> int:
@@ -226,9 +263,10 @@ def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
     if plan is None:
         plan = run.record.plans[key] = Plan(*key, run.record.exact)
     plan.uses += 1
-    if plan.uses == (1 if background.at_once else _USES):
-        run.record.compiling += 1
-        background.submit(partial(_compile, plan, run.record))
+    if plan.uses >= _USES or background.at_once:
+        wanted = background.life, jit.get_threads()
+        if plan.wanted != wanted:
+            plan.want(wanted, run.record)
     function, fresh, constants = plan.code  # at once: another thread may compile it
     results = function(run.arrays, run.numbers)
     taken = {*map(id, run.arrays), *map(id, constants.values())}
@@ -240,11 +278,6 @@ def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
             filled(tensor, array, None, None)
         else:
             _fill(plan, run, place, tensor, array, edges.get(place))
-
-
-def _compile(plan: Plan, record: Record) -> None:
-    plan.compile()
-    record.compiling -= 1
 
 
 def _dense(outline: Outline) -> tuple[int, ...]:
@@ -516,7 +549,7 @@ def written(program: Program) -> Function:
             names = ", ".join([f"v{v}" for v in values])
             lines.append(f"    {names}, = {kind}[:{len(values)}]")
     last = program.last_uses()
-    for k, instruction in enumerate(program.instructions):
+    for k, instruction in enumerate(pace.over(program.instructions)):
         scope[f"f{k}"] = instruction.compute
         arguments = ", ".join(f"v{v}" for v in instruction.inputs)
         outputs = ", ".join(f"v{v}" for v in instruction.outputs)

@@ -210,17 +210,17 @@ class Record:
         settled: how often a run was settled, and `deferred` the steps that were deferred by then.
         plans: the programs, by the entry where values were read and what was alive.
         reads: how often a value was read, by line.
-        compiling: how many of the programs are being compiled.
+        compiled: whether the compiler has come to the end of some program.
         retired: whether runs have turned out not to pay.
     """
 
     def __init__(self, exact: bool = False, fixed: bool = False) -> None:
         self.exact, self.fixed = exact, fixed
         self.root = Entry(None, None)
-        self.size = self.settled = self.deferred = self.compiling = 0
+        self.size = self.settled = self.deferred = 0
         self.plans: dict[Any, Any] = {}
         self.reads = Reads()
-        self.retired = False
+        self.retired = self.compiled = False
 
     def pays(self) -> bool:
         """Whether runs settle many steps at once, by programs that they have used before."""

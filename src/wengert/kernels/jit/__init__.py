@@ -163,17 +163,21 @@ def compiled(source: str, kind: str = "") -> Callable[..., Any]:
     from wengert.kernels.jit import compiler, language, machine_types
     from wengert.kernels.jit.reals import REALS
 
-    tree = ast.parse(source).body[0]
-    assert isinstance(tree, ast.FunctionDef)
     real = REALS[kind]
+
+    def tree(source: str) -> ast.FunctionDef:
+        (parsed,) = ast.parse(source).body
+        assert isinstance(parsed, ast.FunctionDef)
+        return parsed
 
     def text() -> str:
         unit = language.Unit(real.real, exact="kernel")
-        unit.add_tree(tree, real.scope, inline=False)
+        unit.add_tree(tree(source), real.scope, inline=False)
         return unit.text()
 
-    kinds = machine_types.argument_kinds(machine_types.signature_of(tree, real.real))
-    return compiler.load(tree.name, kinds, text, kind + source)
+    head = tree(source.partition("\n")[0] + " pass")  # all that is asked of a kernel on disk
+    kinds = machine_types.argument_kinds(machine_types.signature_of(head, real.real))
+    return compiler.load(head.name, kinds, text, kind + source)
 
 
 @once

@@ -177,15 +177,14 @@ def _machine() -> Any:
 listeners: list[Callable[[str, bytes], None]] = []
 
 
-def _object(name: str, text: Callable[[], str], finished: bool) -> tuple[list[str], bytes]:
-    """The symbols that a module needs, and its object code: brought along, kept, or made now."""
-    key = targets.key(name)
+def _stored(name: str) -> bytes | None:
+    """What a module was compiled to: brought along, or kept."""
     stored = prebuilt.read(name)
-    if stored is None:
-        stored = disk.read(key)
-    if stored is not None:
-        head, _, code = stored.partition(b"\n")
-        return head.decode().split(), code
+    return disk.read(targets.key(name)) if stored is None else stored
+
+
+def _object(name: str, text: Callable[[], str], finished: bool) -> bytes:
+    """A line with the symbols that a module needs, and its object code, made now."""
     machine, _ = _toolchain()
     source = text()
     needs = [line[len(NEEDS) :] for line in source.splitlines() if line.startswith(NEEDS)]
@@ -203,23 +202,27 @@ def _object(name: str, text: Callable[[], str], finished: bool) -> tuple[list[st
     content = " ".join(needs).encode() + b"\n" + code
     for tell in listeners:
         tell(name, content)
-    disk.write(key, content)
-    return needs, code
+    disk.write(targets.key(name), content)
+    return content
 
 
 # Modules of `native.own_modules` that the engine has.
 _own_loaded: set[str] = set()
 
 
-def add(name: str, text: Callable[[], str], finished: bool = False) -> Callable[[str], int]:
+def add(
+    name: str, text: Callable[[], str], finished: bool = False, stored: bytes | None = None
+) -> Callable[[str], int]:
     """Load a module; what comes back says where its functions are.
 
-    One that is `finished` has nothing for LLVM's passes to improve.
+    One that is `finished` has nothing for LLVM's passes to improve. `stored` is what it was
+    compiled to, if the caller knows.
     """
     with compile_lock:
         _, engine = _toolchain()
-        needs, code = _object(name, text, finished)
-        for symbol in needs:
+        found = stored or _stored(name) or _object(name, text, finished)
+        needs, _, code = found.partition(b"\n")
+        for symbol in needs.decode().split():
             if symbol not in _own_loaded:
                 add(symbol, own_modules[symbol].module, finished=True)
                 _own_loaded.add(symbol)
@@ -255,19 +258,22 @@ def load(name: str, kinds: str, text: Callable[[], str], identity: str = "") -> 
 
     What is not in the package's sources must be in `identity`: it tells kernels apart on disk.
     """
+    digest = hashlib.sha256(f"{name}|{kinds}|{identity}".encode()).hexdigest()[:16]
+    unique = f"{name}_{digest}"
+    loaded, stored, source = _loaded.get(unique), None, ""
+    if loaded is not None:
+        return loaded
+    # The text takes longest of what is Python: nobody else, and no fork, waits for it.
+    stored = _stored(unique)
+    if stored is None:
+        body = text().replace(f"@{name}(", f"@{unique}(")
+        source = _PYTHON + body + entry_text(unique, kinds)
     with compile_lock:
         pool()
-        digest = hashlib.sha256(f"{name}|{kinds}|{identity}".encode()).hexdigest()[:16]
-        unique = f"{name}_{digest}"
         loaded = _loaded.get(unique)  # by another thread, which asked at the same time
         if loaded is not None:
             return loaded
-
-        def module() -> str:
-            body = text().replace(f"@{name}(", f"@{unique}(")
-            return _PYTHON + body + entry_text(unique, kinds)
-
-        address = add(unique, module)
+        address = add(unique, lambda: source, stored=stored)
         loaded = _loaded[unique] = function(name, address(f"entry_{unique}"), FASTCALL)
         _tasks[loaded] = address(f"task_{unique}"), kinds
         return loaded

@@ -40,6 +40,7 @@ from wengert.kernels.jit.machine_types import (
     signature_of,
     tree_of,
 )
+from wengert.kernels.jit.pace import pace
 
 # The order is the one LLVM may choose: sums of vectors.
 _ANY_ORDER = "reassoc nsz contract"
@@ -165,6 +166,7 @@ class _Function(Expressions):
     # The statements of Python
 
     def statement(self, node: ast.stmt) -> None:
+        pace.breathe()
         method = getattr(self, f"_{type(node).__name__}", None)
         if method is None:
             raise self.fail(node, "not in the subset")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.jit import TracedArray
+from wengert.kernels.jit.pace import pace
 from wengert.kernels.jit.precise import WIDEST_ANGLE
 from wengert.kernels.jit.reals import Real
 from wengert.kernels.jit.special import WIDEST_QUOTIENT
@@ -50,6 +51,7 @@ class Trace:
         """A name for the value of an expression's source."""
         name = self.lines.get(text)
         if name is None:
+            pace.breathe()
             name = self.lines[text] = f"t{len(self.lines)}"
             self.work += work
         return Expression(self, name, dtype)
