@@ -117,3 +117,31 @@ def test_the_gradient_of_eigh_is_hermitian(kind: str, triangle: str, torch: Any)
     np.testing.assert_allclose(results[0][0], np.conj(np.swapaxes(results[0][0], -1, -2)))
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max())
+
+
+EQUAL = {  # losses of the values alone, of matrices whose values are equal or zero
+    "eigh": lambda linalg, a: linalg.eigh(a)[0].square().sum(),
+    "svd": lambda linalg, a: linalg.svd(a)[1].square().sum(),
+    "svd of a wide one": lambda linalg, a: linalg.svd(a[:2])[1].sum(),
+    "reduced svd of a tall one": lambda linalg, a: linalg.svd(a[:, :2], full_matrices=False)[
+        1
+    ].sum(),
+    "eig": lambda linalg, a: linalg.eig(a)[0].abs().square().sum(),
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("kind", EQUAL)
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_gradients_of_equal_values(kind: str, dtype: str, torch: Any) -> None:
+    for numbers in ([1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [2.0, 1.0, 2.0]):
+        if kind == "eig" and not numbers[0]:
+            continue  # the absolute value has no gradient there
+        gradients = []
+        for library in (wengert, torch):
+            diagonal = library.tensor(numbers, dtype=getattr(library, dtype))
+            a = library.diag(diagonal).requires_grad_()
+            EQUAL[kind](library.linalg, a).backward()
+            gradients.append(a.grad.numpy())
+        np.testing.assert_allclose(*gradients, rtol=1e-12, atol=1e-12)
+        assert np.isfinite(gradients[0]).all()

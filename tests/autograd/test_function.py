@@ -346,3 +346,31 @@ def test_a_saved_output_of_several_is_that_output(torch: Any) -> None:
         return [t.tolist() for t in m.autograd.grad(g.sum(), [a, x])]
 
     np.testing.assert_allclose(run(wengert), run(torch), rtol=1e-12)
+
+
+class Spread(Function):
+    """Keeps a sparse tensor of its arguments, in a list as well, and one of its own."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, matrix: Any, others: Any) -> Any:
+        own = x.to_sparse()
+        ctx.save_for_backward(matrix, own)
+        ctx.others, ctx.own = others, own
+        return matrix.mm(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        matrix, own = ctx.saved_tensors
+        assert own.to_dense().shape == ctx.own.shape
+        return matrix.t().mm(g), None, None
+
+
+@pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr"])
+def test_sparse_tensors_are_kept(layout: str) -> None:
+    dense = wengert.tensor([[1.0, 0.0], [2.0, 3.0]])
+    matrix = getattr(dense, layout)()
+    x = wengert.ones(2, 2, requires_grad=True)
+    out = Spread.apply(x, matrix, [matrix])
+    assert wengert.graph.describe(out) is not None  # counts the bytes of what is kept
+    out.square().sum().backward()
+    wengert.testing.assert_close(x.grad, dense.t() @ (2 * dense @ wengert.ones(2, 2)))

@@ -56,7 +56,7 @@ PARAMETERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def pairs() -> list[tuple[str, str]]:
-    names = [(a.__name__, b.__name__) for a, b in kl._formulas]
+    names = [(a.__name__, b.__name__) for a, b in kl.formulas]
     known = [p for p in names if p[0] in PARAMETERS and p[1] in PARAMETERS]
     known.remove(("ContinuousBernoulli", "Uniform"))  # infinite in PyTorch where it is finite
     return sorted([*known, ("LogNormal", "LogNormal")])
@@ -96,7 +96,7 @@ def test_divergences(torch: Any, names: tuple[str, str]) -> None:
 
 @pytest.mark.torch
 def test_the_same_pairs_as_pytorchs(torch: Any) -> None:
-    ours = {(a.__name__, b.__name__) for a, b in kl._formulas
+    ours = {(a.__name__, b.__name__) for a, b in kl.formulas
             if a.__module__.startswith("wengert.")}  # fmt: skip
     theirs = {(a.__name__, b.__name__) for a, b in torch.distributions.kl._KL_REGISTRY}
     assert ours == theirs
@@ -137,8 +137,8 @@ def test_the_closest_classes_count() -> None:
             kl_divergence(Left(0.0, 1.0), Right(0.0, 1.0))
     finally:
         for pair in ((Left, Normal), (Normal, Right)):
-            kl._formulas.pop(pair, None)
-        kl._resolved.clear()
+            kl.formulas.pop(pair, None)
+        kl.resolved.clear()
     with pytest.raises(TypeError, match="type_q to be a Distribution subclass"):
         register_kl(Distribution, 3)  # type: ignore[arg-type]
 

@@ -16,8 +16,9 @@ def sizes(library: Any) -> list[Any]:
 
 
 def refused(library: Any) -> list[Any]:
-    """Tensors that do not."""
-    return [[library.tensor(6.0), 5], [library.tensor([6, 6]), 5], library.tensor([6, 6])]
+    """Tensors that do not, and what is no number."""
+    several = library.tensor([6, 6])
+    return [[library.tensor(6.0), 5], [several, 5], several, [True, 6], True]
 
 
 @pytest.mark.torch

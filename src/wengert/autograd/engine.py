@@ -30,6 +30,7 @@ from wengert.core.cotangents import add_cotangents
 from wengert.core.dispatching import dispatching
 from wengert.core.forks import cached_property
 from wengert.core.references import ALONE
+from wengert.core.sparse import stored_array
 from wengert.core.tensor import (
     Call,
     Leaf,
@@ -40,7 +41,6 @@ from wengert.core.tensor import (
     caller,
     getframe,
     identity_lift,
-    memory_of,
     mode,
     thread_states,
     tick,
@@ -320,7 +320,7 @@ class Walk:
             slot_value = getattr(node, slot)
             for value in slot_value if type(slot_value) is list else (slot_value,):
                 if isinstance(value, Tensor):  # of a derivative inside another transform
-                    value = memory_of(value)
+                    value = stored_array(value)
                 if type(value) is np.ndarray:
                     write = storage.write_after(value, node.seq)
                     if write is not None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.layout import layout, sparse_coo
-from wengert.core.tensor import Node, RawCut, Tensor, getframe, internal, new
+from wengert.core.tensor import Node, RawCut, Tensor, getframe, internal, memory_of, new
 
 Shape = tuple[int, ...]
 
@@ -59,6 +59,11 @@ class SparseTensor(Tensor, unwrapped=False):
     def with_values(self, values: Tensor) -> SparseTensor:
         """Other values at the same places."""
         raise NotImplementedError
+
+
+def stored_array(tensor: Tensor) -> np.ndarray:
+    """The array that a tensor keeps in memory: that of its values, if it is sparse."""
+    return memory_of(tensor._stored if isinstance(tensor, SparseTensor) else tensor)
 
 
 class CooTensor(SparseTensor):

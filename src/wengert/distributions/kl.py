@@ -10,9 +10,9 @@ from wengert.distributions.distribution import Distribution
 
 Formula = Callable[[Any, Any], Any]
 
-_formulas: dict[tuple[type[Distribution], type[Distribution]], Formula] = {}
+formulas: dict[tuple[type[Distribution], type[Distribution]], Formula] = {}
 # By the classes of actual arguments, which may be subclasses of those that are registered.
-_resolved: dict[tuple[type, type], Formula | None] = {}
+resolved: dict[tuple[type, type], Formula | None] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
@@ -34,8 +34,8 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {family}")
 
     def register(function: Formula) -> Formula:
-        _formulas[type_p, type_q] = function
-        _resolved.clear()
+        formulas[type_p, type_q] = function
+        resolved.clear()
         return function
 
     return register
@@ -43,7 +43,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
 
 def _closest(type_p: type, type_q: type) -> Formula | None:
     """The formula for two classes: the closest for p, and among those the closest for q."""
-    fitting = [(a, b) for a, b in _formulas if issubclass(type_p, a) and issubclass(type_q, b)]
+    fitting = [(a, b) for a, b in formulas if issubclass(type_p, a) and issubclass(type_q, b)]
     if not fitting:
         return None
 
@@ -52,7 +52,7 @@ def _closest(type_p: type, type_q: type) -> Formula | None:
 
     by_p = min(fitting, key=distances)
     by_q = min(fitting, key=lambda pair: distances(pair)[::-1])
-    if _formulas[by_p] is not _formulas[by_q]:
+    if formulas[by_p] is not formulas[by_q]:
         pairs = [f"{a.__name__}, {b.__name__}" for a, b in (by_p, by_q)]
         warnings.warn(
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please"
@@ -61,7 +61,7 @@ def _closest(type_p: type, type_q: type) -> Formula | None:
             RuntimeWarning,
             stacklevel=4,
         )
-    return _formulas[by_p]
+    return formulas[by_p]
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
@@ -72,9 +72,9 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
     tensor(0.5000)
     """
     types = type(p), type(q)
-    if types not in _resolved:
-        _resolved[types] = _closest(*types)
-    formula = _resolved[types]
+    if types not in resolved:
+        resolved[types] = _closest(*types)
+    formula = resolved[types]
     if formula is None:
         raise NotImplementedError(
             f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type"

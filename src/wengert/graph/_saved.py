@@ -15,8 +15,9 @@ from wengert.autograd.saved.packing import Packed
 from wengert.core import dtypes
 from wengert.core.signatures import saved_name
 from wengert.core.size import Size
+from wengert.core.sparse import stored_array
 from wengert.core.storage import owner
-from wengert.core.tensor import Node, Tensor, memory_of, wrap
+from wengert.core.tensor import Node, Tensor, wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ def _described(value: Any, name: str, of: str) -> SavedValue | None:
     if value is None:
         return None
     if isinstance(value, Tensor):  # of a derivative inside another transform
-        value = memory_of(value)
+        value = stored_array(value)
     if isinstance(value, np.ndarray):
         address = owner(value).__array_interface__["data"][0]
         shape, dtype = Size(value.shape), dtypes.of_numpy[value.dtype]

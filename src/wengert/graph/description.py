@@ -17,6 +17,7 @@ from wengert.autograd.edges import GradientEdge, node_at
 from wengert.autograd.saved.packing import arrays_in
 from wengert.core import dtypes
 from wengert.core.references import other_references
+from wengert.core.sparse import stored_array
 from wengert.core.storage import format_location, line_numbers, owner
 from wengert.core.tensor import Leaf, Node, Tensor, memory_of, nodes_below
 from wengert.graph import _tables
@@ -320,7 +321,7 @@ class _Describer:
 
     def described(self, name: str, of: str, value: Any) -> SavedInfo:
         if isinstance(value, Tensor):  # of a derivative inside another transform
-            value = memory_of(value)
+            value = stored_array(value)
         if isinstance(value, np.ndarray):
             base = owner(value)
             of_leaf = id(base) in self.of_leaves

@@ -198,8 +198,8 @@ def _div(input: Value, other: Value) -> Value:
     """`div` without `rounding_mode`, the operator ``/``."""
 
 
-def _require_nonzero(divisor: np.ndarray) -> None:
-    if divisor.dtype.kind in "iu" and np.count_nonzero(divisor) < divisor.size:
+def _require_nonzero(input: np.ndarray, divisor: np.ndarray) -> None:
+    if divisor.dtype.kind in "iu" and input.size and np.count_nonzero(divisor) < divisor.size:
         raise RuntimeError("ZeroDivisionError")
 
 
@@ -227,7 +227,7 @@ def _floored(input: Value, other: Value) -> Value:
 def _div_floor(input: Value, other: Value) -> Value:
     if input.dtype.kind in "bc":
         raise not_implemented("div_floor_cpu", input)
-    _require_nonzero(other)
+    _require_nonzero(input, other)
     return np.floor_divide(input, other)
 
 
@@ -240,7 +240,7 @@ def _div_trunc(input: Value, other: Value) -> Value:
     if input.dtype.kind not in "iu":
         stored = getattr(input, "stored_dtype", input.dtype)  # halves: the quotient is one, too
         return np.trunc(np.true_divide(input, other).astype(stored, copy=False))
-    _require_nonzero(other)
+    _require_nonzero(input, other)
     quotient = np.floor_divide(input, other)
     # Inexact negative quotients were rounded away from zero.
     quotient += (quotient * other != input) & ((input < 0) != (other < 0))
@@ -308,7 +308,7 @@ def remainder(input: Value, other: Value) -> Value:
     """
     if input.dtype.kind in "bc":
         raise not_implemented("remainder_cpu", input)
-    _require_nonzero(other)
+    _require_nonzero(input, other)
     if input.dtype.kind != "f":
         return np.remainder(input, other)
     remainders = np.fmod(input, other)
@@ -331,7 +331,7 @@ def fmod(input: Value, other: Value) -> Value:
     """
     if input.dtype.kind in "bc":
         raise not_implemented("fmod_cpu", input)
-    _require_nonzero(other)
+    _require_nonzero(input, other)
     return np.fmod(input, other)
 
 

@@ -407,6 +407,23 @@ def _svd(A: Value, full: bool) -> Value:
     return joined(A.shape[:-2], *kernels.products.factorizations.svd(A, full))
 
 
+def _singular_values_vjp(g: Value, whole: Value, A_shape: Shape, full: bool) -> Value:
+    k = min(*A_shape[-2:])
+    U, _, Vh = split_outputs(whole, *_svd_sizes(A_shape, full))
+    return times(U[..., :, :k] * unsqueeze(real(g), -2), Vh[..., :k, :])
+
+
+# The values for users are an operation of their own: a loss of them alone has a gradient where
+# values are equal or zero, and the rule for the vectors is not finite there.
+@primitive(
+    A=_singular_values_vjp, whole=lambda g: None, batch=leading, mixed=False,
+    label="LinalgSvdBackward0", name="linalg.svd",
+)  # fmt: skip
+def _singular_values(A: Value, whole: Value, full: bool) -> Value:
+    (m, first), (k,), _ = _svd_sizes(A.shape, full)
+    return whole[..., m * first : m * first + k].copy()
+
+
 def _refuse_nonfinite(name: str, A: np.ndarray) -> None:
     bad = ~np.isfinite(A).all((-2, -1))
     refuse(name, bad, "The algorithm failed to converge because the input matrix contained"
@@ -417,8 +434,9 @@ def svd_factors(A: Tensor, full: bool) -> list[Tensor]:
     """U, the singular values and the conjugate transpose of V."""
     check_matrix("linalg.svd", A)
     check_inexact("linalg.svd", A, "linalg_svd_cpu")
-    u, s, vh = split_outputs(_svd(A, full), *_svd_sizes(tuple(A.shape), full))
-    return [u, real_part(s), vh]
+    whole = _svd(A, full)
+    u, _, vh = split_outputs(whole, *_svd_sizes(tuple(A.shape), full))
+    return [u, real_part(_singular_values(A, whole, full)), vh]
 
 
 def _svdvals_vjp(g: Value, A: Value) -> Value:

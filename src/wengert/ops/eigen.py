@@ -55,6 +55,22 @@ def _eigh(A: Value, uplo: Triangle) -> Value:
     return joined(A.shape[:-2], *kernels.products.factorizations.eigh(A, uplo))
 
 
+def _eigh_values_vjp(g: Value, whole: Value, A_shape: tuple[int, ...]) -> Value:
+    n = A_shape[-1]
+    V = split_outputs(whole, (n,), (n, n))[1]
+    return matmul(V * unsqueeze(real(g), -2), mH(V))
+
+
+# The values for users are an operation of their own: a loss of them alone has a gradient where
+# values are equal, and the rule for the vectors is not finite there.
+@primitive(
+    A=_eigh_values_vjp, whole=lambda g: None, batch=leading, mixed=False,
+    label="LinalgEighBackward0", name="linalg.eigh",
+)  # fmt: skip
+def _eigh_values(A: Value, whole: Value) -> Value:
+    return whole[..., : A.shape[-1]].copy()
+
+
 def _checked(A: Tensor, UPLO: str) -> Triangle:
     check_square("linalg.eigh", A)
     check_inexact("linalg.eigh", A, "linalg_eigh_cpu")
@@ -65,8 +81,8 @@ def _checked(A: Tensor, UPLO: str) -> Triangle:
 
 def hermitian_eigen(A: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
     """Eigenvalues, the smallest first, and eigenvectors of matrices given by one triangle."""
-    values, vectors = split_outputs(_eigh(A, _checked(A, UPLO)), *_sizes(A))
-    return real_part(values), vectors
+    whole = _eigh(A, _checked(A, UPLO))
+    return real_part(_eigh_values(A, whole)), split_outputs(whole, *_sizes(A))[1]
 
 
 def _eigvalsh_vjp(g: Value, A: Value, uplo: Triangle) -> Value:
@@ -131,6 +147,21 @@ def _eig(A: Value, is_real: bool) -> Value:
     return joined(A.shape[:-2], *kernels.products.factorizations.eig(A))
 
 
+def _eig_values_vjp(g: Value, whole: Value, A_shape: tuple[int, ...], is_real: bool) -> Value:
+    n = A_shape[-1]
+    Vh = mH(split_outputs(whole, (n,), (n, n))[1])
+    gradient = solve_matrices(Vh, unsqueeze(g, -1) * Vh, None)
+    return real(gradient) if is_real else gradient
+
+
+@primitive(
+    A=_eig_values_vjp, whole=lambda g: None, batch=leading, mixed=False,
+    label="LinalgEigBackward0", name="linalg.eig",
+)  # fmt: skip
+def _eig_values(A: Value, whole: Value, is_real: bool) -> Value:
+    return whole[..., : A.shape[-1]].copy()
+
+
 def _refuse_nonfinite(A: np.ndarray) -> None:
     if not np.isfinite(A).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
@@ -140,7 +171,9 @@ def general_eigen(A: Tensor) -> list[Tensor]:
     """Eigenvalues and eigenvectors, in no order."""
     check_square("linalg.eig", A)
     check_inexact("linalg.eig", A, "linalg_eig_cpu")
-    return split_outputs(_eig(A, not A.is_complex()), *_sizes(A))
+    is_real = not A.is_complex()
+    whole = _eig(A, is_real)
+    return [_eig_values(A, whole, is_real), split_outputs(whole, *_sizes(A))[1]]
 
 
 def _eigvals_vjp(g: Value, A: Value, is_real: bool) -> Value:

@@ -224,6 +224,10 @@ def _out_size(
     if size is not None:
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        if isinstance(size[0] if isinstance(size, (list, tuple)) and size else size, bool):
+            raise TypeError(
+                f"interpolate(): argument 'size' must be int or tuple of ints, not {size}"
+            )
         out = tuple(map(_length, _per_dimension("output size", size, space)))
         factors: tuple[float | None, ...] = (None,) * len(space)
     else:

@@ -315,6 +315,12 @@ def _above(input: Value, min: Value, max: Value) -> Value:
     return input > max if min is None else (input > max) | (max < min)
 
 
+def _as_number(bound: Any) -> Any:
+    """The number of a tensor without dimensions and gradient; else `bound`."""
+    single = isinstance(bound, Tensor) and bound.ndim == 0 and not bound.requires_grad
+    return bound.item() if single else bound
+
+
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Elements limited to [min, max]; the bounds are both numbers or both tensors, or None.
 
@@ -349,6 +355,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         raise NotImplementedError("clamp is not supported for complex types")
     if all(isinstance(b, Tensor) for b in bounds):
         return _clamp_tensors(input, min, max)
+    min, max = _as_number(min), _as_number(max)  # a number beside a tensor that is one
+    bounds = [b for b in (min, max) if b is not None]
     if not all(isinstance(b, (int, float)) for b in bounds):
         kinds = ", ".join(type(b).__name__ for b in bounds)
         raise TypeError(

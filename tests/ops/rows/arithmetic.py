@@ -77,6 +77,7 @@ ROWS = [
     *(Row("div", table, {"rounding_mode": mode}, tag=f"special-{mode}", grad=False)
       for mode in ("trunc", "floor")),
     *(Row(n, integers, tag="int", grad=False) for n in QUOTIENTS),
+    *(Row(n, lambda rng: (INTS[:0], 0), tag="nothing", grad=False) for n in QUOTIENTS),
     Row("floor_divide", far_from_zero, grad=False),
     *(Row(n, far_from_zero) for n in QUOTIENTS[1:]),
     *(Row(n, lambda rng: (rng.uniform(0.2, 0.8, (2, 3)), 0.9), tag="number")

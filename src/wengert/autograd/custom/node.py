@@ -149,6 +149,8 @@ class FunctionNode(Node):
             self.output_refs = self.output_refs or {}
             self.output_refs[edge.index] = weakref.ref(edge)
             return edge.index
+        if type(t) not in concrete:
+            return None  # no array of its own: kept as it is
         return None if t._array.dtype not in inexact or is_among(t, args) else INNER
 
     def _keep_attributes(self, ctx: FunctionCtx, args: tuple[Any, ...]) -> None:

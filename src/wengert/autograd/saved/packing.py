@@ -17,6 +17,7 @@ import numpy as np
 from wengert.autograd import errors, naming
 from wengert.core import storage
 from wengert.core.messages import more
+from wengert.core.sparse import stored_array
 from wengert.core.storage import clock
 from wengert.core.tensor import (
     Call,
@@ -28,7 +29,6 @@ from wengert.core.tensor import (
     concrete,
     getframe,
     identity_lift,
-    memory_of,
     mode,
     new,
     thread_states,
@@ -360,7 +360,7 @@ def arrays_in(value: Any) -> Iterator[np.ndarray]:
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, Tensor):
-        yield memory_of(value)
+        yield stored_array(value)
     elif isinstance(value, Packed):
         yield from arrays_in(value.value)
     elif isinstance(value, Absent):

@@ -22,7 +22,8 @@ import numpy as np
 from wengert.autograd import errors, naming
 from wengert.autograd.engine import Walk, anomaly, observers
 from wengert.autograd.saved.packing import Packed, set_witness
-from wengert.core.tensor import Node, Tensor, memory_of, tick
+from wengert.core.sparse import stored_array
+from wengert.core.tensor import Node, Tensor, tick
 
 Key = tuple[str, int]  # of a saved array: its slot, and its index if the slot holds a list
 
@@ -103,7 +104,7 @@ def _arrays(node: Node) -> Iterator[tuple[Key, np.ndarray]]:
             if type(value) is Packed and value.same:
                 value = value.value
             if isinstance(value, Tensor):
-                value = memory_of(value)
+                value = stored_array(value)
             if type(value) is np.ndarray:
                 yield (slot, k), value
 

@@ -10,9 +10,12 @@ from typing import Any
 
 from wengert.core.device import device as device_type
 from wengert.core.dtypes import dtype as dtype_type
+from wengert.core.layout import layout as layout_type
+from wengert.core.layout import sparse_coo
 from wengert.core.tensor import Tensor
 from wengert.nn.parameter import Parameter
 from wengert.ops.joining import cat
+from wengert.sparse.construction import sparse_compressed_tensor, sparse_coo_tensor
 from wengert.tensor import empty
 from wengert.tensor.storages import TypedStorage
 
@@ -89,6 +92,25 @@ def _rebuild_tensor_v2(
     return flat.requires_grad_(requires_grad)
 
 
+def _rebuild_sparse_tensor(layout: layout_type, data: tuple[Any, ...]) -> Tensor:
+    """A sparse tensor of its indices, its values and its shape."""
+    if layout is sparse_coo:
+        indices, values, size, *coalesced = data
+        return sparse_coo_tensor(indices, values, size, is_coalesced=(*coalesced, None)[0])
+    return sparse_compressed_tensor(*data, layout=layout)
+
+
+def _rebuild_parameter_with_state(
+    data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any
+) -> Parameter:
+    """A parameter of some values, with the attributes of `state`."""
+    parameter = Parameter(data, requires_grad)
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    for name, value in {**(attributes or {}), **(slots or {})}.items():
+        setattr(parameter, name, value)
+    return parameter
+
+
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
     """A parameter of some values."""
     return Parameter(data, requires_grad)
@@ -101,6 +123,8 @@ __all__ = [
     "_get_device_index",
     "_get_device_module",
     "_rebuild_parameter",
+    "_rebuild_parameter_with_state",
+    "_rebuild_sparse_tensor",
     "_rebuild_tensor_v2",
     "_take_tensors",
     "_unflatten_dense_tensors",

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import IO, Any
 
+from wengert.core import layout
 from wengert.core.device import device
 
 FileLike = str | os.PathLike[str] | IO[bytes]
@@ -19,4 +20,12 @@ def location_tag(storage: Any) -> str:
     return kind
 
 
-__all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "FileLike", "location_tag"]
+def _get_layout(name: str) -> layout.layout:
+    """The layout of a name such as "torch.sparse_coo", as pickles of sparse tensors have it."""
+    kind = getattr(layout, name.removeprefix("torch."), None)
+    if not isinstance(kind, layout.layout):
+        raise KeyError(name)
+    return kind
+
+
+__all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "FileLike", "_get_layout", "location_tag"]

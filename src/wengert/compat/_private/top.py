@@ -18,6 +18,11 @@ from wengert.compat._private.absent_types import (
     SymInt,
     TensorType,
 )
+from wengert.compat._private.autocast_switches import (
+    set_autocast_cpu_dtype,
+    set_autocast_cpu_enabled,
+    set_autocast_gpu_dtype,
+)
 from wengert.compat._private.quantization.rounding import (
     fake_quantize_per_channel_affine,
     fake_quantize_per_tensor_affine,
@@ -34,6 +39,20 @@ from wengert.compat._private.quantization.schemes import (
     quint2x4,
     quint4x2,
     quint8,
+)
+from wengert.compat._private.storage_classes import (
+    BFloat16Storage,
+    BoolStorage,
+    ByteStorage,
+    CharStorage,
+    ComplexDoubleStorage,
+    ComplexFloatStorage,
+    DoubleStorage,
+    FloatStorage,
+    HalfStorage,
+    IntStorage,
+    LongStorage,
+    ShortStorage,
 )
 from wengert.core.conditions import _assert as _assert
 from wengert.core.dtypes import INT, NamedDtype, bool_, dtype, int8, int32
@@ -91,6 +110,8 @@ def sym_sum(args: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("grid_sampler_2d", "grid_sampler_3d", "segment_reduce"):  # needs all of `nn`
+        return getattr(importlib.import_module(f"{__package__}.native_functions"), name)
     if name == "Future":  # brings threads along
         from wengert.distributed.futures import Future
 
@@ -162,10 +183,22 @@ def _check_type(cond: Any, message: Callable[[], str] | None = None) -> None:
 
 
 __all__ = [
+    "BFloat16Storage",
+    "BoolStorage",
+    "ByteStorage",
+    "CharStorage",
+    "ComplexDoubleStorage",
+    "ComplexFloatStorage",
     "DeviceObjType",
+    "DoubleStorage",
     "Event",
+    "FloatStorage",
+    "HalfStorage",
+    "IntStorage",
+    "LongStorage",
     "PyTorchFileReader",
     "ScriptObject",
+    "ShortStorage",
     "Stream",
     "SymBool",
     "SymFloat",
@@ -206,6 +239,9 @@ __all__ = [
     "quint2x4",
     "quint4x2",
     "quint8",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_gpu_dtype",
     "spmm",
     "sym_float",
     "sym_int",
