@@ -19,6 +19,7 @@ from wengert.ops.variadic import output_of
 from wengert.replay.background import background
 from wengert.replay.deferred import Outline, filled, restored
 from wengert.replay.emitting import dense_strides
+from wengert.replay.ends import fuse_ends
 from wengert.replay.fusion import eliminate, fuse, fuse_rules, schedule
 from wengert.replay.ir import Program
 from wengert.replay.linearity import collect
@@ -112,6 +113,7 @@ class Plan:
                 fuse_rules(program)
             else:
                 fuse(program)
+                fuse_ends(program)
             program.check()
             self.program, self.optimised = program, True
 
@@ -122,6 +124,7 @@ class Plan:
             program, found = self._unfused, None
             if jit.available() and not self.exact:
                 fuse(program, 0)
+                fuse_ends(program, 0)
                 found = natively(program, views_of_inputs(self.lowering))
             if found is None:
                 self.code = written(self.program), frozenset(), self.program.constants
