@@ -121,8 +121,13 @@ def _sums(emitter: Emitter, loop: _Loop) -> Parts | None:
     return _columns(emitter, loop, steps, (before, runs[-2][1], runs[-1][1]))
 
 
-def _traced(loop: _Loop, letters: str) -> Summing | None:
-    """The kernels, if there are any for such operands."""
+def _traced(loop: _Loop, letters: str, stored: bool) -> Summing | None:
+    """The kernels, if there are any for such operands, and they are worth it.
+
+    Constants of functions such as tanh fill the registers of a plain loop; of one with sums, within
+    others, they do not stay there. That takes longer than to read an array again, if one is
+    `stored` anyway.
+    """
     if not set(letters) - {"s"}:
         return None
     try:
@@ -130,6 +135,8 @@ def _traced(loop: _Loop, letters: str) -> Summing | None:
     except UntraceableError:
         return None
     except Exception:  # whatever a function does with what is no array
+        return None
+    if kernels.heavy and stored:
         return None
     return kernels if [*kernels.outputs] == [v.dtype for v in loop.outputs] else None
 
@@ -153,7 +160,7 @@ def _flat(emitter: Emitter, loop: _Loop, steps: list[tuple[int, ...]]) -> Parts 
         if step not in (0, 1) or (mask and not step):
             return None
         letters += "b" if mask else "f" if step else "s"
-    kernels = _traced(loop, letters)
+    kernels = _traced(loop, letters, bool(loop.outputs))
     if kernels is None:
         return None
     total, chunk = prod(loop.shape), min(kernels.chunk, CHUNK)
@@ -197,7 +204,7 @@ def _rows(
         return None
     own = [(0, 0, *a, *b)[-3:] for a, b in zip(kept_steps, run_steps, strict=True)]
     letters = _letters(loop.inputs, own)
-    kernels = None if letters is None else _traced(loop, letters)
+    kernels = None if letters is None else _traced(loop, letters, bool(loop.outputs))
     if letters is None or kernels is None:
         return None
     width, middle, total = sizes[-1], (1, *sizes)[-2], prod(sizes[:-1])
@@ -228,7 +235,7 @@ def _columns(
         for of in zip(*[strides for _, strides in groups], strict=True)
     ]
     letters = _letters(loop.inputs, own)
-    kernels = None if letters is None else _traced(loop, letters)
+    kernels = None if letters is None else _traced(loop, letters, True)
     if letters is None or kernels is None:
         return None
     high = min(n, max(_LEAST, CHUNK // inner, min(-(-n // _PARTS), _DEEP)))
