@@ -191,6 +191,53 @@ def test_a_whole_program_is_one_segment(name: str) -> None:
     assert {*left} <= {"native", "number"}
 
 
+# Loops that sum what they compute, in rows, in columns, and over all, and where they do not.
+SUMMED: dict[str, tuple[Function, list[tuple[int, ...]], str]] = {
+    "all": (lambda a, b: (a - b).square().mean(), [(40, 90), (40, 90)], "sub+pow+mean"),
+    "all, in several chunks": (lambda a, b: (a - b).abs().sum(), [(90, 400)] * 2, "sub+abs+sum"),
+    "rows": (lambda a, b: (a * b).abs().sum(-1), [(20, 90), (90,)], "mul+abs+sum"),
+    "rows of functions": (lambda a: F.gelu(a).sum(-1), [(20, 90)], "gelu+sum"),
+    "all, of broadcast rows": (lambda a, b: (a * b).abs().sum(), [(9, 90), (9, 1)], "mul+abs+sum"),
+    "a number for all": (lambda a, s: (a * s).abs().mean(), [(9, 90), ()], "mul+abs+mean"),
+    "columns": (lambda a, b: (a * b).abs().mean(0), [(90, 40), (90, 1)], "mul+abs+mean"),
+    "many columns": (lambda a, b: (a * b).sum(0), [(70, 1100), (1100,)], "mul+sum"),
+    "the middle": (lambda a, b: (a * b).abs().sum(1), [(3, 80, 40), (3, 1, 40)], "mul+abs+sum"),
+    "columns of functions": (lambda a: (a * 2).tanh().sum(0), [(90, 40)], "no tanh+sum"),
+    "apart": (lambda a, b: (a * b).abs().sum((0, 2)), [(3, 20, 40), (3, 1, 40)], "mul+abs+sum"),
+    "a norm": (lambda a, b: (a * b).norm(), [(30, 50), (30, 1)], "mul+norm"),
+    "norms": (lambda a, b: (a * b).norm(dim=-1, keepdim=True), [(30, 50), (50,)], "mul+norm"),
+    "masks": (lambda a, b: wengert.where(a > b, a, b * 2).mean(), [(9, 50)] * 2, "where+mean"),
+    "two sums": (lambda a: (a * 2).square().mean() + (a * 2).abs().sum(), [(9, 50)], "mean+sum"),
+    "what else is read": (lambda a: (a * 2).abs() * (a * 2).abs().mean(), [(9, 50)], "abs+mean"),
+    "functions of what else is read": (
+        lambda a: (a * 2).tanh() * (a * 2).tanh().sum(), [(9, 50)], "no tanh+sum",
+    ),
+    "the gradient of a bias": (
+        lambda x, w, b: F.relu(F.linear(x, w, b)), [(70, 20), (40, 20), (40,)],
+        "relu_backward_input+linear_backward_bias",
+    ),
+    "the gradient of a channel": (
+        lambda x, w, b: F.relu(F.conv2d(x, w, b)), [(3, 4, 9, 9), (8, 4, 3, 3), (8,)],
+        "relu_backward_input+conv_backward_bias",
+    ),
+    "narrow rows": (lambda a: (a * 2).tanh().sum(-1), [(70, 9)], "no tanh+sum"),
+    "another order in memory": (lambda a: (a.t() * 2).tanh().sum(1), [(70, 90)], "no tanh+sum"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SUMMED)
+def test_loops_sum_what_they_compute(name: str) -> None:
+    function, shapes, expected = SUMMED[name]
+    eager = results(function, *shapes)
+    step = compiler.compile(lambda *inputs: results(function, *shapes))
+    for _ in range(3):
+        for a, b in zip(step(), eager, strict=True):
+            check_same(a, b)
+    found = [i.name for p in plans(step) for i in p.program.instructions]
+    assert not any(p.problem for p in plans(step))
+    assert any(n.endswith(expected.removeprefix("no ")) for n in found) != expected.startswith("no")
+
+
 CONVOLUTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "of lines": (F.conv1d, [(4, 8, 40), (5, 8, 3), (5,)]),
     "of images, by tiles": (
@@ -427,6 +474,23 @@ def test_another_number_of_threads() -> None:
         wengert.set_num_threads(before)
     assert step(x).item() == pytest.approx(expected, rel=1e-5)
     assert segments(step) == [first]  # which is still there
+
+
+def test_another_number_of_threads_with_views_of_other_segments_values() -> None:
+    def across(x: Any, y: Any) -> Any:
+        shown = y.reshape(2, 6)
+        return (((x * 2).sort(1)[0] + shown) * shown[1:]).tanh()
+
+    step = compiler.compile(across)
+    x, y = wengert.randn(2, 6), wengert.randn(3, 4)
+    for _ in range(2):
+        check_same(step(x, y), across(x, y))
+    before = wengert.get_num_threads()
+    wengert.set_num_threads(before + 1)
+    try:
+        check_same(step(x, y), across(x, y))
+    finally:
+        wengert.set_num_threads(before)
 
 
 def test_intermediate_values_hand_on_their_memory() -> None:

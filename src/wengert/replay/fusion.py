@@ -30,7 +30,7 @@ SHORT = 64
 # pieces of what repeats itself are one kernel if its period divides this.
 _LONGEST = 48
 # A loop for several operations pays off from here: elements, times operations.
-_WORTH = 1 << 11
+WORTH = 1 << 11
 _F32, _BOOL = np.dtype(np.float32), np.dtype(np.bool_)
 
 
@@ -148,7 +148,7 @@ def fuse_rules(program: Program) -> None:
             instruction.unpacked, instruction.pointwise = True, None
 
 
-def fuse(program: Program, least: int = _WORTH) -> None:
+def fuse(program: Program, least: int = WORTH) -> None:
     """Make one instruction of pointwise ones that follow each other over one shape.
 
     A loop has at least so many elements, times instructions.
@@ -183,7 +183,7 @@ def fuse(program: Program, least: int = _WORTH) -> None:
     members: dict[Instruction, list[Instruction]] = {}
     for instruction in pace.over(program.instructions):
         members.setdefault(representative(instruction), []).append(instruction)
-    users = _users(program)
+    users = users_of(program)
     ordered = sorted(members.values(), key=lambda m: levels[m[0]])
     program.instructions = [
         i for m in pace.over(ordered) for k in range(0, len(m), _LONGEST)
@@ -204,7 +204,7 @@ def _is_native(type_: Type) -> bool:
     return type_.dtype in (_F32, _BOOL)
 
 
-def _users(program: Program) -> dict[int, list[Instruction | None]]:
+def users_of(program: Program) -> dict[int, list[Instruction | None]]:
     """Who reads each value; None for the caller of the program."""
     users: dict[int, list[Instruction | None]] = {v: [None] for v in program.results}
     for instruction in pace.over(program.instructions):

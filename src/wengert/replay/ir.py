@@ -94,9 +94,25 @@ class Program:
             defined.update(instruction.outputs)
             if instruction.pointwise is not None:
                 self._check_pointwise(instruction)
+            if instruction.members:
+                self._check_members(instruction)
         missing = [v for v in self.results if v not in defined]
         if missing:
             raise ValueError(f"the program returns %{missing[0]}, which nothing defines")
+
+    def _check_members(self, instruction: Instruction) -> None:
+        known = {*instruction.inputs, *self.constants}
+        for member in instruction.members:
+            missing = [v for v in member.inputs if v not in known]
+            if missing:
+                raise ValueError(
+                    f"{member.name} in {instruction.name} uses %{missing[0]}, which is not among"
+                    " its inputs"
+                )
+            known.update(member.outputs)
+        missing = [v for v in instruction.outputs if v not in known]
+        if missing:
+            raise ValueError(f"{instruction.name} defines %{missing[0]}, but none of its members")
 
     def _check_pointwise(self, instruction: Instruction) -> None:
         shapes = {self.types[v].shape for v in instruction.inputs}

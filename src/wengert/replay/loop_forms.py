@@ -53,7 +53,7 @@ def _loop_over(
     emitter: Emitter, functions: list[Any], shape: tuple[int, ...], inputs: list[View],
     outputs: list[View], identity: Any,
 ) -> bool:  # fmt: skip
-    steps = [(0,) * (len(shape) - len(v.shape)) + _spread(v) for v in inputs]
+    steps = [(0,) * (len(shape) - len(v.shape)) + spread(v) for v in inputs]
     lengths, merged = operands.merged(shape, tuple(range(len(shape))), steps)
     total = prod(shape)
     flat = len(lengths) <= 1
@@ -109,7 +109,7 @@ def _plan_of(functions: list[Any], letters: str, short: bool, identity: Any) -> 
     return _plans[key]
 
 
-def _spread(view: View) -> tuple[int, ...]:
+def spread(view: View) -> tuple[int, ...]:
     """The strides, 0 where there is one element."""
     return tuple([0 if n == 1 else s for n, s in zip(view.shape, view.strides, strict=True)])
 

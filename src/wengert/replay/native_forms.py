@@ -24,6 +24,7 @@ from wengert.replay.class_forms import (
     weighed_put,
 )
 from wengert.replay.emitting import Emitter
+from wengert.replay.ends import FusedEnds
 from wengert.replay.fusion import FusedLoop
 from wengert.replay.index_forms import embedding, embedding_back
 from wengert.replay.ir import Instruction
@@ -71,6 +72,7 @@ from wengert.replay.sum_forms import (
     total_back,
     unbroadcast,
 )
+from wengert.replay.summed_forms import summed
 from wengert.replay.window_forms import (
     channel_sums,
     convolution,
@@ -101,6 +103,8 @@ def lower(emitter: Emitter, instruction: Instruction) -> bool:
 
 
 def _form_of(instruction: Instruction) -> Form | None:
+    if isinstance(instruction.compute, FusedEnds):
+        return summed
     if isinstance(instruction.compute, FusedLoop) or instruction.pointwise is not None:
         return elementwise
     name = instruction.name

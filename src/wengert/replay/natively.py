@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 
 from wengert.kernels.jit.pace import pace
-from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View, dense_strides
+from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View
+from wengert.replay.ends import FusedEnds, is_in_order
 from wengert.replay.ir import Instruction, Program, Type
 from wengert.replay.layout_forms import is_view
 from wengert.replay.lowering import Lowering
 from wengert.replay.native_forms import lower
 from wengert.replay.segments import Segment, views_of
-from wengert.replay.trace import OpEntry
 
 
 class Lowered:
@@ -27,7 +27,9 @@ class Lowered:
     def __init__(self, instruction: Instruction, calls: list[Call], emitter: Emitter) -> None:
         self.instruction, self.calls = instruction, calls
         views = [v for call in calls for v in views_of(call)]
-        own = instruction.outputs
+        ends = instruction.compute
+        inside = ends.members if isinstance(ends, FusedEnds) else (instruction,)
+        own = {v for member in inside for v in member.outputs}
         self.defined = {v for v in own if v in emitter.views and emitter.views[v].root == v}
         self.shows = is_view(instruction) and not self.defined
         self.read = {v.root for v in views if v.root >= 0} - self.defined
@@ -37,17 +39,27 @@ def natively(program: Program, views: dict[int, View], threads: int) -> Program 
     """The program with native segments; None if kernels compute too little of it.
 
     `views` says how the inputs lie in memory, `threads` how many of them kernels may use.
+    Instructions of the given program that no kernel computes at once are taken apart there.
     """
-    program = _with_numbers_together(program)
+    whole, program = program, _with_numbers_together(program)
     refused = set[Instruction]()
     while True:
         emitter = Emitter(program, {**views}, threads)
         lowered = _lowered(emitter, refused)
         if lowered is None:
             return None
+        apart = {
+            i: i.compute.members
+            for i in program.instructions
+            if i not in lowered and isinstance(i.compute, FusedEnds)
+        }
+        if apart:
+            whole.instructions = [m for i in whole.instructions for m in apart.get(i, (i,))]
+            program = _with_numbers_together(whole)
+            continue
         phases = _phases(program, lowered)
         needed = _needed(program, phases, lowered, emitter)
-        odd = {i for i in lowered if not needed.isdisjoint(i.outputs) and not _is_in_order(i)}
+        odd = {i for i in lowered if not needed.isdisjoint(i.outputs) and not is_in_order(i)}
         if not odd:
             break
         refused |= odd
@@ -64,11 +76,11 @@ def natively(program: Program, views: dict[int, View], threads: int) -> Program 
             read = {v for i in members for v in lowered[i].read} - defined
             segment = Segment(program, emitter, calls, sorted(read), sorted(defined & needed))
             outputs = tuple(segment.outputs)
-            segment.members = members
+            segment.members = one_by_one = _with_views(program, segment, members, lowered)
             instructions.append(
                 Instruction(
                     "native", segment, tuple(segment.inputs), outputs, members[0].entry,
-                    unpacked=True, members=tuple(members),
+                    unpacked=True, members=tuple(one_by_one),
                 )
             )  # fmt: skip
         # Views of what the segment has computed: nothing but a look at its memory.
@@ -76,6 +88,22 @@ def natively(program: Program, views: dict[int, View], threads: int) -> Program 
     native_program = replace(program, instructions=instructions)
     native_program.check()
     return native_program
+
+
+def _with_views(
+    program: Program, segment: Segment, members: list[Instruction],
+    lowered: dict[Instruction, Lowered],
+) -> list[Instruction]:  # fmt: skip
+    """The members of a segment in the order of the program, and the views that they read.
+
+    Those of other segments' values are among them, but not those that nobody reads here.
+    """
+    own, known, found = {*members}, {*segment.inputs, *program.constants}, list[Instruction]()
+    for i in program.instructions:
+        if (i in own or (i in lowered and lowered[i].shows)) and known.issuperset(i.inputs):
+            found.append(i)
+            known.update(i.outputs)
+    return found
 
 
 def _lowered(emitter: Emitter, refused: set[Instruction]) -> dict[Instruction, Lowered] | None:
@@ -87,22 +115,6 @@ def _lowered(emitter: Emitter, refused: set[Instruction]) -> dict[Instruction, L
         if instruction not in refused and lower(emitter, instruction):
             lowered[instruction] = Lowered(instruction, emitter.calls[before:], emitter)
     return lowered
-
-
-def _is_in_order(instruction: Instruction) -> bool:
-    """Whether eager mode has results in the order of their dimensions, as segments do."""
-    entry, key = instruction.entry, instruction.key
-    if not isinstance(entry, OpEntry) or entry.op.view or not key or type(key[0]) is not str:
-        return True
-    if not all(outline.c_contiguous for outline in entry.outlines):
-        return False
-    if not entry.op.aux:
-        return True
-    # The layout of what is computed beside a result, and of gradients, follows from all strides of
-    # an image, those of dimensions of length 1 among them.
-    out = entry.outlines[0]
-    dense = [step * out.itemsize for step in dense_strides(out.shape)]
-    return not out.size or [*out.strides] == dense
 
 
 def _with_numbers_together(program: Program) -> Program:

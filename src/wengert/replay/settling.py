@@ -20,6 +20,7 @@ from wengert.ops.variadic import output_of
 from wengert.replay.background import background
 from wengert.replay.deferred import Outline, filled, restored
 from wengert.replay.emitting import dense_strides
+from wengert.replay.ends import fuse_ends
 from wengert.replay.fusion import eliminate, fuse, fuse_rules, schedule
 from wengert.replay.ir import Program
 from wengert.replay.linearity import collect
@@ -126,6 +127,7 @@ class Plan:
                 fuse_rules(program)
             else:
                 fuse(program)
+                fuse_ends(program)
             program.check()
             self.program, self.optimised = program, True
 
@@ -173,6 +175,7 @@ class Plan:
             program = self._rewritten().copy()
         threads = jit.get_threads()
         fuse(program, 0)
+        fuse_ends(program, 0)
         found = natively(program, views_of_inputs(self.lowering), threads)
         if found is None:
             return False

@@ -38,7 +38,7 @@ def sum_into(emitter: Emitter, source: View, out: View, first: int, last: int) -
     return True
 
 
-def _sum_over(emitter: Emitter, source: View, out: View, axes: tuple[int, ...]) -> bool:
+def sum_over(emitter: Emitter, source: View, out: View, axes: tuple[int, ...]) -> bool:
     """The sums over some dimensions; at least one."""
     first, last = axes[0], axes[-1] + 1
     if axes != (*range(first, last),):  # apart: the others first
@@ -60,7 +60,7 @@ def unbroadcast(emitter: Emitter, instruction: Instruction) -> bool:
     repeated = [d for d in range(len(shape)) if target[d] == 1 and shape[d] != 1]
     if any(target[d] != shape[d] for d in range(len(shape)) if d not in repeated):
         return False
-    return bool(repeated) and _sum_over(emitter, source, out, tuple(repeated))
+    return bool(repeated) and sum_over(emitter, source, out, tuple(repeated))
 
 
 def _axes(instruction: Instruction, rank: int) -> tuple[int, ...]:
@@ -83,7 +83,7 @@ def _reduced(
 def total(emitter: Emitter, instruction: Instruction) -> bool:
     """The sum over some dimensions."""
     found = _reduced(emitter, instruction)
-    return found is not None and _sum_over(emitter, *found)
+    return found is not None and sum_over(emitter, *found)
 
 
 def mean(emitter: Emitter, instruction: Instruction) -> bool:
@@ -93,7 +93,7 @@ def mean(emitter: Emitter, instruction: Instruction) -> bool:
         return False
     source, out, axes = found
     sums = emitter.temporary(out.shape)
-    if not _sum_over(emitter, source, sums, axes):
+    if not sum_over(emitter, source, sums, axes):
         return False
     count = np.float32(prod([source.shape[d] for d in axes]))
     return loop_over(emitter, [lambda x: x / count], out.shape, [sums], [out])
@@ -138,8 +138,8 @@ def norm(emitter: Emitter, instruction: Instruction) -> bool:
     squares, sums = emitter.temporary(source.shape), emitter.temporary(out.shape)
     return (
         loop_over(emitter, [lambda x: x * x], source.shape, [source], [squares])
-        and _sum_over(emitter, squares, sums, axes)
-        and loop_over(emitter, [_root], out.shape, [sums], [out])
+        and sum_over(emitter, squares, sums, axes)
+        and loop_over(emitter, [root], out.shape, [sums], [out])
     )
 
 
@@ -159,7 +159,8 @@ def norm_back(emitter: Emitter, instruction: Instruction) -> bool:
     ) and loop_over(emitter, [lambda a, b: a * b], x.shape, [x, share], [to])
 
 
-def _root(x: Any) -> Any:
+def root(x: Any) -> Any:
+    """The square root."""
     return np.sqrt(x)
 
 

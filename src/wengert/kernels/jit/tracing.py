@@ -355,6 +355,8 @@ class Traced:
         if not self.results or not trace.lines:
             raise UntraceableError("nothing to compute")
         called = {name for text in (*trace.lines, *trace.guards) for name in _CALL.findall(text)}
+        # Whether functions are called that are more than an instruction or two.
+        self.heavy = not called <= _OF_ANY_REAL
         if real.real != "f32" and not called <= real.scope.keys() | _OF_ANY_REAL:
             raise UntraceableError("functions of float32 alone")
         # The types of arrays of results.
