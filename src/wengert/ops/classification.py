@@ -198,6 +198,12 @@ def _shares(
 
     Shares have a sign. The last says whether a mean is of nothing: then shares are as they are.
     """
+    t, axis = target._array, _class_axis(shape)
+    apart = shape[:axis] + shape[axis + 1 :]
+    plain = weight is None and ignore_index < 0 and mean and t.ndim > 0
+    if plain and type(target) is Tensor and t.dtype is _INT64 and t.shape == apart:
+        if dtype not in HALF and _all_below(t, shape[axis]):  # as always, but for mistakes
+            return t, np.array(sign / t.size, dtype), False
     index, share = _indices(shape, dtype, target, weight, ignore_index)
     nothing = mean and 0 in share.shape
     if mean and not nothing:
@@ -211,8 +217,6 @@ def _shares(
         share = -share
     if not isinstance(share, Tensor):
         share = np.asarray(share)
-    axis = _class_axis(shape)
-    apart = shape[:axis] + shape[axis + 1 :]
     if index.shape != apart:  # one target, without a dimension
         index = index.reshape(apart)
     if share.ndim and share.shape != apart:

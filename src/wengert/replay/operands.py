@@ -35,7 +35,8 @@ class Operands:
 
     Attributes:
         recording: whether the run has left the record.
-        tensors: its inputs; `arrays` and `edges` are theirs when it met them.
+        tensors: its inputs; `arrays` and `edges` are theirs when it met them, and `originals` the
+            arrays where those are `copies`.
         numbers: the Python floats among the operands.
         recorded: the places of its values that are not deferred, by their identity.
         updates: by place of a buffer's next elements, the buffer's memory.
@@ -49,6 +50,7 @@ class Operands:
         self.arrays: list[np.ndarray] = []
         self.originals: list[np.ndarray] = []
         self.edges: list[Any] = []
+        self.copies: list[int] = []
         self.owners, self.owned = set[int](), 0  # of the memory of so many of them
         self.numbers: list[float] = []
         self.slots: dict[int, int] = {}
@@ -126,7 +128,7 @@ class Operands:
 
     def _is_all_current(self) -> bool:
         """Whether nobody has written to any memory that was copied."""
-        return all(map(self._is_current, range(len(self.arrays))))
+        return all(map(self._is_current, self.copies))
 
     def _bind(self, fresh: list[Any], numbers: list[float]) -> None:
         """Take hold of the inputs that a call brought: of their memory, where it is read later.
@@ -140,8 +142,11 @@ class Operands:
             self.tensors.append(weakref.ref(x))
             if self.recording:
                 continue
-            copied = is_array or is_exposed(array)
-            self.arrays.append(array.copy(order="K") if copied else array)
+            if is_array or is_exposed(array):
+                self.copies.append(len(self.arrays))
+                self.arrays.append(array.copy(order="K"))
+            else:
+                self.arrays.append(array)
             self.originals.append(array)  # a reference that `exposed` would count
             self.edges.append(None if is_array else x._edge)
         self.numbers += numbers
@@ -236,6 +241,17 @@ class Operands:
         kind = type(x)
         if kind is int or kind is bool or x is None or kind is str or kind in _OF_INTS:
             return kind is expected[0] and bool(x == expected[1])
+        if kind is tuple or kind is list:
+            if kind is not expected[0] or len(x) + 1 != len(expected):
+                return False
+            for n, v in enumerate(x, 1):
+                key = expected[n]
+                if type(v) is int and key[0] is int:
+                    if v != key[1]:
+                        return False
+                elif not self._has_key(v, key):
+                    return False
+            return True
         try:
             return bool(self._key(x, [], [], False) == expected)
         except UnseenError:
