@@ -22,6 +22,8 @@ from wengert.replay.trace import Again, Memo, OpEntry, Record, input_of
 _OF_INTS = frozenset({Geometry, NormPlan})
 # Larger arrays among parameters are not compared.
 _MOST_BYTES = 1 << 16
+# So many are compared faster as bytes than element by element.
+_FEW_BYTES = 1 << 14
 # What elements of a size are compared as, bit by bit.
 _WORDS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
@@ -122,7 +124,7 @@ class Operands:
         if copy is original:
             return True
         word = _WORDS.get(copy.itemsize)
-        if word is None:
+        if word is None or copy.nbytes <= _FEW_BYTES:
             return copy.tobytes() == original.tobytes()
         return bool((copy.view(word) == original.view(word)).all())
 

@@ -114,6 +114,7 @@ class Run(Walks):
             or anomaly.enabled
             or type(state["where"] if site is None else site) is not Site
             or (op.view and self.updates)
+            or not (child.continues or active.inside)
         ):
             return None
         reach = child.reach
@@ -318,7 +319,7 @@ class Run(Walks):
         entry.pattern = tuple([_expected(k) for k in _positional(key[4:], len(args))])
         entry.continues = _has_value(key[4:])
         entry.shows = op.view and op.kind != "detach"
-        if not kwargs and entry.continues and not buffers:
+        if not kwargs and not buffers:
             entry.look_no_further(args, len(self.tensors))
         entry.inputs = tuple(inputs)
         entry.outlines = (

@@ -327,10 +327,12 @@ class BackwardEntry(Entry):
         onward: which targets of a `backward` are inner nodes of a graph: it goes on there.
         reach: what is below its roots; `passed` is what it passes, None for all of it.
         releases: whether it releases the nodes that it passes.
+        simple: whether it is a `backward()` without arguments, all of which is in the run.
     """
 
     __slots__ = (
-        "added", "leaves", "onward", "passed", "reach", "releases", "roots", "seeds", "targets",
+        "added", "leaves", "onward", "passed", "reach", "releases", "roots", "seeds", "simple",
+        "targets",
     )  # fmt: skip
 
     def __init__(
@@ -343,7 +345,7 @@ class BackwardEntry(Entry):
         self.added: tuple[int | None, ...] | None = None
         self.onward: tuple[int, ...] = ()
         self.passed: frozenset[Ref] | None = None
-        self.releases = releases
+        self.releases, self.simple = releases, False
 
     @property
     def name(self) -> str:
