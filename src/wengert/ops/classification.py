@@ -200,10 +200,15 @@ def _shares(
     """
     t, axis = target._array, _class_axis(shape)
     apart = shape[:axis] + shape[axis + 1 :]
-    plain = weight is None and ignore_index < 0 and mean and t.ndim > 0
-    if plain and type(target) is Tensor and t.dtype is _INT64 and t.shape == apart:
-        if dtype not in HALF and _all_below(t, shape[axis]):  # as always, but for mistakes
-            return t, np.array(sign / t.size, dtype), False
+    alike = weight is None and mean and ignore_index < 0 and dtype not in HALF
+    if (
+        alike  # as is usual: nothing is left out, and all weigh the same
+        and type(target) is Tensor
+        and t.dtype is _INT64
+        and t.shape == apart != ()
+        and _all_below(t, shape[axis])
+    ):
+        return t, np.array(sign / t.size, dtype), False
     index, share = _indices(shape, dtype, target, weight, ignore_index)
     nothing = mean and 0 in share.shape
     if mean and not nothing:

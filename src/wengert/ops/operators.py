@@ -1,8 +1,8 @@
 """Operators of Tensor: NotImplemented for what is no operand, so that Python asks the other one.
 
 An operator is a function beside that of its operation. While that has the code that was generated
-for it, so has the operator, but for two names in it. Where a front is in its place, the operator may
-have one, too. Otherwise, as before the first call, the operator calls it.
+for it, so has the operator, but for two names in it. Where a front is in its place, the operator
+may have one, too. Otherwise, as before the first call, the operator calls it.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,7 @@ class Operands:
         """Whether nobody has written to any memory that was copied."""
         return all(map(self._is_current, self.copies))
 
-    def _bind(self, fresh: list[Any], numbers: list[float]) -> None:
+    def _bind(self, fresh: Sequence[Any], numbers: Sequence[float]) -> None:
         """Take hold of the inputs that a call brought: of their memory, where it is read later.
 
         Of the tensors weakly: a parameter's gradient may belong to the run.
@@ -227,16 +228,19 @@ class Operands:
 
     def _is_again(self, x: Any, slot: int) -> bool:
         """Whether an argument is the input of a slot, which the run has met and nobody changed."""
-        if self.tensors[slot]() is not x or self.recording:
+        if x is None or self.tensors[slot]() is not x or self.recording:
             return False
-        original = self.originals[slot]
-        if type(x) is np.ndarray:
-            return x is original and self._is_current(slot)
-        return (
-            x._array is original
-            and self.edges[slot] is x._edge
-            and (self.arrays[slot] is original or self._is_current(slot))
-        )
+        try:
+            original = self.originals[slot]
+            if type(x) is np.ndarray:
+                return x is original and self._is_current(slot)
+            return (
+                x._array is original
+                and self.edges[slot] is x._edge
+                and (self.arrays[slot] is original or self._is_current(slot))
+            )
+        except IndexError:  # another thread has settled the run
+            return False
 
     def _has_key(self, x: Any, expected: Any) -> bool:
         """Whether an argument that is no new input has a key."""

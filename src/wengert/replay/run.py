@@ -97,15 +97,12 @@ class Run(Walks):
 
     # Calls
 
-    def quickly(self, op: Any, args: Any) -> Any:  # noqa: C901 (see `call`)
-        """The deferred result of a call that is as the last time; None if it may not be.
-
-        The front of the operation is what calls it.
-        """
+    def quickly(self, op: Any, args: Any) -> Any:  # noqa: C901 (a call of a function costs)
+        """The deferred result of a call that is as the last time, for its front; else None."""
         child: Any = self.entry.hot
         if child is None or child.quick is not op or len(args) != child.count or not self.follows:
             return None
-        state = self.state
+        state, reach = self.state, child.reach
         site = state["site"]
         if (
             child.grad is (site is None)
@@ -117,37 +114,47 @@ class Run(Walks):
             or not (child.continues or active.inside)
         ):
             return None
-        reach = child.reach
+        for k, place in child.values:
+            x = args[k]
+            pending = x._pending if type(x) is Deferred else None
+            if type(pending) is not tuple or pending[1] != place or pending[0] is not self:
+                return None
         try:
             frame = getframe(reach)
             if frame.f_lasti != child.lasti or frame.f_code is not child.code:
                 return None
             if reach != _CALLER and getframe(_CALLER).f_code is not child.inner:
                 return None
-        except ValueError:  # fewer frames than on record
+            for k, slot in child.again:
+                x, original = args[k], self.originals[slot]
+                if (
+                    x is None  # as what refers to a tensor that is gone gives
+                    or self.tensors[slot]() is not x
+                    or x._array is not original
+                    or self.edges[slot] is not x._edge
+                    or (self.arrays[slot] is not original and not self._is_current(slot))
+                ):
+                    return None
+        except (ValueError, IndexError):  # fewer frames than on record; another thread settles it
             return None
-        for k, place in child.values:
-            x = args[k]
-            if type(x) is not Deferred:
+        for k in child.floats:
+            if type(args[k]) is not float:
                 return None
-            pending = x._pending
-            if type(pending) is not tuple or pending[1] != place or pending[0] is not self:
-                return None
-        others = child.others
-        if others and not self._are_as(others, args):
+        if child.others and not self._are_as(child.others, args):
             return None
-        if not child.single:
-            result = self._results(child, args, site)
-        else:
-            steps, outputs = self.steps, self.outputs
-            if not steps:
+        for k in child.floats:
+            self.numbers.append(args[k])
+        if child.single:
+            if not self.steps:
                 self._watch()
-            steps.append((site, state["off"] if site is None else None, tick()))
-            result = new(Deferred)
+            self.steps.append((site, state["off"] if site is None else None, tick()))
+            result: Any = new(Deferred)
             source = args[0] if child.shows else None
-            result._pending = self, len(outputs), child.outlines[0], source
-            outputs.append(reference(result))
+            result._pending = self, len(self.outputs), child.outlines[0], source
+            self.outputs.append(reference(result))
             self.entry = child
+        else:
+            result = self._results(child, args, site, [])
         return result if self.follows else self._if_settled(result)
 
     def _if_settled(self, result: Any) -> Any:
@@ -157,29 +164,22 @@ class Run(Walks):
             return None if type(first) is Deferred else result
 
     def _are_as(self, others: Any, args: Any) -> bool:
-        """Whether arguments are what `OpEntry.others` says; new inputs and numbers are taken in."""
+        """Whether arguments are what `OpEntry.others` says; new inputs are taken in."""
         fresh: Any = ()
-        numbers: Any = ()
         for k, place in others:
             x, kind = args[k], type(place)
-            if kind is int:
-                if not self._is_again(x, place):
-                    return False
-            elif kind is Memo:
+            if kind is Memo:
                 if id(x) in self.slots or (fresh and among(x, fresh)) or not place.fits(x):
                     return False
                 fresh = (*fresh, x)
-            elif place is float:
-                if type(x) is not float:
+            elif kind is Again:
+                if not self._is_again(x, place.slot):
                     return False
-                numbers = (*numbers, x)
             elif x is not place.value and not self._has_key(x, place.key):
                 return False
         if fresh:
-            with self.lock:
-                self._bind(fresh, numbers)
-        else:
-            self.numbers += numbers
+            with self.lock:  # as the thread that settles the run reads them
+                self._bind(fresh, ())
         return True
 
     def call(
@@ -258,7 +258,7 @@ class Run(Walks):
                 return self._results(child, args, site, buffers)
         return impl(*args, **kwargs)  # another thread has settled it
 
-    def _results(self, child: Any, args: Any, site: Any, buffers: Sequence[Any] = ()) -> Any:
+    def _results(self, child: Any, args: Any, site: Any, buffers: list[Any]) -> Any:
         """The deferred results of an entry."""
         if not self.steps:
             self._watch()
@@ -270,13 +270,11 @@ class Run(Walks):
             self.update(buffers, others, len(self.outputs))
             return result
         source = args[0] if child.shows else None
-        if child.single:
-            result = self._deferred(child.outlines[0], source)
-        else:
+        if not child.single:
             tick()  # for the nodes of its results
-            result = tuple([self._deferred(outline, source) for outline in child.outlines])
+        results = tuple([self._deferred(outline, source) for outline in child.outlines])
         self.entry = child
-        return result
+        return results[0] if child.single else results
 
     def _watch(self) -> None:
         """See the writes to memory that what is deferred is going to read."""

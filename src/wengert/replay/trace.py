@@ -245,8 +245,9 @@ class OpEntry(Entry):
         records: whether its result has a place in a graph.
         pattern: the keys of its arguments in order, `keywords` the names of the last.
         quick: the operation, if the arguments need no further look than this: `count` of them, of
-            which `values` says which are which values of the run, and `others` the slots of inputs
-            that it has met, Memos of those that it has not, `float`, and what else is `Known`.
+            which `values` says which are which values of the run, `again` which tensors that it
+            has met, and `floats` which are numbers. `others` are arrays that it has met, tensors
+            and arrays that it has not (Memos), and what else is Known.
         grad: whether operations were recorded.
         continues: whether a value of the run is among the operands.
         shows: whether its result shows the memory of the first argument, as its view.
@@ -257,8 +258,10 @@ class OpEntry(Entry):
     """
 
     __slots__ = (
+        "again",
         "continues",
         "count",
+        "floats",
         "grad",
         "inner",
         "keywords",
@@ -295,6 +298,8 @@ class OpEntry(Entry):
         self.quick: Any = None
         self.count = 0
         self.values: tuple[tuple[int, int], ...] = ()
+        self.again: tuple[tuple[int, int], ...] = ()
+        self.floats: tuple[int, ...] = ()
         self.others: tuple[tuple[int, Any], ...] = ()
 
     def look_no_further(self, args: Sequence[Any], met: int) -> None:
@@ -308,11 +313,18 @@ class OpEntry(Entry):
         if any(type(k) is Again and k.slot >= met for k in pattern):
             return
         self.quick, self.count = self.op, len(pattern)
-        self.values = tuple([(n, k) for n, k in enumerate(pattern) if type(k) is int])
-        self.others = tuple([
-            (n, k.slot if type(k) is Again else Known(k, args[n]) if type(k) is tuple else k)
-            for n, k in enumerate(pattern) if type(k) is not int
-        ])  # fmt: skip
+        others: list[tuple[int, Any]] = []
+        for n, (x, expected) in enumerate(zip(args, pattern, strict=True)):
+            kind = type(expected)
+            if kind is int:
+                self.values = (*self.values, (n, expected))
+            elif expected is float:
+                self.floats = (*self.floats, n)
+            elif kind is Again and type(x) is not np.ndarray:
+                self.again = (*self.again, (n, expected.slot))
+            else:
+                others.append((n, Known(expected, x) if kind is tuple else expected))
+        self.others = tuple(others)
 
 
 class BackwardEntry(Entry):
