@@ -52,6 +52,7 @@ from wengert.replay.trace import (
     OpEntry,
     Record,
     Ref,
+    as_it_is,
     outline_of,
 )
 from wengert.replay.walks import Walks, nobody
@@ -304,7 +305,7 @@ class Run(Walks):
         if not all(type(r) is Tensor for r in results):
             return result
         refs, inputs = self._refs(op, key[4:], arguments, len(args))
-        params = {n: arguments.get(n, default) for n, default in op.params.items()}
+        params = {n: as_it_is(arguments.get(n, default)) for n, default in op.params.items()}
         records = any(r._edge is not None for r in results)
         entry = OpEntry(self.entry, line, op, refs, params, records)
         entry.single = type(result) is not tuple and not buffers

@@ -104,6 +104,13 @@ class Known:
         self.key, self.value = key, value if _is_lasting(value) else _gone
 
 
+def as_it_is(value: Any) -> Any:
+    """A parameter of an entry: a copy of what the caller may change."""
+    if type(value) is list or type(value) is tuple:
+        return type(value)(map(as_it_is, value))
+    return value.copy(order="K") if type(value) is np.ndarray else value
+
+
 def _is_lasting(value: Any) -> bool:
     """Whether an object is the same for good."""
     if type(value) is tuple:
