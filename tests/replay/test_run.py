@@ -14,6 +14,7 @@ from tests.replay.harness import Log, Program, adding_to, batch, compare, mlp, s
 from wengert.compiler import compile as compiled
 from wengert.nn import functional as F
 from wengert.replay.state import active
+from wengert.replay.trace import Known
 
 pytestmark = pytest.mark.filterwarnings("ignore:torch.compile. .* runs as it is from here on")
 
@@ -270,6 +271,13 @@ def test_memory_that_is_written_before_a_backward_is_seen() -> None:
     compare(training)
 
 
+def test_only_what_nobody_can_change_is_known_by_its_identity() -> None:
+    for value in (3, None, "mean", (0, (1, -1)), 0.5):
+        assert Known((), value).value is value
+    for value in ([3], (0, [1]), np.ones(2), slice(1, 2)):
+        assert Known((), value).value is not value
+
+
 class Outputs(list[Any]):
     """The outputs of a run, which another thread reads when one more is there."""
 
@@ -293,7 +301,7 @@ def test_another_thread_settles_a_run_while_a_call_is_deferred(several: bool) ->
 
     def watched(y: Any) -> None:
         run = active.run
-        assert run is not None and not run.settled
+        assert run is not None
         run.outputs = Outputs(run.outputs)
         run.outputs.read = read
 
