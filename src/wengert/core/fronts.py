@@ -45,6 +45,9 @@ class Front:
     __slots__ = ("asks", "body", "front", "function", "impl")
 
     by_arguments = True  # whether calls with an argument that may answer are asked about at all
+    # Lines that come before the call of `ask`, and what they call `own`.
+    lines = ""
+    own: Any = None
 
     def __init__(self, function: Any, asks: Collection[Any]) -> None:
         self.impl: Any = None
@@ -70,7 +73,7 @@ class Front:
         if self.impl is None or self.front is None:
             self.impl = FunctionType(f.__code__, f.__globals__, f.__name__, None, f.__closure__)
             self.impl.__qualname__ = f.__qualname__
-            self.front = _front(self)
+            self.front = self.made()
         self.body = f.__code__
         _move_body(f, self.impl)
         if not hasattr(f, "__wrapped__"):
@@ -91,6 +94,18 @@ class Front:
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a call while the front is in place."""
         raise NotImplementedError
+
+    def made(self) -> CodeType:
+        """The code that runs `impl` unless somebody is to be asked: see `ask`."""
+        values = (self.ask, self.impl, self.asks, silent, self.own)
+        text = _FRONT if self.by_arguments else _SHORT_FRONT
+        code = _front_code(self.function.__code__.co_freevars, text, self.lines)
+        consts = tuple([values if c == _PLACES else c for c in code.co_consts])
+        return code.replace(co_consts=consts, co_name=self.function.__name__)
+
+    def beside(self, operator: Any) -> CodeType | None:
+        """The code of an operator that does what the function does, if it is to be another one."""
+        return None
 
 
 class PublicFunction(Front):
@@ -154,8 +169,9 @@ def outer({free}):
     def front(*args, **kwargs):
         if 0:
             ({free})
-        ask, impl, modes, silent = "ASK", "IMPL", "MODES", "SILENT"
+        ask, impl, modes, silent, own = "ASK", "IMPL", "MODES", "SILENT", "OWN"
         if modes:
+{lines}\
             return ask(args, kwargs)
 """
 _LOOK = """\
@@ -176,21 +192,12 @@ _SHORT_FRONT = _OPENING + _ENDING
 
 
 @cache
-def _front_code(free: tuple[str, ...], text: str) -> CodeType:
+def _front_code(free: tuple[str, ...], text: str, lines: str) -> CodeType:
     """What is in front of any function that has these free variables."""
     scope: dict[str, Any] = {}
-    exec(compile(text.format(free=", ".join(free)), FILE, "exec"), scope)
+    exec(compile(text.format(free=", ".join(free), lines=lines), FILE, "exec"), scope)
     code: CodeType = scope["outer"](*free).__code__
     return code
-
-
-def _front(front: Front) -> CodeType:
-    """Code that runs `front.impl` unless somebody is to be asked: see `Front.ask`."""
-    values = (front.ask, front.impl, front.asks, silent)
-    text = _FRONT if front.by_arguments else _SHORT_FRONT
-    code = _front_code(front.function.__code__.co_freevars, text)
-    consts = tuple([values if c == _PLACES else c for c in code.co_consts])
-    return code.replace(co_consts=consts, co_name=front.function.__name__)
 
 
 def front_of(code: CodeType) -> Front | None:
@@ -202,7 +209,7 @@ def front_of(code: CodeType) -> Front | None:
     return front
 
 
-_PLACES = ("ASK", "IMPL", "MODES", "SILENT")
+_PLACES = ("ASK", "IMPL", "MODES", "SILENT", "OWN")
 
 # One for each mode that is on in this process: while there are some, all functions are armed.
 _modes: list[None] = []

@@ -111,9 +111,14 @@ class Mode(threading.local):
     tells an operation both.
     """
 
-    site: Site | None = ROOT
-    where: Site = ROOT
-    off: RawCut | None = None  # where recording was last turned off
+    site: Site | None
+    where: Site
+    off: RawCut | None  # where recording was last turned off
+
+    def __init__(self) -> None:
+        # In the dictionary of each thread: whoever reads several of them asks for it once.
+        self.site = self.where = ROOT
+        self.off = None
 
 
 mode = Mode()

@@ -198,6 +198,17 @@ def _shares(
 
     Shares have a sign. The last says whether a mean is of nothing: then shares are as they are.
     """
+    t, axis = target._array, _class_axis(shape)
+    apart = shape[:axis] + shape[axis + 1 :]
+    alike = weight is None and mean and ignore_index < 0 and dtype not in HALF
+    if (
+        alike  # as is usual: nothing is left out, and all weigh the same
+        and type(target) is Tensor
+        and t.dtype is _INT64
+        and t.shape == apart != ()
+        and _all_below(t, shape[axis])
+    ):
+        return t, np.array(sign / t.size, dtype), False
     index, share = _indices(shape, dtype, target, weight, ignore_index)
     nothing = mean and 0 in share.shape
     if mean and not nothing:
@@ -211,8 +222,6 @@ def _shares(
         share = -share
     if not isinstance(share, Tensor):
         share = np.asarray(share)
-    axis = _class_axis(shape)
-    apart = shape[:axis] + shape[axis + 1 :]
     if index.shape != apart:  # one target, without a dimension
         index = index.reshape(apart)
     if share.ndim and share.shape != apart:

@@ -1,8 +1,8 @@
 """Operators of Tensor: NotImplemented for what is no operand, so that Python asks the other one.
 
 An operator is a function beside that of its operation. While that has the code that was generated
-for it, so has the operator, but for two names in it. Otherwise, before the first call or with a
-front in its place, the operator calls it.
+for it, so has the operator, but for two names in it. Where a front is in its place, the operator
+may have one, too. Otherwise, as before the first call, the operator calls it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.fronts import replaced
+from wengert.core.fronts import front_of, replaced
 from wengert.core.overriding import NoImplementationError, answers
 from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Tensor
@@ -51,8 +51,11 @@ def _follow(function: Any) -> None:
         names = tuple([_RENAMED.get(name, name) for name in code.co_names])
         operator.__code__ = code.replace(co_names=names)
         operator.__defaults__ = function.__defaults__
-    else:
-        operator.__code__, operator.__defaults__ = _calling, None
+        return
+    front = front_of(code)
+    beside = None if front is None else front.beside(operator)
+    operator.__code__ = _calling if beside is None else beside
+    operator.__defaults__ = None
 
 
 replaced.append(_follow)
@@ -72,13 +75,9 @@ def _with_unknown(values: Iterable[Any]) -> bool:
     return foreign(values) or not _known(values)
 
 
-def _call(function: Any, input: Any, other: Any) -> Any:
-    try:
-        return function(input, other)
-    except TypeError as error:
-        if _is_about_operands(error, (input, other)):
-            return NotImplemented
-        raise
+def calling(function: Any) -> Any:
+    """The operator that calls a function."""
+    return FunctionType(_calling, {**_SCOPE, "operation": function}, function.__name__)
 
 
 def _is_about_operands(error: TypeError, inputs: tuple[Any, ...]) -> bool:
@@ -91,11 +90,20 @@ def _known(inputs: Iterable[Any]) -> bool:
 
 
 def _operator(input, other):  # type: ignore[no-untyped-def]
-    return call_operation(operation, input, other)  # type: ignore[name-defined] # noqa: F821
+    try:
+        return operation(input, other)  # type: ignore[name-defined] # noqa: F821
+    except TypeError as error:
+        if is_about_operands(error, (input, other)):  # type: ignore[name-defined] # noqa: F821
+            return NotImplemented
+        raise
 
 
 _calling = _operator.__code__
 _RENAMED = {"call_foreign": "operate_on_foreign", "foreign": "with_unknown"}
-_SCOPE = {"call_operation": _call, "operate_on_foreign": _on_foreign, "with_unknown": _with_unknown}
+_SCOPE = {
+    "is_about_operands": _is_about_operands,
+    "operate_on_foreign": _on_foreign,
+    "with_unknown": _with_unknown,
+}
 
-__all__ = ["as_operator"]
+__all__ = ["as_operator", "calling"]

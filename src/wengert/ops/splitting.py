@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import ceil
 from operator import index as _index
 from typing import Any
@@ -184,11 +185,12 @@ def _parts(tensor: Tensor, sizes: Sequence[int], dim: int) -> tuple[Tensor, ...]
     return outputs
 
 
-def _even_sizes(n: int, size: int) -> list[int]:
+@lru_cache(256)  # compiled functions compare the same sizes faster than equal ones
+def _even_sizes(n: int, size: int) -> tuple[int, ...]:
     if size == 0 or n == 0:
-        return [n]
+        return (n,)
     whole, rest = divmod(n, size)
-    return [size] * whole + [rest] * (rest > 0)
+    return (size,) * whole + (rest,) * (rest > 0)
 
 
 def split_with_sizes(
@@ -243,7 +245,7 @@ def chunk(
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     d = axis_of(dim, len(shape))
     n = shape[d]
-    return _parts(input, _even_sizes(n, ceil(n / chunks)) if n else [0] * chunks, d)
+    return _parts(input, _even_sizes(n, ceil(n / chunks)) if n else (0,) * chunks, d)
 
 
 def tensor_split(

@@ -29,6 +29,7 @@ from wengert.core.tensor import (
     concrete,
     cut_from,
     getframe,
+    inference,
     inferences,
     mode,
     new,
@@ -299,31 +300,46 @@ def with_outputs(
                     mark_views(several, input)
                     return several
                 return tuple(forward(input, *params)[0])
-            arrays, kept = forward(input._array, *params)
-            outputs = tuple(map(wrap, arrays))
-            mark_views(outputs, input)
-            site, edge = mode.site, input._edge
+            array, edge, site = input._array, input._edge, mode.site
+            arrays, kept = forward(array, *params)
             cut = (
                 None
                 if site is None or not inferences
                 else inference_cut(forward.__name__, (input,))
             )
-            if site is not None and edge is not None and cut is None:
-                node = record(whole, (edge,), input._outline.shape, site)
-                node.kept = kept
-                node.shapes = shapes = [a.shape for a in arrays]
-                for k, output in enumerate(outputs):
-                    output._edge = output_of(part, node, k, shapes[k])
-            else:
+            if site is None or edge is None or cut is not None:
+                outputs = tuple(map(wrap, arrays))
                 cut = cut or cut_from((input,))
                 for output in outputs:
                     output._cut = cut
+            else:
+                node = record(whole, (edge,), array.shape, site)
+                node.kept, node.shapes = kept, [a.shape for a in arrays]
+                outputs = recorded_outputs(part, node, arrays)
+            mark_views(outputs, input)
             return outputs
 
         op.function = apply
         return apply
 
     return declare
+
+
+def recorded_outputs(part: type[Any], whole: Any, arrays: Sequence[Array]) -> tuple[Tensor, ...]:
+    """The outputs of a recorded operation: what `wrap` and `output_of` give, without calls."""
+    outputs = []
+    code, lasti, site, edges = whole.code, whole.lasti, whole.site, (whole,)
+    for k, array in enumerate(arrays):
+        node = new(part)
+        node.code, node.lasti, node.site = code, lasti, site
+        node.seq, node.state, node.edges = tick(), None, edges
+        node.shape, node.index = array.shape, k
+        output = new(Tensor)
+        output._array, output._edge, output._cut, output._root = array, node, None, None
+        if inferences:
+            output._block = inference.block
+        outputs.append(output)
+    return tuple(outputs)
 
 
 def output_of(part: type[Any], whole: Any, index: int, shape: tuple[int, ...]) -> Output:

@@ -6,6 +6,7 @@ compiled or deferred it costs a look at a list and at the types of the arguments
 
 from __future__ import annotations
 
+from types import CodeType
 from typing import Any
 
 from wengert.amp.casts import cast_functions
@@ -16,6 +17,7 @@ from wengert.core.fronts import Front, public_functions
 from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY, Op
+from wengert.ops.operators import calling
 from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
 from wengert.replay.deferred import Deferred
 from wengert.replay.plain import plain
@@ -40,31 +42,54 @@ class _Behind(Front):
         return self.function
 
 
+# What is as the last time is deferred by the front itself: it calls one function, and no other.
+_QUICKLY = """\
+            thread, op = own
+            run = thread.asked
+            if run is not None and not kwargs:
+                result = run.quickly(op, args)
+                if result is not None:
+                    return result
+"""
+
+
 class OpFront(_Behind):
-    """A declared operation."""
+    """A declared operation, or an operator that is one."""
 
-    __slots__ = ("names", "op")
+    __slots__ = ("_operator", "names", "op")
 
-    def __init__(self, op: Op) -> None:
-        super().__init__(op.function, asking)
+    lines = _QUICKLY
+
+    def __init__(self, op: Op, function: Any = None) -> None:
+        super().__init__(op.function if function is None else function, asking)
         self.op, self.names = op, tuple(op.signature.parameters)
+        self._operator: OpFront | None = None
+
+    @property
+    def own(self) -> Any:
+        """What the lines of its code read."""
+        return active, self.op
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A deferred result, or the function's own."""
-        run = active.asked
-        if run is not None and not kwargs:
-            result = run.quickly(self.op, args)
-            if result is not None:
-                return result
         if active.busy or (run := current_run()) is None:
             return self.impl(*args, **kwargs)
         return run.call(self.op, self.names, self.impl, args, kwargs)
+
+    def beside(self, operator: Any) -> CodeType:
+        """The code of an operator: a front as well, which costs a call less than calling this."""
+        if self._operator is None:
+            self._operator = OpFront(self.op, operator)
+            self._operator.impl = calling(self.impl)
+        return self._operator.made()
 
 
 class IndexedFront(OpFront):
     """An operation that refuses indices: those that it takes are looked at when it is called."""
 
     __slots__ = ()
+
+    lines = ""
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A deferred result, or the function's own."""
@@ -95,10 +120,27 @@ class ListFront(_Behind):
 
     __slots__ = ("forms", "op")
 
+    lines = """\
+            thread, forms = own
+            run = thread.asked
+            if run is not None and not kwargs and args and type(args[0]) is list:
+                inputs, *params = args
+                known = forms.get((len(inputs), len(params)))
+                if known is not None:
+                    result = run.quickly(known[0], (*inputs, *params))
+                    if result is not None:
+                        return result
+"""
+
     def __init__(self, op: ListOp) -> None:
         super().__init__(op.function, asking)
         self.op = op
         self.forms: dict[tuple[int, int], tuple[ListForm, Any]] = {}
+
+    @property
+    def own(self) -> Any:
+        """What the lines of its code read."""
+        return active, self.forms
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A deferred result, or the function's own."""
@@ -121,10 +163,26 @@ class SeveralFront(_Behind):
 
     __slots__ = ("forms", "op")
 
+    lines = """\
+            thread, forms = own
+            run = thread.asked
+            if run is not None and not kwargs:
+                form = forms.get(len(args) - 1)
+                if form is not None:
+                    result = run.quickly(form, args)
+                    if result is not None:
+                        return result
+"""
+
     def __init__(self, op: SeveralOp) -> None:
         super().__init__(op.function, asking)
         self.op = op
         self.forms: dict[int, SeveralForm] = {}
+
+    @property
+    def own(self) -> Any:
+        """What the lines of its code read."""
+        return active, self.forms
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Deferred results, or the function's own."""
@@ -182,6 +240,8 @@ class WalkFront(_Behind):
 
     def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
         """The roots, cotangents and targets of a walk that a record may hold; else None."""
+        if len(args) == 1 and not kwargs and isinstance(args[0], Tensor):  # loss.backward()
+            return [args[0]], [None], None, False
         options = dict(zip(self.names, args, strict=False)) | kwargs
         roots = _listed(options.pop(self.names[0], ()))
         given = options.pop(self.names[1], None)

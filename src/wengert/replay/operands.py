@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from wengert.replay.trace import Again, Memo, OpEntry, Record, input_of
 _OF_INTS = frozenset({Geometry, NormPlan})
 # Larger arrays among parameters are not compared.
 _MOST_BYTES = 1 << 16
+# So many are compared faster as bytes than element by element.
+_FEW_BYTES = 1 << 14
 # What elements of a size are compared as, bit by bit.
 _WORDS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
@@ -35,7 +38,8 @@ class Operands:
 
     Attributes:
         recording: whether the run has left the record.
-        tensors: its inputs; `arrays` and `edges` are theirs when it met them.
+        tensors: its inputs; `arrays` and `edges` are theirs when it met them, and `originals` the
+            arrays where those are `copies`.
         numbers: the Python floats among the operands.
         recorded: the places of its values that are not deferred, by their identity.
         updates: by place of a buffer's next elements, the buffer's memory.
@@ -49,6 +53,7 @@ class Operands:
         self.arrays: list[np.ndarray] = []
         self.originals: list[np.ndarray] = []
         self.edges: list[Any] = []
+        self.copies: list[int] = []
         self.owners, self.owned = set[int](), 0  # of the memory of so many of them
         self.numbers: list[float] = []
         self.slots: dict[int, int] = {}
@@ -120,15 +125,15 @@ class Operands:
         if copy is original:
             return True
         word = _WORDS.get(copy.itemsize)
-        if word is None:
+        if word is None or copy.nbytes <= _FEW_BYTES:
             return copy.tobytes() == original.tobytes()
         return bool((copy.view(word) == original.view(word)).all())
 
     def _is_all_current(self) -> bool:
         """Whether nobody has written to any memory that was copied."""
-        return all(map(self._is_current, range(len(self.arrays))))
+        return all(map(self._is_current, self.copies))
 
-    def _bind(self, fresh: list[Any], numbers: list[float]) -> None:
+    def _bind(self, fresh: Sequence[Any], numbers: Sequence[float]) -> None:
         """Take hold of the inputs that a call brought: of their memory, where it is read later.
 
         Of the tensors weakly: a parameter's gradient may belong to the run.
@@ -140,8 +145,11 @@ class Operands:
             self.tensors.append(weakref.ref(x))
             if self.recording:
                 continue
-            copied = is_array or is_exposed(array)
-            self.arrays.append(array.copy(order="K") if copied else array)
+            if is_array or is_exposed(array):
+                self.copies.append(len(self.arrays))
+                self.arrays.append(array.copy(order="K"))
+            else:
+                self.arrays.append(array)
             self.originals.append(array)  # a reference that `exposed` would count
             self.edges.append(None if is_array else x._edge)
         self.numbers += numbers
@@ -220,22 +228,36 @@ class Operands:
 
     def _is_again(self, x: Any, slot: int) -> bool:
         """Whether an argument is the input of a slot, which the run has met and nobody changed."""
-        if self.tensors[slot]() is not x or self.recording:
+        if x is None or self.tensors[slot]() is not x or self.recording:
             return False
-        original = self.originals[slot]
-        if type(x) is np.ndarray:
-            return x is original and self._is_current(slot)
-        return (
-            x._array is original
-            and self.edges[slot] is x._edge
-            and (self.arrays[slot] is original or self._is_current(slot))
-        )
+        try:
+            original = self.originals[slot]
+            if type(x) is np.ndarray:
+                return x is original and self._is_current(slot)
+            return (
+                x._array is original
+                and self.edges[slot] is x._edge
+                and (self.arrays[slot] is original or self._is_current(slot))
+            )
+        except IndexError:  # another thread has settled the run
+            return False
 
     def _has_key(self, x: Any, expected: Any) -> bool:
         """Whether an argument that is no new input has a key."""
         kind = type(x)
         if kind is int or kind is bool or x is None or kind is str or kind in _OF_INTS:
             return kind is expected[0] and bool(x == expected[1])
+        if kind is tuple or kind is list:
+            if kind is not expected[0] or len(x) + 1 != len(expected):
+                return False
+            for n, v in enumerate(x, 1):
+                key = expected[n]
+                if type(v) is int and key[0] is int:
+                    if v != key[1]:
+                        return False
+                elif not self._has_key(v, key):
+                    return False
+            return True
         try:
             return bool(self._key(x, [], [], False) == expected)
         except UnseenError:

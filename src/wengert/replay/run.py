@@ -52,14 +52,17 @@ from wengert.replay.trace import (
     OpEntry,
     Record,
     Ref,
+    as_it_is,
     outline_of,
 )
 from wengert.replay.walks import Walks, nobody
 
 reference = weakref.ref
 
-# Frames from `Run.call` to that of whoever called the operation: that of the front is between.
-_OUTSIDE = 3
+# Frames from `Run.quickly` to that of whoever called the operation, whose front is between.
+_CALLER = 2
+# The same from `Run.call`, which `OpFront.ask` calls.
+_OUTSIDE = _CALLER + 1
 
 
 class Run(Walks):
@@ -69,6 +72,7 @@ class Run(Walks):
         entry: how far down the record it is, from `start`.
         steps: what it has deferred, with the state of the thread at the time.
         outputs: the deferred tensors by place, weakly.
+        follows: whether calls may be deferred without a lock: nobody settles it, or has done so.
         spare: how many of the first places have no tensor, but for those in `held`.
         writes: by place, how often its tensor was written to, which showed earlier values before.
     """
@@ -77,9 +81,9 @@ class Run(Walks):
         super().__init__()
         self.record = record
         self.entry = self.start = record.root if start is None else start
-        self.settled = False
+        self.settled, self.follows = False, True
+        self.state = mode.__dict__  # of this thread, as others only settle it
         self.lock = threading.RLock()
-        self.locking = self.lock.acquire, self.lock.release
         self.steps: list[Step] = []
         self.outputs: list[Any] = []
         self.spare, self.held = 0, list[int]()
@@ -87,61 +91,97 @@ class Run(Walks):
 
     def _forget(self) -> None:
         """Let go of the inputs: nothing is deferred any more."""
-        self.originals, self.arrays, self.edges = [], [], []
+        self.originals, self.arrays, self.edges, self.copies = [], [], [], []
         self.steps, self.owners, self.owned = [], set(), 0
         self.updates, self.onward = dict.fromkeys(self.updates), {}
         pending_runs.pop(id(self), None)
 
     # Calls
 
-    def quickly(self, op: Any, args: Any) -> Any:  # noqa: C901 (see `call`)
-        """The deferred result of a call that is as the last time; None if it may not be."""
+    def quickly(self, op: Any, args: Any) -> Any:  # noqa: C901 (a call of a function costs)
+        """The deferred result of a call that is as the last time, for its front; else None."""
         child: Any = self.entry.hot
-        site = mode.site
+        if child is None or child.quick is not op or len(args) != child.count or not self.follows:
+            return None
+        state, reach = self.state, child.reach
+        site = state["site"]
         if (
-            type(child) is not OpEntry
-            or child.op is not op
-            or (places := child.places) is None
-            or len(places) != len(args)
-            or child.grad is (site is None)
-            or self.settled
-            or self.recording
-            or (self.updates and op.view)
+            child.grad is (site is None)
             or inferences
             or dispatched
             or anomaly.enabled
-            or type(mode.where if site is None else site) is not Site
+            or type(state["where"] if site is None else site) is not Site
+            or (op.view and self.updates)
+            or not (child.continues or active.inside)
         ):
             return None
+        for k, place in child.values:
+            x = args[k]
+            pending = x._pending if type(x) is Deferred else None
+            if type(pending) is not tuple or pending[1] != place or pending[0] is not self:
+                return None
         try:
-            frame = getframe(child.reach)
-            if frame.f_code is not child.code or frame.f_lasti != child.lasti:
+            frame = getframe(reach)
+            if frame.f_lasti != child.lasti or frame.f_code is not child.code:
                 return None
-            if child.reach != _OUTSIDE and getframe(_OUTSIDE).f_code is not child.inner:
+            if reach != _CALLER and getframe(_CALLER).f_code is not child.inner:
                 return None
-        except ValueError:  # fewer frames than on record
+            for k, slot in child.again:
+                x, original = args[k], self.originals[slot]
+                if (
+                    x is None  # as what refers to a tensor that is gone gives
+                    or self.tensors[slot]() is not x
+                    or x._array is not original
+                    or self.edges[slot] is not x._edge
+                    or (self.arrays[slot] is not original and not self._is_current(slot))
+                ):
+                    return None
+        except (ValueError, IndexError):  # fewer frames than on record; another thread settles it
             return None
-        fresh: Any = ()
-        numbers: Any = ()
-        for x, place in zip(args, places):  # noqa: B905 (of one length)
-            if type(x) is Deferred:
-                pending = x._pending
-                if type(pending) is not tuple or pending[1] != place or pending[0] is not self:
-                    return None
-            elif place is None:
-                if type(x) is not float:
-                    return None
-                numbers = (*numbers, x)
-            elif type(place) is Memo:
-                if id(x) in self.slots or (fresh and among(x, fresh)) or not place.fits(x):
-                    return None
-                fresh = (*fresh, x)
-            elif type(place) is tuple:
-                if not self._has_key(x, place):
-                    return None
-            elif place >= 0 or not self._is_again(x, ~place):
+        for k in child.floats:
+            if type(args[k]) is not float:
                 return None
-        return self._defer(child, args, site, fresh, numbers, ())
+        if child.others and not self._are_as(child.others, args):
+            return None
+        for k in child.floats:
+            self.numbers.append(args[k])
+        if child.single:
+            if not self.steps:
+                self._watch()
+            self.steps.append((site, state["off"] if site is None else None, tick()))
+            result: Any = new(Deferred)
+            source = args[0] if child.shows else None
+            result._pending = self, len(self.outputs), child.outlines[0], source
+            self.outputs.append(reference(result))
+            self.entry = child
+        else:
+            result = self._results(child, args, site, [])
+        return result if self.follows else self._if_settled(result)
+
+    def _if_settled(self, result: Any) -> Any:
+        """A result, if the thread that settles the run has seen it; else None."""
+        with self.lock:  # until it is done
+            first = result[0] if type(result) is tuple else result
+            return None if type(first) is Deferred else result
+
+    def _are_as(self, others: Any, args: Any) -> bool:
+        """Whether arguments are what `OpEntry.others` says; new inputs are taken in."""
+        fresh: Any = ()
+        for k, place in others:
+            x, kind = args[k], type(place)
+            if kind is Memo:
+                if id(x) in self.slots or (fresh and among(x, fresh)) or not place.fits(x):
+                    return False
+                fresh = (*fresh, x)
+            elif kind is Again:
+                if not self._is_again(x, place.slot):
+                    return False
+            elif x is not place.value and not self._has_key(x, place.key):
+                return False
+        if fresh:
+            with self.lock:  # as the thread that settles the run reads them
+                self._bind(fresh, ())
+        return True
 
     def call(
         self, op: Any, names: tuple[str, ...], impl: Callable[..., Any], args: Any, kwargs: Any
@@ -156,9 +196,9 @@ class Run(Walks):
                 and child.op is op
                 and not self.recording
                 and child.grad is not (mode.site is None)
-                and (frame := getframe(child.reach)).f_code is child.code
+                and (frame := getframe(child.reach + 1)).f_code is child.code
                 and frame.f_lasti == child.lasti
-                and (child.reach == _OUTSIDE or getframe(_OUTSIDE).f_code is child.inner)
+                and (child.reach == _CALLER or getframe(_OUTSIDE).f_code is child.inner)
             )
         except ValueError:  # fewer frames than on record
             known = False
@@ -213,40 +253,29 @@ class Run(Walks):
             buffers = [every[k] for k in child.updated]
             if not self._may_update(buffers, fresh):
                 return impl(*args, **kwargs)
-        result = self._defer(child, args, site, fresh, numbers, buffers)
-        return impl(*args, **kwargs) if result is None else result
-
-    def _defer(
-        self, child: Any, args: Any, site: Any, fresh: Any, numbers: Any, buffers: Any
-    ) -> Any:
-        """The deferred result of an entry; None if the run is settled, by another thread."""
-        acquire, release = self.locking
-        acquire()
-        try:
-            if self.settled:
-                return None
-            if fresh or numbers:
+        with self.lock:
+            if not self.settled:
                 self._bind(fresh, numbers)
+                return self._results(child, args, site, buffers)
+        return impl(*args, **kwargs)  # another thread has settled it
+
+    def _results(self, child: Any, args: Any, site: Any, buffers: list[Any]) -> Any:
+        """The deferred results of an entry."""
+        if not self.steps:
+            self._watch()
+        self.steps.append((site, mode.off if site is None else None, tick()))
+        if buffers:
             self.entry = child
-            steps, outputs = self.steps, self.outputs
-            if not steps:
-                self._watch()
-            steps.append((site, mode.off if site is None else None, tick()))
-            source = args[0] if child.shows else None
-            if child.single:
-                result = new(Deferred)
-                result._pending = self, len(outputs), child.outlines[0], source
-                outputs.append(reference(result))
-                return result
-            if buffers:
-                outline, *others = child.outlines
-                result = self._deferred(outline, None)
-                self.update(buffers, others, len(outputs))
-                return result
+            outline, *others = child.outlines
+            result = self._deferred(outline, None)
+            self.update(buffers, others, len(self.outputs))
+            return result
+        source = args[0] if child.shows else None
+        if not child.single:
             tick()  # for the nodes of its results
-            return tuple([self._deferred(outline, source) for outline in child.outlines])
-        finally:
-            release()
+        results = tuple([self._deferred(outline, source) for outline in child.outlines])
+        self.entry = child
+        return results[0] if child.single else results
 
     def _watch(self) -> None:
         """See the writes to memory that what is deferred is going to read."""
@@ -276,7 +305,7 @@ class Run(Walks):
         if not all(type(r) is Tensor for r in results):
             return result
         refs, inputs = self._refs(op, key[4:], arguments, len(args))
-        params = {n: arguments.get(n, default) for n, default in op.params.items()}
+        params = {n: as_it_is(arguments.get(n, default)) for n, default in op.params.items()}
         records = any(r._edge is not None for r in results)
         entry = OpEntry(self.entry, line, op, refs, params, records)
         entry.single = type(result) is not tuple and not buffers
@@ -284,13 +313,13 @@ class Run(Walks):
             k for k, n in enumerate(arguments) if n in op.updates and arguments[n] is not None
         ])  # fmt: skip
         frame = getframe(_OUTSIDE + 2)
-        entry.inner, entry.reach = frame.f_code, _OUTSIDE + _hops(frame)
+        entry.inner, entry.reach = frame.f_code, _CALLER + _hops(frame)
         entry.grad, entry.keywords = mode.site is not None, tuple(kwargs)
         entry.pattern = tuple([_expected(k) for k in _positional(key[4:], len(args))])
         entry.continues = _has_value(key[4:])
         entry.shows = op.view and op.kind != "detach"
-        if not kwargs and entry.continues and not buffers:
-            entry.places = _places(entry.pattern, op.view, len(self.tensors))
+        if not kwargs and not buffers:
+            entry.look_no_further(args, len(self.tensors))
         entry.inputs = tuple(inputs)
         entry.outlines = (
             *[outline_of(r._array, records) for r in results],
@@ -368,7 +397,7 @@ class Run(Walks):
         alive = self._living()
         self._compute()
         self._forget()
-        self.recording = True
+        self.recording, self.follows = True, False
         self.recorded = {id(t): (weakref.ref(t), k) for k, t in alive}
 
     # Values
@@ -384,6 +413,7 @@ class Run(Walks):
                     "torch.compile(fullgraph=True): a value is read inside of the function, at"
                     f" {quoted_location(*line)}: read it after the call, or leave fullgraph out"
                 )
+            self.follows = False  # what `quickly` defers from here on it computes at once
             self._compute()
             self._forget()
             self.settled = True
@@ -395,9 +425,10 @@ class Run(Walks):
             self.fill(self._living())
 
     def _living(self) -> list[tuple[int, Any]]:
-        """The places that have tensors, and these."""
-        outputs = self.outputs
-        places = chain(sorted({*self.held}), range(self.spare, len(outputs)))
+        """The places that have tensors, and these; those of an entry that is to come are not."""
+        outputs, entry = self.outputs, self.entry
+        end = entry.first + len(entry.outlines)
+        places = chain(sorted({*self.held}), range(self.spare, end))
         return [
             (k, t) for k in places
             if (of := outputs[k]) is not nobody and (t := of()) is not None
@@ -432,18 +463,6 @@ def _expected(key: Any) -> Any:
 def _has_value(key: list[Any]) -> bool:
     """Whether some operand is a value of the run."""
     return any(type(k) is int for k in key)
-
-
-def _places(pattern: tuple[Any, ...], view: bool, met: int) -> tuple[Any, ...] | None:
-    """A pattern as `OpEntry.places`, when a run has met so many inputs.
-
-    None if it is of a view of an input, or if one that is new comes twice.
-    """
-    if (view and type(pattern[0]) is not int) or any(
-        type(k) is Again and k.slot >= met for k in pattern
-    ):
-        return None
-    return tuple([~k.slot if type(k) is Again else None if k is float else k for k in pattern])
 
 
 def _positional(keys: list[Any], count: int) -> list[Any]:

@@ -76,7 +76,8 @@ class Memo:
             return False
         if array.shape != one.shape or array.strides != one.strides:
             return False
-        self.tensor, self.array = weakref.ref(x), weakref.ref(array)
+        if one.is_tensor:
+            self.tensor, self.array = weakref.ref(x), weakref.ref(array)
         return True
 
 
@@ -87,6 +88,34 @@ class Again:
 
     def __init__(self, slot: int) -> None:
         self.slot = slot
+
+
+class Known:
+    """An argument that is no operand, or a number of the record.
+
+    Attributes:
+        key: what it is in terms of the record.
+        value: the argument itself, if it never changes.
+    """
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, key: tuple[Any, ...], value: Any) -> None:
+        self.key, self.value = key, value if _is_lasting(value) else _gone
+
+
+def as_it_is(value: Any) -> Any:
+    """A parameter of an entry: a copy of what the caller may change."""
+    if type(value) is list or type(value) is tuple:
+        return type(value)(map(as_it_is, value))
+    return value.copy(order="K") if type(value) is np.ndarray else value
+
+
+def _is_lasting(value: Any) -> bool:
+    """Whether an object is the same for good."""
+    if type(value) is tuple:
+        return all(map(_is_lasting, value))
+    return value is None or type(value) in (int, bool, str, float)
 
 
 def _gone() -> None:
@@ -106,7 +135,7 @@ class Entry:
 
     Attributes:
         children: the entries that came next, by key.
-        hot: the child that was taken last.
+        hot: the child that was taken last; an `OpEntry` has a `quick` look.
         reaches: what walks from here arrive at, by the places of their roots.
         after: where the record goes on once values were read here.
         first: the place of its first value among those of the run.
@@ -130,6 +159,8 @@ class Entry:
         "read_at",
         "replaceable",
     )  # fmt: skip
+
+    quick: Any = None
 
     def __init__(self, parent: Entry | None, line: tuple[CodeType, int] | None) -> None:
         self.parent = None if parent is None else weakref.ref(parent)
@@ -246,32 +277,39 @@ class OpEntry(Entry):
         refs: its operands, by name; `params` are the other arguments.
         records: whether its result has a place in a graph.
         pattern: the keys of its arguments in order, `keywords` the names of the last.
-        places: the same, if the arguments need no further look: values of the run, inputs that it
-            has met (`~slot`) or not, None for a float, keys of others.
+        quick: the operation, if the arguments need no further look than this: `count` of them, of
+            which `values` says which are which values of the run, `again` which tensors that it
+            has met, and `floats` which are numbers. `others` are arrays that it has met, tensors
+            and arrays that it has not (Memos), and what else is Known.
         grad: whether operations were recorded.
         continues: whether a value of the run is among the operands.
         shows: whether its result shows the memory of the first argument, as its view.
         single: whether it has one result, and nothing else.
         updated: which of its arguments, those by keyword last, are buffers that it writes to.
-        reach: how many frames are from `Run.call` to the line; `inner` is the code of the first
+        reach: how many frames are from `Run.quickly` to the line; `inner` is the code of the first
             that is outside of the operation.
     """
 
     __slots__ = (
+        "again",
         "continues",
+        "count",
+        "floats",
         "grad",
         "inner",
         "keywords",
         "op",
+        "others",
         "params",
         "pattern",
-        "places",
+        "quick",
         "reach",
         "records",
         "refs",
         "shows",
         "single",
         "updated",
+        "values",
     )
 
     continues: bool
@@ -290,7 +328,36 @@ class OpEntry(Entry):
     ) -> None:  # fmt: skip
         super().__init__(parent, line)
         self.op, self.refs, self.params, self.records = op, refs, params, records
-        self.places: tuple[Any, ...] | None = None
+        self.quick: Any = None
+        self.count = 0
+        self.values: tuple[tuple[int, int], ...] = ()
+        self.again: tuple[tuple[int, int], ...] = ()
+        self.floats: tuple[int, ...] = ()
+        self.others: tuple[tuple[int, Any], ...] = ()
+
+    def look_no_further(self, args: Sequence[Any], met: int) -> None:
+        """Let `quick` say what the arguments of a run are that has met so many inputs.
+
+        Not of a view of an input, nor where an input that is new comes twice.
+        """
+        pattern = self.pattern
+        if self.op.view and type(pattern[0]) is not int:
+            return
+        if any(type(k) is Again and k.slot >= met for k in pattern):
+            return
+        self.quick, self.count = self.op, len(pattern)
+        others: list[tuple[int, Any]] = []
+        for n, (x, expected) in enumerate(zip(args, pattern, strict=True)):
+            kind = type(expected)
+            if kind is int:
+                self.values = (*self.values, (n, expected))
+            elif expected is float:
+                self.floats = (*self.floats, n)
+            elif kind is Again and type(x) is not np.ndarray:
+                self.again = (*self.again, (n, expected.slot))
+            else:
+                others.append((n, Known(expected, x) if kind is tuple else expected))
+        self.others = tuple(others)
 
 
 class BackwardEntry(Entry):
@@ -306,11 +373,12 @@ class BackwardEntry(Entry):
         reach: what is below its roots; `passed` is what it passes, None for all of it.
         releases: whether it releases the nodes that it passes.
         key: what it is on record by.
+        simple: whether it is a `backward()` without arguments, all of which is in the run.
     """
 
     __slots__ = (
         "added", "key", "leaves", "onward", "passed", "reach", "releases", "roots", "seeds",
-        "targets",
+        "simple", "targets",
     )  # fmt: skip
 
     def __init__(
@@ -323,7 +391,7 @@ class BackwardEntry(Entry):
         self.added: tuple[int | None, ...] | None = None
         self.onward: tuple[int, ...] = ()
         self.passed: frozenset[Ref] | None = None
-        self.releases = releases
+        self.releases, self.simple = releases, False
         self.key: Any = None
 
     @property

@@ -81,13 +81,21 @@ class Walks(Operands):
         retain: bool, impl: Callable[[], Any],
     ) -> Any:  # fmt: skip
         """A backward from values of the run, with these cotangents, to all leaves or to some."""
+        line = caller(getframe(2))
+        if inputs is None and not retain and self._is_as_last(roots, seeds, line):
+            with self.lock:
+                if self.settled:
+                    return impl()
+                child: Any = self.entry.hot
+                self.entry = child
+                self._defer_gradients(child, (mode.site, line, tick()))
+            return None
         asked = self._asked(roots, seeds)
         added = None
         if asked is not None and self._aims(asked, inputs):
             added = self._added(asked)
         if asked is None or added is None or not self._is_all_current():
             return impl()
-        line = caller(getframe(2))
         key = ("backward", *asked.key(), inputs is None, retain, added, *line)
         child = None if self.recording else self._next_walk(key)
         if child is None:
@@ -112,6 +120,29 @@ class Walks(Operands):
             with computing_at_once():
                 onward.go([x._array for x in cotangents])
         return None
+
+    def _is_as_last(self, roots: Sequence[Tensor], seeds: Sequence[Any], line: Any) -> bool:
+        """Whether a backward to all leaves is the one that came next when the run was here last."""
+        child = self.entry.hot
+        if type(child) is not BackwardEntry or not child.simple or self.recording or self.settled:
+            return False
+        if unusual() or observers or mode.site is None or (child.code, child.lasti) != line:
+            return False
+        if len(roots) != len(child.roots) or any([seed is not None for seed in seeds]):
+            return False
+        if any([self.place_of(root) != k for root, k in zip(roots, child.roots, strict=True)]):
+            return False
+        assert child.added is not None
+        for ref, before in zip(child.targets, child.added, strict=True):
+            if not self._is_quiet(ref.index):
+                return False
+            gradient = getattr(self.tensors[ref.index](), "_grad", None)
+            if gradient is None or before is None:
+                if gradient is not before:
+                    return False
+            elif self.place_of(gradient) != before:
+                return False
+        return self._is_all_current()
 
     def gradients(
         self, roots: Sequence[Tensor], seeds: Sequence[Any], inputs: Sequence[Tensor],
@@ -163,8 +194,10 @@ class Walks(Operands):
             asked.passed = reach.way_to(asked.targets, self.entry.path)
             if not asked.passed:
                 return False
-        leaves = [ref.index for ref in asked.targets if reach.is_leaf(ref)]
-        return bool(asked.targets) and all(map(self._is_quiet, leaves))
+        for ref in asked.targets:
+            if reach.is_leaf(ref) and not self._is_quiet(ref.index):
+                return False
+        return bool(asked.targets)
 
     def _asked(self, roots: Sequence[Tensor], seeds: Sequence[Any]) -> Asked | None:
         """Where a walk begins, and what is below; None if the record cannot hold it."""
@@ -179,13 +212,15 @@ class Walks(Operands):
             if seed is None:
                 if root._outline.size != 1:
                     return None
-            elif type(seed) not in (Tensor, Deferred) or not _is_alike(seed, root):
+                keys.append(None)
+                continue
+            if type(seed) not in (Tensor, Deferred) or not _is_alike(seed, root):
                 return None
             try:
-                keys.append(None if seed is None else self._operand(seed, fresh))
+                keys.append(self._operand(seed, fresh))
             except UnseenError:
                 return None
-        if any(self.place_of(root) != place for root, place in zip(roots, places, strict=True)):
+        if [self.place_of(root) for root in roots] != places:
             return None  # a cotangent of another run has let this one be computed
         reach = self._reach(tuple(places))
         return None if reach is None else Asked(tuple(places), tuple(keys), fresh, reach)
@@ -254,7 +289,7 @@ class Walks(Operands):
 
     def _is_quiet(self, slot: int) -> bool:
         """Whether nobody listens at a leaf, and it is the one that the run has met."""
-        tensor = self._tensor(slot)
+        tensor = self.tensors[slot]()
         if tensor is None:
             return False
         return is_quiet(tensor, tensor._edge if self.recording else self.edges[slot])
@@ -269,13 +304,14 @@ class Walks(Operands):
         None if there is one that somebody else may look at, or that is not in the leaf's form.
         """
         added, fresh = list[int | None](), asked.fresh
+        is_leaf = asked.reach.is_leaf
         for ref in asked.targets:
-            if not asked.reach.is_leaf(ref):
+            if not is_leaf(ref):
                 if asked.passed is not None or self.record.exact:
                     return None  # gradients of both parts would be added one after the other
                 added.append(None)
                 continue
-            leaf = self._tensor(ref.index)
+            leaf = self.tensors[ref.index]()
             gradient = getattr(leaf, "_grad", None)
             if gradient is None:
                 added.append(None)
@@ -310,6 +346,10 @@ class Walks(Operands):
             _dense_outline(inputs[ref.index]) if g is None else outline_of(g._array, False)
             for ref, g in zip(entry.targets, tensors, strict=True)
         ]
+        entry.simple = (
+            not (entry.onward or entry.inputs or any(entry.seeds))
+            and entry.passed is None and entry.releases
+        )  # fmt: skip
         self._record_walk(entry, key, outlines, tensors)
         if entry.onward:
             self.settled = True  # as it is when the record is followed
@@ -329,25 +369,23 @@ class Walks(Operands):
         """Give leaves their gradients; those of inner nodes are the result."""
         self.steps.append(step)
         assert entry.added is not None
-        inner = list[Deferred]()
+        inner, onward, tensors = list[Deferred](), entry.onward, self.tensors
         targets = zip(entry.targets, entry.outlines, entry.added, strict=True)
         for k, ((_, slot), outline, before) in enumerate(targets):
-            place = len(self.outputs)
-            if k in entry.onward:
+            if onward and k in onward:
                 inner.append(self._deferred(outline, None))
                 continue
             if before is None:
-                gradient: Any = new(Deferred)
-                self._tensor(slot)._grad = gradient
+                tensors[slot]()._grad = self._deferred(outline, None)
+                continue
+            place, gradient = len(self.outputs), tensors[slot]()._grad
+            if before < 0:
+                self.updates[place] = self.originals[~before]
+                set_class(gradient, Deferred)
             else:
-                gradient = self._tensor(slot)._grad
-                if before < 0:
-                    self.updates[place] = self.originals[~before]
-                    set_class(gradient, Deferred)
-                else:
-                    self.outputs[before] = nobody
-                    if before in self.updates:
-                        self.updates[place] = self.updates.pop(before)
+                self.outputs[before] = nobody
+                if before in self.updates:
+                    self.updates[place] = self.updates.pop(before)
             gradient._pending = (self, place, outline, None)
             self.outputs.append(weakref.ref(gradient))
         return inner

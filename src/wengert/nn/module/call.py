@@ -44,16 +44,17 @@ class Calls:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Operations record the site they run at; `mode.site` is None when nothing is recorded.
-        outer = mode.where
+        state = mode.__dict__
+        outer = state["where"]
         if type(outer) is Site:
             site = new(Site)
             site.parent = outer
             site.module = ref(self)
         else:  # a saver is active
             site = outer.child(self)
-        mode.where = site
-        if mode.site is not None:
-            mode.site = site
+        state["where"] = site
+        if state["site"] is not None:
+            state["site"] = site
         try:
             own = self.__dict__  # attribute access is slower on classes with a __getattr__
             if (
@@ -70,9 +71,9 @@ class Calls:
             raise
         finally:
             # A set_grad_enabled() inside forward outlives it, as it would in a function.
-            mode.where = outer
-            if mode.site is not None:
-                mode.site = outer
+            state["where"] = outer
+            if state["site"] is not None:
+                state["site"] = outer
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the module's output; every subclass defines it."""

@@ -135,10 +135,12 @@ class Tree:
     def __getattr__(self, name: str) -> Any:
         # Only reached where ordinary look-up failed.
         own = self.__dict__
-        for table in ("_parameters", "_buffers", "_modules"):
-            members = own.get(table)
-            if members is not None and name in members:
-                return members[name]
+        if (members := own.get("_parameters")) and name in members:
+            return members[name]
+        if (members := own.get("_modules")) and name in members:
+            return members[name]
+        if (members := own.get("_buffers")) and name in members:
+            return members[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.device import on_meta
-from wengert.core.tensor import Tensor, wrap
+from wengert.core.tensor import Tensor, mode, wrap
 from wengert.meta.tensors import without_memory
 from wengert.nn.parameter import Parameter
 from wengert.ops.weights import note_use
-
-T = TypeVar("T")
 
 
 def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
@@ -41,10 +39,10 @@ def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
     return Parameter(empty_tensor(*size, device=device, dtype=dtype))
 
 
-def used(weight: T) -> T:
+def used(weight: Any) -> Any:
     """A weight about to be used: of a parameter, kernels may keep it as they read it."""
-    if type(weight) is Parameter:
-        note_use(weight)  # type: ignore[arg-type]
+    if type(weight) is Parameter and (weight._edge is None or mode.site is None):
+        note_use(weight)
     return weight
 
 
