@@ -88,15 +88,15 @@ class FusedLoop:
         else:
             background.submit(make)
 
-    def functions(self) -> list[Callable[..., Any]]:
-        """Each output as a function of arrays, or of expressions.
+    def functions(self, wanted: Sequence[int] | None = None) -> list[Callable[..., Any]]:
+        """Each output, or other values of members, as a function of arrays or of expressions.
 
         The first call computes what those of the others give for the same operands.
         """
         given: list[Any] = []
         values: dict[int, Any] = {}
 
-        def evaluate(output: int, *operands: Any) -> Any:
+        def evaluate(value: int, *operands: Any) -> Any:
             if not given or any(a is not b for a, b in zip(given, operands, strict=True)):
                 given[:] = operands
                 values.update(zip(self.inputs, operands, strict=True))
@@ -104,9 +104,9 @@ class FusedLoop:
                     assert member.pointwise is not None
                     found = member.pointwise(*[values[v] for v in member.inputs])
                     values[member.outputs[0]] = found
-            return values[output]
+            return values[value]
 
-        return [partial(evaluate, v) for v in self.outputs]
+        return [partial(evaluate, v) for v in (self.outputs if wanted is None else wanted)]
 
     def identity(self) -> Any:
         """What it computes, to compare with other loops; None if that cannot be told."""

@@ -56,11 +56,13 @@ def summed(emitter: Emitter, instruction: Instruction) -> bool:
     results = [emitter.view(i.outputs[0]) for i, _ in ends.reductions]
     if any(v is None or v.dtype not in (F32, BOOL) for v in (*inputs, *outputs, *results)):
         return False
-    sums = [_squared(loop.function_of(i.inputs[0]), r) for i, r in ends.reductions]
+    functions = loop.functions([*stored, *(i.inputs[0] for i, _ in ends.reductions)])
+    terms = functions[len(stored) :]
+    sums = [_squared(f, r) for f, (_, r) in zip(terms, ends.reductions, strict=True)]
     first, reduction = ends.reductions[0]
     plain = [r.kind == "sum" for _, r in ends.reductions]
     one = _Loop(
-        [loop.function_of(v) for v in stored], sums, emitter.type_of(first.inputs[0]).shape,
+        functions[: len(stored)], sums, emitter.type_of(first.inputs[0]).shape,
         reduction.axes, [v for v in inputs if v is not None], [v for v in outputs if v is not None],
         [v if is_plain else None for v, is_plain in zip(results, plain, strict=True)],
     )  # fmt: skip
