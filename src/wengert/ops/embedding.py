@@ -15,6 +15,7 @@ from wengert.core.tensor import Tensor, Tracer, caller, getframe, memory_of, wra
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._picking import take_along
 from wengert.ops.batching import Batch, leading
+from wengert.ops.checks import elements_of
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.masking import where
 from wengert.ops.row_gradients import RowGradient
@@ -155,7 +156,7 @@ def _check_range(input: Tensor, rows: int) -> None:
     """Raise IndexError for an index, in any sample of a batch, that names no row."""
     if input._memoryless:
         return
-    index = memory_of(input)
+    index = elements_of(input)
     if not kernels.scatter.native.within(index, rows):
         wrong = index[(index < 0) | (index >= rows)].flat[0]
         raise IndexError(f"index out of range in self: {wrong} in a table of {rows} rows")
@@ -367,7 +368,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             [0, 0, 1]])
     """
     require_tensor("one_hot", "tensor", tensor)
-    classes: Any = tensor._array
+    classes = tensor._outline
     if classes.dtype != np.int64:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor, got"
@@ -375,13 +376,19 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         )
     if not classes.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    indices = memory_of(tensor)
     if num_classes == -1:
-        if type(classes) is not np.ndarray:
-            raise classes.shape_refusal("one_hot without an explicit positive num_classes")
-        num_classes = int(indices.max()) + 1
-    if tensor._memoryless:
-        return _one_hot(tensor, num_classes)
+        array: Any = tensor._array
+        if type(array) is not np.ndarray:
+            raise array.shape_refusal("one_hot without an explicit positive num_classes")
+        num_classes = int(memory_of(tensor).max()) + 1
+    if not tensor._memoryless:
+        _check_classes(tensor, num_classes)
+    return _one_hot(tensor, num_classes)
+
+
+@preparation
+def _check_classes(tensor: Tensor, num_classes: int) -> None:
+    indices = elements_of(tensor)
     least, most = (int(indices.min()), int(indices.max())) if indices.size else (0, -1)
     if least < 0:
         raise RuntimeError(f"Class values must be non-negative, got {least}")
@@ -389,7 +396,6 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             f"Class values must be smaller than num_classes, got {most} and {num_classes}"
         )
-    return _one_hot(tensor, num_classes)
 
 
 @primitive(input=None, batch=lambda b: b(), name="one_hot")

@@ -13,14 +13,15 @@ from wengert.autograd import backward, grad
 from wengert.core import storage
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
-from wengert.core.preparations import preparation
+from wengert.core.preparations import peeks
 from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
 from wengert.replay.deferred import Deferred
+from wengert.replay.peeking import are_within, peeked
 from wengert.replay.plain import plain
 from wengert.replay.rebinding import rebinding
-from wengert.replay.rules import DetachForm, ListForm, SeveralForm, defers
+from wengert.replay.rules import INDEXED, DetachForm, ListForm, SeveralForm, defers
 from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking, before_write, computing_at_once
 
@@ -75,19 +76,11 @@ class IndexedFront(OpFront):
 
 
 def _takes(input: Any, dim: Any, index: Any) -> bool:
-    """Whether indices are there, and name elements of a dimension."""
-    if not isinstance(input, Tensor) or type(index) is not Tensor or type(dim) is not int:
+    """Whether indices name elements of a dimension."""
+    if not isinstance(input, Tensor) or type(dim) is not int:
         return False
     shape = input._outline.shape
-    return -len(shape) <= dim < len(shape) and _in_bounds(index, shape[dim])
-
-
-@preparation
-def _in_bounds(index: Tensor, size: int) -> bool:
-    places = index._array
-    if not places.size or places.dtype.kind != "i":
-        return False
-    return bool(places.min() >= 0 and places.max() < size)
+    return -len(shape) <= dim < len(shape) and are_within(index, 0, shape[dim])
 
 
 class ListFront(_Behind):
@@ -262,8 +255,9 @@ def arm() -> None:
         functions = [getattr(Tensor, name, None) for name in _ESCAPES]
         fronts += [EscapeFront(f) for f in dict.fromkeys(functions) if hasattr(f, "__code__")]
         ops = [OpFront(op) for op in REGISTRY.values() if defers(op)]
-        ops += [IndexedFront(REGISTRY[name]) for name in ("gather", "index_select")]
+        ops += [IndexedFront(REGISTRY[name]) for name in INDEXED]
         for front in (*fronts, *ops):
             front.arm()
         storage.rebindings.append(rebinding)
+        peeks.append(peeked)
         plain.update({front.op.name: front.impl for front in ops})

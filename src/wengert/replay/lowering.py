@@ -104,7 +104,7 @@ class Lowering:
         return self._emit("number", convert, (number,), [Type((), dtype)], entry, (dtype.str,))[0]
 
     def _in_common(self, entry: OpEntry, value: int) -> int:
-        """A mask or integers beside floats, converted to their dtype as in eager mode."""
+        """A mask or integers where it takes floats or others, converted as in eager mode."""
         if not entry.op.mixed or entry.op.kind != "elementwise":
             return value
         type_, to = self.program.types[value], self._dtype(entry)
@@ -118,13 +118,18 @@ class Lowering:
         return dtype is not None and dtype.kind in "iu"
 
     def _dtype(self, entry: OpEntry) -> np.dtype[Any]:
-        """The dtype of the first operand that is no number; of the first of floats, if some are."""
+        """The dtype in which it computes: that of the first operand of floats, else of integers."""
         found = [
             self.operand_type(ref).dtype for ref in entry.refs.values()
             if ref is not None and ref.kind in ("value", "input")
         ]  # fmt: skip
         dtypes = [dtype for dtype in found if dtype is not None]
-        return next((d for d in dtypes if entry.op.mixed and d.kind == "f"), dtypes[0])
+        if not entry.op.mixed:
+            return dtypes[0]
+        if entry.op.floats and not any(d.kind == "f" for d in dtypes):
+            return entry.outlines[0].dtype
+        order = [d for kind in "fiu" for d in dtypes if d.kind == kind]
+        return (order or dtypes)[0]
 
     # Forward
 
@@ -138,7 +143,8 @@ class Lowering:
         compute = checking(forward_of(op, present, entry.params), entry, present)
         types = [Type(outline.shape, outline.dtype)]
         pointwise = None
-        if outline.c_contiguous and not any(map(self._is_of_integers, values)):
+        integers = outline.dtype.kind in "iu" or any(map(self._is_of_integers, values))
+        if outline.c_contiguous and not integers:
             pointwise = pointwise_of_entry(entry)
         if not op.view and not op.aux and (pointwise is None or not self._is_plain(entry)):
             compute = in_layout(compute, outline.shape, outline.strides)

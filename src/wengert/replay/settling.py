@@ -208,10 +208,7 @@ def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
     plan = run.record.plans.get(key)
     if plan is None:
         plan = run.record.plans[key] = Plan(*key, run.record.exact)
-    plan.uses += 1
-    if plan.uses == (1 if background.at_once else _USES):
-        run.record.compiling += 1
-        background.submit(partial(_compile, plan, run.record))
+    count_use(plan, run.record)
     function, fresh, constants = plan.code  # at once: another thread may compile it
     results = function(run.arrays, run.numbers)
     taken = {*map(id, run.arrays), *map(id, constants.values())}
@@ -219,6 +216,14 @@ def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
     edges = _made_nodes(plan, run, results, arrays) if plan.nodes else {}
     for (place, tensor), array in zip(tensors, arrays, strict=True):
         _fill(plan, run, place, tensor, array, edges.get(place))
+
+
+def count_use(plan: Plan, record: Record) -> None:
+    """Have a program compiled, if it has run so often that this pays."""
+    plan.uses += 1
+    if plan.uses == (1 if background.at_once else _USES):
+        record.compiling += 1
+        background.submit(partial(_compile, plan, record))
 
 
 def _compile(plan: Plan, record: Record) -> None:

@@ -182,7 +182,8 @@ class Record:
         root: where runs begin.
         size: how many entries there are.
         settled: how often a run was settled, and `deferred` the steps that were deferred by then.
-        plans: the programs, by the entry where values were read and what was alive.
+        plans: the programs, by the entry where values were read and what was alive; `peeks` those
+            of checks, by the entry and what is looked at.
         reads: how often a value was read, by line.
         compiling: how many of the programs are being compiled.
         retired: whether runs have turned out not to pay.
@@ -193,6 +194,7 @@ class Record:
         self.root = Entry(None, None)
         self.size = self.settled = self.deferred = self.compiling = 0
         self.plans: dict[Any, Any] = {}
+        self.peeks: dict[Any, Any] = {}
         self.reads: Counter[tuple[CodeType, int]] = Counter()
         self.retired = False
 
@@ -211,6 +213,7 @@ class Record:
         self.retired = True
         if self.size > _MANY:
             self.root, self.plans = Entry(None, None), {}  # runs hold what they go along
+            self.peeks = {}
 
 
 class OpEntry(Entry):
