@@ -141,7 +141,7 @@ def _check_index(name: str, input: Any, weight: Any) -> None:
     for what, x in (("indices", input), ("weight", weight)):
         if not isinstance(x, Tensor):
             raise TypeError(f"{name}(): argument {what!r} must be Tensor, not {type(x).__name__}")
-    index, table = input._array, weight._array
+    index, table = input._outline, weight._outline
     if table.ndim != 2:
         raise RuntimeError(f"'weight' must be 2-D in {name}(), got shape {list(table.shape)}")
     if index.dtype.kind != "i" or index.dtype.itemsize < 4:

@@ -11,6 +11,7 @@ from typing import Any
 from wengert.amp.casts import cast_functions
 from wengert.autograd import backward, grad
 from wengert.core import storage
+from wengert.core.deferring import picking, putting
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
 from wengert.core.preparations import peeks
@@ -18,6 +19,7 @@ from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
 from wengert.replay.deferred import Deferred
+from wengert.replay.indexing import picked, put
 from wengert.replay.peeking import are_within, peeked
 from wengert.replay.plain import plain
 from wengert.replay.rebinding import rebinding
@@ -260,4 +262,6 @@ def arm() -> None:
             front.arm()
         storage.rebindings.append(rebinding)
         peeks.append(peeked)
+        picking.append(picked)
+        putting.append(put)
         plain.update({front.op.name: front.impl for front in ops})

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ops import operands
+from wengert.ops.indexed import INDICES, private_key
 from wengert.ops.numbers import number_as_array
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.subscript import deferred
@@ -126,8 +127,9 @@ class Lowering:
         dtypes = [dtype for dtype in found if dtype is not None]
         if not entry.op.mixed:
             return dtypes[0]
-        if entry.op.floats and not any(d.kind == "f" for d in dtypes):
-            return entry.outlines[0].dtype
+        elementwise, outline = entry.op.kind == "elementwise", entry.outlines[0]
+        if elementwise and outline.dtype.kind == "f" not in {d.kind for d in dtypes}:
+            return outline.dtype
         order = [d for kind in "fiu" for d in dtypes if d.kind == kind]
         return (order or dtypes)[0]
 
@@ -389,6 +391,13 @@ class Lowering:
             return None, None
         value = self._operand(entry, ref)
         return (None, self.program.types[value].shape) if source == "shape" else (value, None)
+
+    def key_of(self, entry: OpEntry) -> int:
+        """The key of an operation with indices among its operands, as nodes save it."""
+        refs = [r for n in INDICES if (r := entry.refs[n]) is not None]
+        key = partial(private_key, entry.params["key"])
+        values = tuple([self._operand(entry, ref) for ref in refs])
+        return self._emit("key", key, values, [Type()], entry)[0]
 
     def _rule(
         self, entry: OpEntry, place: int, g: int, rule: Any, takes: list[str], name: str,

@@ -42,7 +42,11 @@ _OTHERS = frozenset({
     "_masked_softmax", "rnn_layer", "lstm_layer", "gru_layer", "lstm_step", "gru_step",
     "region_max_positions", "take_positions", "all", "any", "count_nonzero", "_glu",
     "_kron", "_multi_margin", "_grid_sample", "_one_hot", "keep", "drop", "no_slope",
+    "indexed", "indexed_adjoint", "indexed_erased", "indexed_written", "basic_written",
+    "basic_erased", "basic_adjoint",
 })  # fmt: skip
+# What gives floats of integers and a float.
+_ARITHMETIC = frozenset({"_add", "_sub", "mul"})
 # Operations with indices into a dimension of the input.
 INDEXED = (
     "gather", "index_select", "index_add", "index_copy", "scatter_add", "_scatter",
@@ -150,8 +154,8 @@ def _agree(op: Any, dtypes: set[Any], kinds: set[Any]) -> bool:
 
 def _integers_agree(op: Any, dtypes: set[Any], kinds: set[Any]) -> bool:
     """The same of integers, and of masks beside them."""
-    if float in kinds:  # compared or computed with as floats
-        return bool(op.floats)
+    if float in kinds:  # they become floats, too
+        return bool(op.floats) or op.name in _ARITHMETIC
     if not op.mixed:
         return True
     masks = _BOOL in dtypes

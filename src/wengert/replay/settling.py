@@ -13,7 +13,8 @@ from wengert.autograd.engine import compatibility
 from wengert.core.storage import add_writes, owner
 from wengert.core.tensor import Call, Leaf, NodeState, Tensor, internal, new
 from wengert.kernels import jit
-from wengert.ops.op import NodeLayout, Op
+from wengert.ops.indexed import EAGER
+from wengert.ops.op import REGISTRY, NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
 from wengert.replay.background import background
@@ -187,11 +188,14 @@ class Plan:
     def _saved(self, place: int) -> list[tuple[str, int | None, Any]]:
         """What the node of a place saves."""
         lowering, entry = self.lowering, self.lowering.entries[place]
-        op, results = entry.op, self.program.results
+        op, results = _eager(entry.op), self.program.results
         readers = NodeLayout(op).readers
         slots: list[tuple[str, int | None, Any]] = []
         for name in op.keeps:
-            value, constant = lowering.read(entry, place, name)
+            of_arrays = op is not entry.op and name == "key"
+            value, constant = (
+                (lowering.key_of(entry), None) if of_arrays else lowering.read(entry, place, name)
+            )
             if value is None:
                 slots.append((f"s_{name}", None, constant))
             elif any(lowering.wants(entry.refs[i]) for i in readers[name]):
@@ -229,6 +233,11 @@ def count_use(plan: Plan, record: Record) -> None:
 def _compile(plan: Plan, record: Record) -> None:
     plan.compile()
     record.compiling -= 1
+
+
+def _eager(op: Op) -> Op:
+    """The operation whose nodes eager mode makes."""
+    return REGISTRY[EAGER[op.name]] if op.name in EAGER else op
 
 
 def _dense(outline: Outline) -> tuple[int, ...]:
@@ -367,7 +376,7 @@ def _made_nodes(
         if not isinstance(entry.op, Op):
             _make_nodes_of_form(plan, run, entry, steps[plan.step_of[entry.first]], marks, nodes)
             continue
-        op, (site, _, seq) = entry.op, steps[plan.step_of[place]]
+        op, (site, _, seq) = _eager(entry.op), steps[plan.step_of[place]]
         node: Any = new(op.node)
         node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, seq, site
         node.shape = entry.outlines[0].shape
