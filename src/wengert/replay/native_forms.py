@@ -25,7 +25,16 @@ from wengert.replay.class_forms import (
 )
 from wengert.replay.emitting import Emitter
 from wengert.replay.fusion import FusedLoop
-from wengert.replay.index_forms import embedding, embedding_back
+from wengert.replay.index_forms import (
+    added,
+    added_back,
+    embedding,
+    embedding_back,
+    indexed,
+    indexed_back,
+    taken,
+    taken_back,
+)
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import (
     RESHAPES,
@@ -162,6 +171,13 @@ _BY_KEY: dict[Any, Form] = {
     "clone": copied,
     "_embedding": embedding,
     ("_embedding", "weight"): embedding_back,
+    "indexed": indexed,
+    ("indexed", "input"): indexed_back,
+    **dict.fromkeys(("index_select", "gather"), taken),
+    **dict.fromkeys((("index_select", "input"), ("gather", "input")), taken_back),
+    **dict.fromkeys(("index_add", "scatter_add"), added),
+    ("index_add", "source"): added_back,
+    ("scatter_add", "src"): added_back,
     "_attention": attend,
     ("_attention", "shared"): attend_back,
     **dict.fromkeys((("_attention", name) for name in ("query", "key", "value")), taken_form),

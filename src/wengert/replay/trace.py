@@ -19,6 +19,7 @@ import numpy as np
 from wengert.core.storage import location_of, source_text
 from wengert.core.tensor import Leaf, tensors
 from wengert.replay.deferred import Deferred, Outline
+from wengert.replay.places import ends_of
 
 LEAF, INNER = 1, 2  # how an input requires grad
 MOST_ENTRIES = 50_000
@@ -225,6 +226,7 @@ class OpEntry(Entry):
         pattern: the keys of its arguments in order, `keywords` the names of the last.
         places: the same, if the arguments need no further look: values of the run, inputs that it
             has met (`~slot`) or not, None for a float, keys of others.
+        end: the last offset of the instruction, which Python gives for it as well.
         grad: whether operations were recorded.
         continues: whether a value of the run is among the operands.
         shows: whether its result shows the memory of the first argument, as its view.
@@ -236,6 +238,7 @@ class OpEntry(Entry):
 
     __slots__ = (
         "continues",
+        "end",
         "grad",
         "inner",
         "keywords",
@@ -267,6 +270,7 @@ class OpEntry(Entry):
     ) -> None:  # fmt: skip
         super().__init__(parent, line)
         self.op, self.refs, self.params, self.records = op, refs, params, records
+        self.end = ends_of(*line)[1]
         self.places: tuple[Any, ...] | None = None
 
 
