@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from wengert.amp.casts import cast_functions
 from wengert.autograd import backward, grad
 from wengert.core import storage
@@ -59,9 +61,19 @@ class OpFront(_Behind):
             result = run.quickly(self.op, args)
             if result is not None:
                 return result
+            if not run.recording and not any(map(_may_defer, args)):
+                return self.impl(*args)
         if active.busy or (run := current_run()) is None:
             return self.impl(*args, **kwargs)
         return run.call(self.op, self.names, self.impl, args, kwargs)
+
+
+def _may_defer(x: Any) -> bool:
+    """Whether an operation on this may wait: one on integers and masks that are there does not."""
+    if type(x) is Tensor:
+        kind: str = x._array.dtype.kind
+        return kind not in "biu"
+    return isinstance(x, Tensor | np.ndarray | float)
 
 
 class IndexedFront(OpFront):

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor, mode, wrap
-from wengert.ops.indexed import INDICES, basic_written, private_key
+from wengert.ops.indexed import INDICES, basic_written
 from wengert.ops.masking import filling, masked_fill
 from wengert.ops.op import REGISTRY
 from wengert.ops.subscript import basic, broadcasts, index, index_written
@@ -51,29 +51,47 @@ class Parsed(NamedTuple):
         """The indices as arguments of operations."""
         return (*self.indices, *[None] * (len(INDICES) - len(self.indices)))
 
-    def arrays(self) -> tuple[Any, ...]:
-        """The picks as eager mode has them."""
-        return private_key(self.picks, *[x._array for x in self.indices])
-
 
 def picked(tensor: Any, key: Any) -> Any:
     """The elements at the indices of a key; None where they are picked as ever."""
     if not asking or active.busy or (run := current_run()) is None:
         return None
-    parsed = _parsed(key, tensor._outline.shape)
-    if parsed is None or not parsed.picks:
-        return None
-    if parsed.view is not None:
-        tensor = basic(tensor, parsed.view)
-    args = (tensor, *parsed.operands(), parsed.picks)
+    outline = tensor._outline
+    if not run.recording and type(tensor) is not Deferred and outline.dtype.kind in "biu":
+        return None  # it is looked at next
+    if type(key) in _INDICES and outline.shape and _is_index(key):
+        n = outline.shape[0]
+        if not are_within(key, -n, n):
+            return None
+        args = (tensor, key, None, None, None, _FIRST)
+    else:
+        parsed = _parsed(key, outline.shape)
+        if parsed is None or not parsed.picks:
+            return None
+        if parsed.view is not None:
+            tensor = basic(tensor, parsed.view)
+        args = (tensor, *parsed.operands(), parsed.picks)
     result = run.quickly(_INDEXED, args)
-    if result is not None:
-        return result
+    return run.call(_INDEXED, _NAMES, _indexed, args, {}) if result is None else result
 
-    def impl(input: Any, *rest: Any) -> Any:
-        return index(input, parsed.arrays())
 
-    return run.call(_INDEXED, _NAMES, impl, args, {})
+def _indexed(input: Any, *rest: Any) -> Any:
+    """What eager mode does."""
+    return index(input, _arrays(rest[-1], rest[:-1]))
+
+
+def _arrays(picks: tuple[Any, ...], indices: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Picks as eager mode has them."""
+    return tuple([x if type(x) is slice else indices[x]._array.copy() for x in picks])
+
+
+_INDICES, _FIRST = frozenset({Tensor, Deferred}), (0,)
+
+
+def _is_index(x: Any) -> bool:
+    """Whether a tensor is an index as it is."""
+    outline = x._outline
+    return outline.dtype is _INT64 and bool(outline.shape)
 
 
 def put(tensor: Any, key: Any, value: Any) -> bool:
@@ -138,12 +156,14 @@ def _put(run: Run, tensor: Any, parsed: Parsed, values: Any) -> Any:
     if view is not None:
         region = basic(tensor, view)
 
-    def impl(input: Any, values: Any, *rest: Any) -> Any:
-        return index_written(input, values, parsed.arrays(), False)
-
     args = (region, values, *parsed.operands(), parsed.picks)
-    result = run.call(_WRITTEN, _WRITTEN_NAMES, impl, args, {})
+    result = run.call(_WRITTEN, _WRITTEN_NAMES, _index_written, args, {})
     return result if view is None else basic_written(tensor, result, view)
+
+
+def _index_written(input: Any, values: Any, *rest: Any) -> Any:
+    """What eager mode does."""
+    return index_written(input, values, _arrays(rest[-1], rest[:-1]), False)
 
 
 def _is_mask(key: Any) -> bool:

@@ -72,7 +72,7 @@ def _are_within(index: Any, low: int, length: int) -> bool:
         places = index._array
     if type(places) is not np.ndarray or places.dtype.kind != "i" or not places.size:
         return False
-    if not low and within(places, length):
+    if within(places, length):
         return True
     return bool(places.min() >= low and places.max() < length)
 
