@@ -21,6 +21,7 @@ from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
 from wengert.replay.deferred import Deferred
+from wengert.replay.higher import gradients_with_graph
 from wengert.replay.indexing import picked, put
 from wengert.replay.peeking import are_within, peeked
 from wengert.replay.plain import plain
@@ -220,6 +221,18 @@ class GradFront(WalkFront):
         if kwargs.get("only_inputs") is True:
             del kwargs["only_inputs"]
         return super().given((outputs, *others), {"inputs": inputs} | kwargs)
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The gradients, as operations of the run if they have a graph."""
+        if kwargs.get("create_graph") is True and len(args) < 4 and not active.busy:
+            run, plain = current_run(), {k: v for k, v in kwargs.items() if k != "create_graph"}
+            retained = plain.pop("retain_graph", None) is not False
+            given = self.given(args, plain) if run is not None and retained else None
+            if run is not None and given is not None and given[2] is not None:
+                found = gradients_with_graph(run, *given[:3])
+                if found is not None:
+                    return found
+        return super().ask(args, kwargs)
 
     def walk(self, run: Run, roots: Any, seeds: Any, inputs: Any, retain: bool, impl: Any) -> Any:
         """A step of a run."""

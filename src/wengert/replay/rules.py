@@ -43,7 +43,9 @@ _OTHERS = frozenset({
     "region_max_positions", "take_positions", "all", "any", "count_nonzero", "_glu",
     "_kron", "_multi_margin", "_grid_sample", "_one_hot", "keep", "drop", "no_slope",
     "indexed", "indexed_adjoint", "indexed_erased", "indexed_written", "basic_written",
-    "basic_erased", "basic_adjoint",
+    "basic_erased", "basic_adjoint", "expand_back", "_outer",
+    "_softmax_pullback", "_log_softmax_pullback", "_convolution_weight", "_put_back", "add_along",
+    "_window_spread", "share_of_ties", "_gather_adjoint", "_index_select_adjoint",
 })  # fmt: skip
 # What gives floats of integers and a float.
 _ARITHMETIC = frozenset({"_add", "_sub", "mul"})
