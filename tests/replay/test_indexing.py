@@ -82,7 +82,8 @@ def keys_of_all_kinds(wrap, log):
         z = y.view(4, 16, 6)
         found = [
             y[i], y[i, j], y[:, j], y[-1, j], y[i - 64], y[range(6), j[:6]], y[[0, 2, 2]], y[mask],
-            y[:, None, j], z[i % 4, :, j], z[..., j % 3], z[1:, i % 16], z[0, mask[:16]], y[i[:, None], j],
+            y[:, None, j], z[i % 4, :, j], z[..., j % 3], z[1:, i % 16], z[0, mask[:16]],
+            y[i[:, None], j],
             z[mask[:4], 2], y[mask, 0], y[i, :3],
         ]  # fmt: skip
         sum([f.square().sum() for f in found]).backward()
@@ -132,7 +133,7 @@ def indices_that_were_computed(wrap, log):
         with wengert.no_grad():
             best = scores.argmax(1)
             order = scores.sort(1).indices
-            weights, top = scores.softmax(1).topk(2, 1)
+            _, top = scores.softmax(1).topk(2, 1)
             place = (y * 7 + best) % 5
             bucket = wengert.where(best > 2, best - 1, y.clamp(0, 3))
         picked = scores.gather(1, best[:, None]).squeeze(1) + scores[range(64), place]
@@ -242,7 +243,7 @@ def rows_that_go_on_without_a_backward(wrap, log):
     f = wrap(
         lambda x, i: ((x @ w)[i], (x @ w).index_add(0, i, wengert.ones(5, 6)), (x @ w)[:, i % 6])
     )
-    for k in range(5):
+    for _ in range(5):
         w.grad, i = None, wengert.randint(64, (5,))
         rows, added, columns = f(batch(), i)
         i.zero_()  # what a graph has saved is a copy

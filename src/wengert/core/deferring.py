@@ -1,6 +1,6 @@
 """What compiled functions do in the place of indexing by tensors.
 
-Each gives None, or False, where it is done as ever.
+Each gives None where it is done as ever.
 """
 
 from __future__ import annotations
@@ -10,5 +10,5 @@ from typing import Any
 
 # The result of `x[key]`.
 picking: list[Callable[[Any, Any], Any]] = []
-# Whether `x[key] = value` has been dealt with.
-putting: list[Callable[[Any, Any, Any], bool]] = []
+# What `x` is to become by `x[key] = value`, and before that what makes it so.
+putting: list[Callable[[Any, Any, Any], tuple[Any, Any] | None]] = []

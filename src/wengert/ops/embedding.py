@@ -10,7 +10,7 @@ from wengert import kernels
 from wengert.core import storage
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import warn
-from wengert.core.preparations import preparation
+from wengert.core.preparations import peeks, preparation
 from wengert.core.tensor import Tensor, Tracer, caller, getframe, memory_of, wrap
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._picking import take_along
@@ -381,14 +381,17 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if type(array) is not np.ndarray:
             raise array.shape_refusal("one_hot without an explicit positive num_classes")
         num_classes = int(memory_of(tensor).max()) + 1
-    if not tensor._memoryless:
-        _check_classes(tensor, num_classes)
+    if peeks and not tensor._memoryless:  # else the operation looks at them
+        _look_at_classes(tensor, num_classes)
     return _one_hot(tensor, num_classes)
 
 
 @preparation
-def _check_classes(tensor: Tensor, num_classes: int) -> None:
-    indices = elements_of(tensor)
+def _look_at_classes(tensor: Tensor, num_classes: int) -> None:
+    _check_classes(elements_of(tensor), num_classes)
+
+
+def _check_classes(indices: np.ndarray, num_classes: int) -> None:
     least, most = (int(indices.min()), int(indices.max())) if indices.size else (0, -1)
     if least < 0:
         raise RuntimeError(f"Class values must be non-negative, got {least}")
@@ -400,6 +403,7 @@ def _check_classes(tensor: Tensor, num_classes: int) -> None:
 
 @primitive(input=None, batch=lambda b: b(), name="one_hot")
 def _one_hot(input: Value, num_classes: int) -> Value:
+    _check_classes(input, num_classes)
     out = np.zeros((*input.shape, num_classes), np.int64)
     np.put_along_axis(out, input[..., None], 1, axis=-1)
     return out

@@ -20,10 +20,9 @@ from wengert.ops.op import REGISTRY
 from wengert.ops.subscript import basic, broadcasts, index, index_written
 from wengert.replay.deferred import Deferred
 from wengert.replay.peeking import are_within
-from wengert.replay.rebinding import AtOnce, rebinding
+from wengert.replay.rebinding import Rebinding, rebinding
 from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking
-from wengert.tensor._inplace import check_writable, write
 
 _INDEXED, _WRITTEN = REGISTRY["indexed"], REGISTRY["indexed_written"]
 _NAMES = tuple(_INDEXED.signature.parameters)
@@ -94,26 +93,19 @@ def _is_index(x: Any) -> bool:
     return outline.dtype is _INT64 and bool(outline.shape)
 
 
-def put(tensor: Any, key: Any, value: Any) -> bool:
-    """Whether a write to a part of a tensor has been done, or will be with the run."""
+def put(tensor: Any, key: Any, value: Any) -> tuple[Rebinding, Any] | None:
+    """What a tensor is to become by a write to a part, and how; None if it is written as ever."""
     if not asking or active.busy or (run := current_run()) is None:
-        return False
+        return None
     if type(key) in _NO_KEYS:
-        return False
+        return None
     if run.place_of(tensor) is None and run.place_of(value) is None and not _has_value(run, key):
-        return False  # nothing of it is deferred
+        return None  # nothing of it is deferred
     deferred = rebinding(tensor)
-    if deferred is None or isinstance(deferred, AtOnce):
-        return False
+    if not isinstance(deferred, Rebinding):
+        return None
     new_of = _written_by(run, tensor, key, value)
-    if new_of is None:
-        return False
-    result = new_of()
-    if not deferred.rebound(tensor, result):
-        check_writable(tensor, "__setitem__")
-        write(tensor, result, "__setitem__")
-        deferred.written(tensor, result)
-    return True
+    return None if new_of is None else (deferred, new_of())
 
 
 _NO_KEYS = frozenset({bool, list, str, float})
@@ -193,7 +185,43 @@ def _parsed(key: Any, shape: tuple[int, ...]) -> Parsed | None:
     items = _items(key, len(shape))
     if items is None:
         return None
-    view, picks, indices, sizes = list[Any](), list[Any](), list[Any](), list[int]()
+    form = shape, tuple(map(_form_of, items))
+    if form not in _parses:
+        if len(_parses) >= _MOST_FORMS:
+            _parses.clear()
+        _parses[form] = _parse(items, shape)
+    parse = _parses[form]
+    if parse is None:
+        return None
+    indices = [item for item in items if type(item) in _INDICES]
+    for one, n in zip(indices, parse.lengths, strict=True):
+        if not are_within(one, -n, n):
+            return None
+    return Parsed(parse.view, parse.picks, tuple(indices), parse.shape)
+
+
+class _Parse(NamedTuple):
+    """What is known of keys of a form, and the lengths of the dimensions that are indexed."""
+
+    view: tuple[Any, ...] | None
+    picks: tuple[Any, ...]
+    lengths: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+_parses: dict[Any, _Parse | None] = {}
+_MOST_FORMS = 4096
+
+
+def _form_of(item: Any) -> Any:
+    """What an item is to `_parse`: of an index its shape alone matters."""
+    if type(item) in _INDICES:
+        return Tensor, item._outline.shape
+    return (item.start, item.stop, item.step) if type(item) is slice else item
+
+
+def _parse(items: list[Any], shape: tuple[int, ...]) -> _Parse | None:
+    view, picks, shapes, lengths, sizes = [list[Any]() for _ in range(5)]
     axis = 0
     for item in items:
         if item is None:
@@ -214,33 +242,35 @@ def _parsed(key: Any, shape: tuple[int, ...]) -> Parsed | None:
             picks.append(_WHOLE)
             sizes.append(len(range(*item.indices(n))))
         else:
-            if len(indices) == len(INDICES) or not are_within(item, -n, n):
-                return None
             view.append(_WHOLE)
-            picks.append(len(indices))
+            picks.append(len(shapes))
             sizes.append(n)
-            indices.append(item)
-    rest = shape[axis:]
-    return _finished(view, picks, indices, (*sizes, *rest))
+            shapes.append(item._outline.shape)
+            lengths.append(n)
+    if len(shapes) > len(INDICES):
+        return None
+    return _finished(view, picks, shapes, tuple(lengths), (*sizes, *shape[axis:]))
 
 
 def _finished(
-    view: list[Any], picks: list[Any], indices: list[Any], sizes: tuple[int, ...]
-) -> Parsed | None:
+    view: list[Any], picks: list[Any], shapes: list[Any], lengths: tuple[int, ...],
+    sizes: tuple[int, ...],
+) -> _Parse | None:  # fmt: skip
+    """The shape of the result, in which the dimensions of the indices are NumPy's."""
     while picks and picks[-1] is _WHOLE:
         picks.pop()
     plain = all(type(v) is slice and v == _WHOLE for v in view)
     of_view = None if plain else (*view, ...)
-    if not indices:
-        return Parsed(of_view, (), (), sizes)
+    if not shapes:
+        return _Parse(of_view, (), (), sizes)
     try:
-        common = np.broadcast_shapes(*[x._outline.shape for x in indices])
+        common = np.broadcast_shapes(*shapes)
     except ValueError:
         return None
     places = [k for k, item in enumerate(picks) if type(item) is int]
     lead = places[0] if places[-1] - places[0] == len(places) - 1 else 0
     others = [n for k, n in enumerate(sizes) if k not in places]
-    return Parsed(of_view, tuple(picks), tuple(indices), (*others[:lead], *common, *others[lead:]))
+    return _Parse(of_view, tuple(picks), lengths, (*others[:lead], *common, *others[lead:]))
 
 
 def _items(key: Any, rank: int) -> list[Any] | None:

@@ -47,6 +47,7 @@ class Rebinding:
         with run.lock:
             if run.settled:
                 return False
+            assert self.place is not None
             target._pending = after
             run.writes[after[1]] = run.writes.pop(self.place, 0) + 1
             run.outputs[after[1]] = weakref.ref(target)

@@ -156,6 +156,8 @@ def _agree(op: Any, dtypes: set[Any], kinds: set[Any]) -> bool:
 
 def _integers_agree(op: Any, dtypes: set[Any], kinds: set[Any]) -> bool:
     """The same of integers, and of masks beside them."""
+    if op.floats and op.kind != "elementwise":
+        return False
     if float in kinds:  # they become floats, too
         return bool(op.floats) or op.name in _ARITHMETIC
     if not op.mixed:

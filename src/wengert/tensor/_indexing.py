@@ -108,7 +108,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     tensor([[1., 0.],
             [2., 0.]])
     """
-    if putting and putting[0](self, key, value):
+    if putting and (found := putting[0](self, key, value)) is not None:
+        _become(self, *found)
         return
     value = _checked_value(self, value)
     if key is False:
@@ -136,6 +137,14 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     storage.stamp(region, "__setitem__", *caller(getframe(1)))
     if self._edge is None:
         self._cut = cut_from((value,)) or self._cut
+
+
+def _become(self: Tensor, deferred: Any, result: Tensor) -> None:
+    """Let a tensor be the result of a write: of a compiled function, once it is computed."""
+    if not deferred.rebound(self, result):
+        check_writable(self, "__setitem__")
+        write(self, result, "__setitem__")
+        deferred.written(self, result)
 
 
 def _is_unseen(key: Any) -> bool:
