@@ -275,6 +275,25 @@ def tensors_that_others_have_are_written_to(wrap, log):
 
 
 @program
+def own_memory_that_outlives_the_call(wrap, log):
+    module = nn.Module()
+    module.register_buffer("total", wengert.zeros(8))
+
+    @wrap
+    def step(x, given, i):
+        mean = x.mean(0)
+        module.total.add_(mean)
+        given.index_add_(0, i, mean)
+        given[0] = mean[1]
+        return (x * given).sum() + module.total.sum()
+
+    for k in range(8):
+        given, i = wengert.full((8,), float(k)), wengert.randperm(8)
+        log += [step(batch(), given, i), given, given._version, module.total.clone()]
+        log += [module.total._version, step(batch(), given, i), given]
+
+
+@program
 def probabilities(wrap, log):
     model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1), nn.Sigmoid())
 

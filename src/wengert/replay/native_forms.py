@@ -47,6 +47,7 @@ from wengert.replay.layout_forms import (
     stacked,
     view,
 )
+from wengert.replay.logsum_forms import logsumexp, logsumexp_back
 from wengert.replay.loop_forms import elementwise
 from wengert.replay.lowering import pointwise_of
 from wengert.replay.product_forms import (
@@ -193,6 +194,8 @@ _BY_KEY: dict[Any, Form] = {
     "_weighed_pick": weighed_pick,
     ("_weighed_pick", "input"): weighed_put,
     ("_cross_entropy", "input"): cross_entropy_back,
+    "logsumexp": logsumexp,
+    ("logsumexp", "input"): logsumexp_back,
     "_softmax": softmax_form,
     "_masked_softmax": masked_softmax_form,
     ("_masked_softmax", "input"): softmax_back,

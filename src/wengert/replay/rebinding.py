@@ -95,6 +95,9 @@ class Adopting(Rebinding):
         with run.lock:
             if run.settled:
                 return False
+            slot = run.slots.pop(id(target), None)
+            if slot is not None:
+                run.tensors[slot] = nobody  # the memory is the run's input, the tensor a value
             run.writes[after[1]] = write_count(array) + 1
             set_class(target, Deferred)
             target._pending = after  # type: ignore[attr-defined]
