@@ -126,13 +126,14 @@ def eligible(op: Any, arguments: dict[str, Any], continues: bool) -> bool:
             kinds.add(np.generic if isinstance(x, np.generic) else type(x))
     if not dtypes or not kinds <= {int, float, np.generic}:
         return False
+    # Masks and integers that are there, such as indices, are looked at next.
+    if not continues and not dtypes & _FLOATS and not (op.name == "_cast" and dtypes & HALF):
+        return False
     if op.name == "_cast":
         return arguments["to"] not in HALF  # what is computed with halves is computed at once
-    # Of masks and integers that are there, such as indices: they are looked at next.
-    if not continues and not dtypes & _FLOATS:
-        return False
-    if op.name in _DIVISIONS and not (type(arguments["other"]) is int and arguments["other"]):
-        return False
+    if op.name in _DIVISIONS:
+        divisor = arguments["other"]
+        return type(divisor) is int and divisor != 0 and _agree(op, dtypes, kinds)
     return (op.view and continues) or _agree(op, dtypes, kinds)
 
 
