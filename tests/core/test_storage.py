@@ -81,6 +81,18 @@ def test_a_write_to_all_of_the_memory() -> None:
     assert write_after(array, after) is None
 
 
+@pytest.mark.parametrize("view", [lambda a: a.reshape(-1), lambda a: a.T, lambda a: a[:]])
+def test_a_write_to_a_view_of_it_all(view: Callable[[np.ndarray], np.ndarray]) -> None:
+    base = np.zeros((4, 6))
+    write(base[1])
+    time = tick()
+    stamp_all([view(base)], "step()", *here())
+    found = write_after(base[3], time)
+    assert found is not None
+    assert (found.by, found.shape, found.offset) == ("step()", base.shape, 0)
+    assert not storage._writes[id(base)].regions
+
+
 def test_the_time_of_a_write_itself_is_not_after_it() -> None:
     array = np.zeros(3)
     write(array)

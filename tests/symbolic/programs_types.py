@@ -125,3 +125,22 @@ def elements_in_other_orders(theano, T):
     order = np.array([[2, 0, 1], [1, 2, 0]], "int32")
     f = theano.function([v, x, p, rows], results)
     return f([1.0, 2.0, 4.0], [[1.0, 2.0, 3.0], [6.0, 5.0, 4.0]], order[0], order)
+
+
+@program
+def axes_that_a_variable_says(theano, T):
+    x, axis = T.dmatrix(), T.lscalar()
+    f = theano.function([x, axis], [T.sort(x, axis), T.argsort(x, axis)])
+    rows = [[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]]
+    return f(rows, 0) + f(rows, 1) + f(rows, -2)
+
+
+@program
+def floats_written_into_integers(theano, T):
+    m, d, i = T.bmatrix(), T.dscalar(), T.ivector()
+    results = [
+        T.set_subtensor(m[0, 0], d), T.inc_subtensor(m[[0, 1]], d), T.set_subtensor(m[0], i),
+        T.set_subtensor(m[(m > 2).nonzero()], d), T.set_subtensor(m[0, 0], 2.7),
+    ]  # fmt: skip
+    f = theano.function([m, d, i], results)
+    return f(np.array([[1, 2], [3, 4]], "int8"), 2.7, np.array([300, 2], "int32"))

@@ -548,3 +548,44 @@ def test_values_with_another_gradient_cost_nothing_in_a_function() -> None:
     assert len(f.maker.fgraph.toposort()) == 1
     clipped = theano.function([x], theano.grad((gradient.grad_clip(x, -1, 1) ** 2).sum(), x))
     assert clipped([0.25, 3.0]).tolist() == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_writing_in_place_changes_no_input_and_no_constant(mode: str) -> None:
+    z = theano.shared(np.array([1 + 1j, 1 + 1j]))
+    x = T.TensorType("float64", (True,))("x")
+    slope = T.grad(T.log(1.0 - T.nnet.sigmoid(x))[0], x)
+    filled = T.inc_subtensor(T.fill(T.exp(x), np.zeros(1))[0], 2.0)
+    part = T.inc_subtensor(T.real(z)[0], 5.0)
+    f = theano.function([x], [slope, filled, part], mode=mode)
+    for _ in range(2):
+        found = f([0.0])
+        assert [v.tolist() for v in found] == [[-0.5], [2.0], [6.0, 1.0]]
+    assert z.get_value().tolist() == [1 + 1j, 1 + 1j]
+
+
+def test_special_functions_count_their_arguments() -> None:
+    x = T.dvector("x")
+    for function, wrong in ((T.gamma, (x, x)), (T.j0, (x, x)), (T.jv, (x, x, x)),
+                            (T.gammainc, (x,)), (T.erfcx, (x, x))):  # fmt: skip
+        with pytest.raises(TypeError, match="Wrong number of inputs"):
+            function(*wrong)
+
+
+def test_functions_of_eval_are_kept() -> None:
+    x = T.dscalar("x")
+    y = x * 2
+    assert y.eval({x: 1.0}) == 2
+    (kept,) = y._fn_cache.values()
+    assert y.eval({x: 3.0}) == 6
+    assert list(y._fn_cache.values()) == [kept]
+    assert "_fn_cache" not in vars(pickle.loads(pickle.dumps(y)))
+
+
+def test_numbers_that_fit_no_index() -> None:
+    with pytest.raises(TypeError, match="fit into int64, got 9223372036854775808"):
+        T.dvector()[: 2**63]
+    state = T.raw_random.random_state_type()
+    assert T.raw_random.permutation(state, n=10, ndim=1)[1].ndim == 1
+    with pytest.raises(TypeError, match="got ndim = 2"):
+        T.raw_random.permutation(state, n=10, ndim=2)

@@ -466,3 +466,30 @@ def test_parameters_are_checked() -> None:
         theano.gof.EnumList("Up")
     with pytest.raises(ValueError, match="unknown enum value 7"):
         theano.gof.EnumType(UP=1).filter(7)
+
+
+def test_variables_inside_operations_of_graphs_are_mapped() -> None:
+    a, b, outer = T.dscalars("a", "b", "outer")
+    total = a + b
+    total.tag.replacement = a - b + outer
+    shared = theano.shared(2.0)
+    op = theano.OpFromGraph([a, b], [total * shared])
+    x, y = T.dscalars("x", "y")
+
+    def replacer(v: Any) -> Any:
+        return getattr(v.tag, "replacement", v)
+
+    (new,) = theano.map_variables(replacer, [op(x, y) + 1])
+    assert theano.function([x, y, outer], new)(5.0, 2.0, 0.5) == 8
+    assert theano.function([x, y], op(x, y) + 1)(5.0, 2.0) == 15
+    (same,) = theano.map_variables(replacer, [theano.OpFromGraph([a], [a * 2])(x)])
+    assert same.eval({x: 3.0}) == 6
+
+    def step(v: Any) -> Any:
+        doubled = v * 2
+        doubled.tag.replacement = v * 3
+        return doubled
+
+    loop, _ = theano.scan(step, [T.dvector("v")])
+    with pytest.raises(NotImplementedError, match="in the steps"):
+        theano.map_variables(replacer, [loop])

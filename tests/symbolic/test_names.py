@@ -110,3 +110,46 @@ def test_small_containers() -> None:
 def test_hashes_of_classes_are_found_where_operations_look() -> None:
     assert T.hashtype(T.dvector) == theano.gof.hashtype(T.fvector)
     assert isinstance(T.dvector().max().owner.op, T.CAReduce | T.MaxAndArgmax)
+
+
+def test_digests_and_shapes_of_graphs() -> None:
+    a = np.arange(6.0).reshape(2, 3)
+    digest = T.utils.hash_from_ndarray
+    assert digest(a[:, ::2]) == digest(a[:, ::2].copy())
+    assert len({digest(v) for v in (a, a.T, a[1:], a.reshape(6), np.zeros((1, 0)))}) == 5
+    x, k = T.dmatrix("x"), T.iscalar("k")
+    y = T.dot(x, x.T)
+    graph = theano.FunctionGraph([x, k], [y + k], clone=False)
+    shapes = T.utils.shape_of_variables(graph, {x: (2, 3), k: ()})
+    assert (shapes[x], shapes[y], shapes[k]) == ((2, 3), (2, 2), ())
+    with pytest.raises(ValueError, match="no inputs of the graph"):
+        T.utils.shape_of_variables(graph, {T.dmatrix("z"): (1, 1), x: (2, 3), k: ()})
+
+
+def test_orders_names_and_equality_of_graphs(tmp_path: Path) -> None:
+    needs = {"a": ["b", "c"], "b": ["c"], "c": [], "d": ["d"]}
+    assert theano.gof.graph.general_toposort(["a"], needs.get) == ["c", "b", "a"]
+    with pytest.raises(ValueError, match="cycles"):
+        theano.gof.graph.general_toposort(["d"], needs.get)
+    names = theano.gof.utils.give_variables_names([T.dscalar(), T.dscalar("x"), T.dscalar("x")])
+    assert [v.name for v in names] == ["_0", "x_1", "x_2"]
+    with pytest.raises(ValueError, match="unique names"):
+        theano.gof.utils.give_variables_names([T.dscalar("_0"), T.dscalar()])
+    x, y, z = T.dvectors("x", "y", "z")
+    product, same = x * y, theano.gof.graph.is_same_graph
+    assert same(product * 2, z * 2, givens={product: z})
+    assert same(x * 2, y * 2, givens=[(y, x)])
+    assert not same(x * 2, y * 3, givens={y: x})
+    (tmp_path / "text").write_text("words")
+    digests = theano.gof.utils
+    assert digests.hash_from_file(str(tmp_path / "text")) == digests.hash_from_code("words")
+
+
+def test_operations_that_draw_by_uniform_numbers() -> None:
+    from wengert.symbolic.sandbox import rng_mrg
+
+    p, u = T.dmatrix("p"), T.dvector("u")
+    counts = rng_mrg.MultinomialFromUniform(odtype="auto")(p, u)
+    chosen = rng_mrg.ChoiceFromUniform(odtype="auto")(p, u, 1)
+    found = theano.function([p, u], [counts, chosen])([[0.2, 0.8], [0.6, 0.4]], [0.5, 0.5])
+    assert [v.tolist() for v in found] == [[[0, 1], [1, 0]], [[1], [0]]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,3 +134,36 @@ def test_copies_of_inputs_share_the_values_of_shared_variables() -> None:
     f = function(free[:1], copied)
     s.set_value(5.0)
     assert f(1.0) == 10.0
+
+
+@pytest.mark.parametrize("steps", [4, 5, 6])
+def test_checkpoints_are_states_of_the_whole_loop(steps: int) -> None:
+    x, k, a = T.dvector("x"), T.iscalar("k"), T.dscalar("a")
+
+    def step(v: Any, total: Any, product: Any, a: Any) -> list[Any]:
+        return [total * a + v, product * v]
+
+    loop: dict[str, Any] = {
+        "sequences": [x], "outputs_info": [T.zeros_like(a), T.ones_like(a)],
+        "non_sequences": [a], "n_steps": k,
+    }  # fmt: skip
+    plain, _ = symbolic.scan(step, **loop)
+    kept, _ = symbolic.scan_checkpoints(step, **loop, save_every_N=2)
+    slopes = [grad(v[0][-1] * v[1][-1], [x, a]) for v in (plain, kept)]
+    f = function([x, k, a], [*plain, *kept, *slopes[0], *slopes[1]])
+    found = f(np.arange(1.0, 8.0), steps, 0.5)
+    ends = [*range(1, steps, 2), steps - 1] if steps % 2 else range(1, steps, 2)
+    for whole, some in ((found[0], found[2]), (found[1], found[3])):
+        assert some.tolist() == whole[list(ends)].tolist()
+    for one, other in ((found[4], found[6]), (found[5], found[7])):
+        np.testing.assert_allclose(one, other, 1e-12)
+
+
+def test_checkpoints_without_padding_and_without_taps() -> None:
+    x = T.dvector("x")
+    doubled, _ = symbolic.scan_checkpoints(lambda v: v * 2, [x], save_every_N=2, padding=False)
+    assert function([x], doubled)([1.0, 2.0, 3.0, 4.0]).tolist() == [4, 8]
+    with pytest.raises(RuntimeError, match="taps"):
+        symbolic.scan_checkpoints(lambda p: p, [], {"initial": x, "taps": [-2]})
+    with pytest.raises(RuntimeError, match="n_steps is needed"):
+        symbolic.scan_checkpoints(lambda p: p, [], T.zeros(()))

@@ -44,6 +44,7 @@ HOMES = {
     "theano.scan_module.scan_views": "scanning",
     "theano.tensor.signal.downsample": "tensor.signal.pool",
     "theano.sandbox.neighbours": "tensor.nnet.neighbours",
+    "theano.sandbox.multinomial": "sandbox.rng_mrg",
     "theano.sandbox.blocksparse": "tensor.nnet.blocksparse",
     "theano.scalar.basic": "scalar",
     "theano.scalar.basic_scipy": "scalar",

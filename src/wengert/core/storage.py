@@ -165,7 +165,12 @@ def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int)
     now = clock.newest = tick()
     header = (now, code, lasti, by)
     for array in arrays:
-        _note(array, header)
+        entry = _writes.get(id(array))
+        if entry is None or entry.regions:
+            _note(array, header)
+        else:  # as in `stamp`
+            entry.count += 1
+            entry.whole = header
 
 
 def _note(array: np.ndarray, header: Header) -> None:
@@ -176,7 +181,7 @@ def _note(array: np.ndarray, header: Header) -> None:
         entry = _writes[id(base)] = WriteLog(base)
     entry.count += 1
     regions = entry.regions
-    if array is not base:
+    if array is not base and not (array.nbytes == base.nbytes and array.flags.forc):
         region = (address_of(array) - address_of(base), array.shape, array.strides)
         regions.pop(region, None)
         if len(regions) < _MOST_REGIONS:

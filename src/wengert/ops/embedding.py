@@ -15,11 +15,12 @@ from wengert.core.tensor import Tensor, Tracer, caller, getframe, memory_of, wra
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._picking import take_along
 from wengert.ops.batching import Batch, leading
+from wengert.ops.broadcasting import expand
 from wengert.ops.checks import elements_of
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.masking import where
 from wengert.ops.row_gradients import RowGradient
-from wengert.ops.shape import reshape
+from wengert.ops.shape import reshape, unsqueeze
 from wengert.ops.variadic import require_tensor
 
 # A row without a gradient; one in each of several tables that stand one below the other.
@@ -87,6 +88,24 @@ def _embedding(
     sparse: bool = False,
 ) -> Value:  # fmt: skip
     return kernels.scatter.take_rows(weight, input, 0)
+
+
+@multilinear(
+    mixed=False,
+    batch=_looked_up_in_batch,
+    input=None,
+    weight=lambda g, input, weight_shape, padding_idx, by_frequency, sparse: _table_gradient(
+        expand(unsqueeze(g, -2), (*input.shape, g.shape[-1])),
+        input, weight_shape, padding_idx, by_frequency, sparse,
+    ),
+    name="embedding_bag",
+)  # fmt: skip
+def _bag_sums(
+    input: Value, weight: Value, padding_idx: None = None, by_frequency: bool = False,
+    sparse: bool = False,
+) -> Value:  # fmt: skip
+    """The sums of the rows at the indices in the last dimension of `input`."""
+    return narrowed(kernels.scatter.sum_bags(weight, input), weight.dtype)
 
 
 def _table_gradient(
@@ -309,14 +328,18 @@ def embedding_bag(
         input, weight = weight, input
     _check_index("embedding_bag", input, weight)
     _check_weights(per_sample_weights, input, mode)
-    bag, bags = _bags(input, offsets, include_last_offset)
     rows = weight._outline.shape[0]
-    _check_range(input, rows)
     padding = _padding_row(padding_idx, rows)
+    whole = padding is None and input.ndim == 2 and offsets is None  # bags have as many rows each
+    summed = whole and mode != "max" and per_sample_weights is None and input._outline.size > 0
+    bag, bags = (None, 0) if summed else _bags(input, offsets, include_last_offset)
+    _check_range(input, rows)
     if max_norm is not None:
         _limit_norms(weight, input, max_norm, norm_type)
+    if bag is None:
+        total = _bag_sums(input, weight, None, scale_grad_by_freq, sparse)
+        return total / input.shape[1] if mode == "mean" else total
     flat = input.reshape(-1)
-    whole = padding is None and input.ndim == 2  # all bags have as many rows
     if padding is not None:  # in no bag
         bag = where(flat == padding, bags, bag)
     if sparse and mode == "max":

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as _unowned_view
+from numpy.lib.stride_tricks import sliding_window_view
 
 from wengert.core.dtypes import of_numpy
 from wengert.core.storage import address_of, owner
@@ -23,6 +24,10 @@ from wengert.ops.batching import Batch
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.shape import padded, reshape
 from wengert.ops.variadic import record, require_tensor
+
+# From this distance of slices on they are added up piece by piece: parts of slices that are as
+# long as the distance, and so do not overlap.
+_LONG_STEP = 16
 
 
 class Window(NamedTuple):
@@ -439,6 +444,12 @@ def overlap_add(g: Value, shape: tuple[int, ...], dimension: int, size: int, ste
     along = np.moveaxis(out, dimension, -1)
     slices = np.moveaxis(g, dimension % len(shape), -2)
     reach = (slices.shape[-2] - 1) * step + 1
+    if step >= _LONG_STEP:
+        for k in range(0, size, step):
+            width = min(step, size - k)
+            parts = sliding_window_view(along, width, -1, writeable=True)
+            parts[..., k : k + reach : step, :] += slices[..., k : k + width]
+        return out
     if slices.shape[-2] < size:
         for k in range(slices.shape[-2]):
             along[..., k * step : k * step + size] += slices[..., k, :]

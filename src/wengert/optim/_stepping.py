@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_not
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from wengert.core.storage import before_write, before_writes, stamp, stamp_all
 from wengert.core.tensor import Tensor, caller, getframe, inferences, wrap
 from wengert.kernels import layout
 from wengert.kernels.jit.formulas import Formula, as_reals
+from wengert.kernels.jit.heads import advanced
 from wengert.meta.tensors import without_memory
 from wengert.ops.complexes import view_as_complex, view_as_real
 from wengert.optim._recorded import recorded
@@ -137,13 +139,35 @@ class UpdateRule(NamedTuple):
     states: tuple[str | None, ...]
     # Counts a step of a parameter, creating its state if needed; returns state and numbers.
     prepare: Prepare
+    # The numbers of all parameters that have stepped before, by the count of their steps.
+    later: Callable[[float], Numbers] | None = None
+    counts: bool = True  # whether the state has that count
+
+
+class Known(NamedTuple):
+    """What the rule of a group is as long as its options are the same objects."""
+
+    group: Group
+    names: list[str]
+    values: list[Any]
+    rule: UpdateRule
+
+    def holds(self, group: Group) -> bool:
+        """Whether it is the rule of a group as it is now."""
+        return (
+            self.group is group
+            and not any(map(is_not, group.values(), self.values))
+            and [*group] == self.names
+        )
 
 
 class Elementwise(Stepping):
     """An optimizer whose rule is a formula: a group is updated in one pass."""
 
     def _update(self, group: Group, by: str, code: CodeType, lasti: int) -> None:
-        formula, options, names, prepare = rule = self._rule(group)
+        if self._update_again(group, by, code, lasti):
+            return
+        formula, options, names, prepare, *_ = rule = self._rule(group)
         if group["differentiable"]:
             _update_recorded(rule, [p for p in group["params"] if p.grad is not None])
             return
@@ -168,6 +192,74 @@ class Elementwise(Stepping):
         before_writes(arrays)
         formula([arrays, grads, *columns], numbers, **options)
         stamp_all(arrays, by, code, lasti)
+
+    def _update_again(self, group: Group, by: str, code: CodeType, lasti: int) -> bool:
+        """Update the parameters of a group that have all stepped equally often before.
+
+        False, and nothing has changed, if they have not, or some arrays are not plain.
+        """
+        rule = self._known_rule(group)
+        if rule.later is None:
+            return False
+        params: list[Tensor] = group["params"]
+        grads = [getattr(p, "_grad", None) for p in params]
+        kinds = {*map(type, grads)}
+        if _NONE in kinds:
+            params = [p for p, g in zip(params, grads, strict=True) if g is not None]
+            grads = [g for g in grads if g is not None]
+            kinds.remove(_NONE)
+        if kinds != _DENSE:
+            return False
+        # Gradients first: to read one may compute others, and what parameters hold.
+        given = [g._array for g in grads]  # type: ignore[union-attr]
+        arrays = [p._array for p in params]
+        columns, counts = self._begun(rule, params)
+        if columns is None:
+            return False
+        run = rule.formula.ready([arrays, given, *columns], rule.options)
+        if run is None:
+            return False
+        count = advanced(counts) if rule.counts else 0.0
+        if count is None:
+            return False
+        numbers = [rule.later(count)]
+        before_writes(arrays)
+        run(numbers)
+        stamp_all(arrays, by, code, lasti)
+        return True
+
+    def _begun(
+        self, rule: UpdateRule, params: list[Tensor]
+    ) -> tuple[list[list[np.ndarray] | None] | None, list[np.ndarray]]:
+        """The arrays of states that the formula and the counts are in; None if some are missing."""
+        if not rule.counts and not any(rule.states):
+            return [None for _ in rule.states], []
+        state = self.state
+        try:
+            states = [*map(state.__getitem__, params)]
+            columns = [
+                None if name is None else [s[name]._array for s in states] for name in rule.states
+            ]
+            return columns, [s["step"]._array for s in states] if rule.counts else []
+        except (KeyError, AttributeError):
+            return None, []
+
+    def _known_rule(self, group: Group) -> UpdateRule:
+        """The rule of a group, without its `prepare`, which would keep this optimizer alive."""
+        rules: list[Known] = self.__dict__.setdefault("_rules", [])
+        for known in rules:
+            if known.holds(group):
+                return known.rule
+        rule = self._rule(group)
+        if group["differentiable"]:
+            rule = rule._replace(later=None)
+        rule = rule._replace(prepare=_unprepared)
+        others = [k for k in rules if k.group is not group]
+        ours = {*map(id, self.param_groups)}
+        self._rules = [k for k in others if id(k.group) in ours]
+        if all(_is_constant(x) for name, x in group.items() if name not in _NO_OPTIONS):
+            self._rules.append(Known(group, [*group], [*group.values()], rule))
+        return rule
 
     def _by_step(
         self,
@@ -199,9 +291,26 @@ class Elementwise(Stepping):
         raise NotImplementedError
 
 
+def _unprepared(p: Tensor) -> tuple[State, Numbers]:
+    raise NotImplementedError("this rule is of parameters that have stepped before")
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether an option stays what it is while it is the same object."""
+    if type(value) is tuple:
+        return all(map(_is_constant, value))
+    return type(value) in _CONSTANTS
+
+
+# What groups hold beside their options, and of options the types that do not change.
+_NO_OPTIONS = frozenset({"params", "param_names"})
+_CONSTANTS = frozenset({bool, int, float, str, type(None)})
+_NONE, _DENSE = type(None), {Tensor}
+
+
 def _update_recorded(rule: UpdateRule, params: list[Tensor]) -> None:
     """Update parameters by operations that gradients pass through, and replace their state."""
-    formula, options, names, prepare = rule
+    formula, options, names, prepare, *_ = rule
     with enable_grad():
         for p in params:
             state, numbers = prepare(p)

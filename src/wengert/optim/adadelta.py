@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.kernels import optim as formulas
-from wengert.optim._stepping import Elementwise, UpdateRule, option, valid_defaults
+from wengert.optim._stepping import Elementwise, Numbers, UpdateRule, option, valid_defaults
 from wengert.optim.optimizer import Group
 
 
@@ -63,8 +63,12 @@ class Adadelta(Elementwise):
             "decay": option(group, "weight_decay"),
         }
         options = {"maximize": group["maximize"]}
-        prepare = self._by_step(names, lambda step: same)
-        return UpdateRule(formulas.adadelta, options, names, prepare)
+
+        def numbers(step: float) -> Numbers:
+            return same
+
+        prepare = self._by_step(names, numbers)
+        return UpdateRule(formulas.adadelta, options, names, prepare, numbers)
 
 
 __all__ = ["Adadelta"]

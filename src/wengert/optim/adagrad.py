@@ -103,7 +103,7 @@ class Adagrad(Elementwise):
 
         options = {"maximize": group["maximize"]}
         prepare = self._by_step((), numbers, self._begin)
-        return UpdateRule(formulas.adagrad, options, ("sum",), prepare)
+        return UpdateRule(formulas.adagrad, options, ("sum",), prepare, numbers)
 
 
 __all__ = ["Adagrad"]

@@ -96,7 +96,7 @@ class Adam(Elementwise):
 
         options["amsgrad"] = amsgrad
         states = (*names, None)[:3]
-        return UpdateRule(formulas.adam, options, states, self._by_step(names, numbers))
+        return UpdateRule(formulas.adam, options, states, self._by_step(names, numbers), numbers)
 
 
 def _check_tensors(

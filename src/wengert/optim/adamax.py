@@ -65,7 +65,7 @@ class Adamax(Elementwise):
             }
 
         options = {"maximize": group["maximize"]}
-        return UpdateRule(formulas.adamax, options, names, self._by_step(names, numbers))
+        return UpdateRule(formulas.adamax, options, names, self._by_step(names, numbers), numbers)
 
 
 __all__ = ["Adamax"]

@@ -153,7 +153,10 @@ class Optimizer:
             note_drop("zero_grad()", self)
         for group in self.param_groups:
             for p in group["params"]:
-                clear_grad(p, set_to_none)
+                if not set_to_none:
+                    clear_grad(p, False)
+                elif getattr(p, "_grad", None) is not None:
+                    p._grad = None
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters from their gradients.
@@ -291,11 +294,30 @@ def _hooks_of(optimizer: Optimizer, kind: str) -> Iterable[Callable[..., Any]]:
     return hooks.values()
 
 
+def _call_after(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+    own = _hooks_of(optimizer, "_optimizer_step_post_hooks")
+    for hook in [*own, *_step_post_hooks.values()]:
+        hook(optimizer, args, kwargs)
+
+
 def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
     """`step` with the hooks around it."""
 
     @functools.wraps(function)
     def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        own = self.__dict__
+        if not (
+            _step_pre_hooks
+            or _step_post_hooks
+            or own.get("_optimizer_step_pre_hooks")
+            or own.get("_optimizer_step_post_hooks")
+        ):
+            self._opt_called = True
+            result = function(self, *args, **kwargs)
+            # A closure may have registered some.
+            if _step_post_hooks or own.get("_optimizer_step_post_hooks"):
+                _call_after(self, args, kwargs)
+            return result
         for hook in [*_step_pre_hooks.values(), *_hooks_of(self, "_optimizer_step_pre_hooks")]:
             answer = hook(self, args, kwargs)
             if answer is not None:
@@ -307,8 +329,7 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
                 args, kwargs = answer
         self._opt_called = True
         result = function(self, *args, **kwargs)
-        for hook in [*_hooks_of(self, "_optimizer_step_post_hooks"), *_step_post_hooks.values()]:
-            hook(self, args, kwargs)
+        _call_after(self, args, kwargs)
         return result
 
     return step

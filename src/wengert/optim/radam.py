@@ -80,7 +80,7 @@ class RAdam(Elementwise):
                 **decay,
             }
 
-        return UpdateRule(formulas.radam, options, names, self._by_step(names, numbers))
+        return UpdateRule(formulas.radam, options, names, self._by_step(names, numbers), numbers)
 
 
 def _rectification(beta: float, step: float) -> float:

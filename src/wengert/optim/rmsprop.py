@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.kernels import optim as formulas
-from wengert.optim._stepping import Elementwise, UpdateRule, number, option, valid_defaults
+from wengert.optim._stepping import Elementwise, Numbers, UpdateRule, number, option, valid_defaults
 from wengert.optim.optimizer import Group
 
 
@@ -74,8 +74,12 @@ class RMSprop(Elementwise):
         }
         options = {"maximize": group["maximize"], "averaged": momentum > 0, "centered": centered}
         names = tuple([name for name in states if name])
-        prepare = self._by_step(names, lambda step: same)
-        return UpdateRule(formulas.rmsprop, options, states, prepare)
+
+        def numbers(step: float) -> Numbers:
+            return same
+
+        prepare = self._by_step(names, numbers)
+        return UpdateRule(formulas.rmsprop, options, states, prepare, numbers)
 
 
 __all__ = ["RMSprop"]

@@ -8,6 +8,7 @@ from wengert.core.tensor import Tensor
 from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
+    Numbers,
     State,
     UpdateRule,
     constant,
@@ -74,8 +75,12 @@ class Rprop(Elementwise):
             return state
 
         options = {"maximize": group["maximize"]}
-        prepare = self._by_step((), lambda step: same, begin)
-        return UpdateRule(formulas.rprop, options, ("prev", "step_size"), prepare)
+
+        def numbers(step: float) -> Numbers:
+            return same
+
+        prepare = self._by_step((), numbers, begin)
+        return UpdateRule(formulas.rprop, options, ("prev", "step_size"), prepare, numbers)
 
 
 __all__ = ["Rprop"]

@@ -110,7 +110,7 @@ class SGD(Elementwise):
             return state, later
 
         states = ("momentum_buffer" if momentum != 0 else None,)
-        return UpdateRule(formulas.sgd, options, states, prepare)
+        return UpdateRule(formulas.sgd, options, states, prepare, lambda _: later, counts=False)
 
 
 __all__ = ["SGD"]

@@ -138,7 +138,7 @@ class Compiled:
             return  # an optimizer's step, say, which is a program of its own
         why = "no operation in it can be computed later than it is called"
         if record.reads:
-            line, count = record.reads.most_common(1)[0]
+            line, count = record.reads.most()
             why = f"values are read too often, {count} times at {quoted_location(*line)}"
         elif record.settled or record.grows():
             why = "it takes another way too often"

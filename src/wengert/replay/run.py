@@ -389,7 +389,7 @@ class Run(Walks):
             self._compute()
             self._forget()
             self.settled = True
-            self.record.reads[line] += 1
+            self.record.reads.add(line)
             self.entry.read_at = line
 
     def _compute(self) -> None:

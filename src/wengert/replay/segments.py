@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels import jit
+from wengert.kernels.jit.heads import Layouts
 from wengert.replay.emitting import Call, Emitter, Scalar, View
 from wengert.replay.ir import Instruction, Program
 
@@ -53,6 +54,7 @@ class Segment:
             (v.shape, tuple([s * v.dtype.itemsize for s in v.strides]), v.dtype)
             for v in views[: len(given)]
         ]
+        self.layouts = Layouts(self.wanted)
         self.made = [(v.shape, v.dtype) for v in views[len(given) :]]
         self.lock, self.run = Lock(), runner()
         self.kept: list[Any] = []
@@ -117,13 +119,12 @@ class Segment:
         if jit.get_threads() != self.threads or not self.lock.acquire(False):
             return self.one_by_one(arrays)
         try:
-            given = []
-            for array, (shape, strides, dtype) in zip(arrays, self.wanted, strict=True):
-                if type(array) is not np.ndarray or not array.flags.aligned:
-                    array = np.array(array)
-                if array.shape != shape or array.dtype != dtype:
+            given: list[Any] = [*arrays]
+            if not self.layouts.fit(given):
+                laid = self._laid_out(arrays)
+                if laid is None:
                     return self.one_by_one(arrays)
-                given.append(array if array.strides == strides else _laid(array, strides))
+                given = laid
             results = [np.empty(shape, dtype) for shape, dtype in self.made]
             blocks = [np.empty(size, np.uint8) for size in self.blocks]
             self.run(self.control, self.words, *given, *results, *blocks)
@@ -132,6 +133,17 @@ class Segment:
         finally:
             self.lock.release()
         return results
+
+    def _laid_out(self, arrays: Sequence[Any]) -> list[np.ndarray] | None:
+        """The arrays, or copies that lie as planned; None if some are others."""
+        given: list[np.ndarray] = []
+        for array, (shape, strides, dtype) in zip(arrays, self.wanted, strict=True):
+            if type(array) is not np.ndarray or not array.flags.aligned:
+                array = np.array(array)
+            if array.shape != shape or array.dtype != dtype:
+                return None
+            given.append(array if array.strides == strides else _laid(array, strides))
+        return given
 
     def _refuse(self) -> None:
         """Raise an error if an index was out of bounds."""

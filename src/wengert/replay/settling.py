@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from wengert.replay.natively import natively, views_of_inputs
 from wengert.replay.products import join_products, plan_products
 from wengert.replay.rules import DetachForm, SeveralForm, Step
 from wengert.replay.segments import Segment
-from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Record
+from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Record, Ref
 
 if TYPE_CHECKING:
     from wengert.replay.run import Run
@@ -45,6 +45,19 @@ internal.add(_FILE)
 _USES = 3
 
 
+class NodeForm(NamedTuple):
+    """A node, but for what differs between calls.
+
+    Attributes:
+        releasing: the backward that releases it.
+        edges: its slots of edges that lead on, and those `empty`.
+    """
+
+    releasing: BackwardEntry | None
+    edges: list[tuple[str, Ref]]
+    empty: list[str]
+
+
 class Plan:
     """How a run is settled at an entry of the record, for the tensors that are alive.
 
@@ -59,6 +72,8 @@ class Plan:
         saved: for each of them, what its slots hold: an index into the results, or a constant.
         additions: the places of gradients whose results are added to what was there.
         cuts: by place, where its values may have left a graph.
+        forms: by place, what its node has at every call.
+        gradients: the places that no operation gives.
     """
 
     def __init__(
@@ -85,6 +100,8 @@ class Plan:
         eliminate(program)
         self.code: Code = interpreted(program), frozenset(), program.constants
         self.cuts: dict[int, tuple[list[int], Any]] = {}
+        self.forms: dict[int, NodeForm] = {}
+        self.gradients = frozenset([k for k in alive if k not in lowering.entries])
         self.uses = self.eager_bytes = 0
         self._lock, self._unfused = threading.Lock(), program
         self.optimised = False
@@ -218,8 +235,12 @@ def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
     taken = {*map(id, run.arrays), *map(id, constants.values())}
     arrays = _own_arrays(plan, run, results, fresh, taken)
     edges = _made_nodes(plan, run, results, arrays) if plan.nodes else {}
+    gradients = frozenset[int]() if run.updates or run.writes else plan.gradients
     for (place, tensor), array in zip(tensors, arrays, strict=True):
-        _fill(plan, run, place, tensor, array, edges.get(place))
+        if place in gradients:
+            filled(tensor, array, None, None)
+        else:
+            _fill(plan, run, place, tensor, array, edges.get(place))
 
 
 def count_use(plan: Plan, record: Record) -> None:
@@ -376,27 +397,39 @@ def _made_nodes(
         if not isinstance(entry.op, Op):
             _make_nodes_of_form(plan, run, entry, steps[plan.step_of[entry.first]], marks, nodes)
             continue
-        op, (site, _, seq) = _eager(entry.op), steps[plan.step_of[place]]
-        node: Any = new(op.node)
+        site, _, seq = steps[plan.step_of[place]]
+        node: Any = new(_eager(entry.op).node)
         node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, seq, site
         node.shape = entry.outlines[0].shape
-        releasing = lowering.released.get(place)
-        node.state = None if releasing is None else marks[releasing]
-        for name in op.differentiable:
-            edge = None
-            ref = entry.refs[name]
-            if ref is not None and (releasing is None or plan.lenient) and lowering.wants(ref):
-                edge = run.edges[ref.index] if ref.kind == "input" else nodes[ref.index]
-            setattr(node, f"e_{name}", edge)
-        if releasing is None:
-            for slot, index, constant in plan.saved[place]:
-                value = constant if index is None else results[index]
-                setattr(node, slot, instead.get(id(value), value))
-        else:
-            for name in op.keeps:
-                setattr(node, f"s_{name}", None)
+        form = plan.forms.get(place)
+        if form is None:
+            form = plan.forms[place] = _form(plan, entry, place)
+        node.state = None if form.releasing is None else marks[form.releasing]
+        for slot in form.empty:
+            setattr(node, slot, None)
+        for slot, ref in form.edges:
+            edge = run.edges[ref.index] if ref.kind == "input" else nodes[ref.index]
+            setattr(node, slot, edge)
+        for slot, index, constant in plan.saved.get(place, ()):
+            value = constant if index is None else results[index]
+            setattr(node, slot, instead.get(id(value), value))
         nodes[place] = node
     return nodes
+
+
+def _form(plan: Plan, entry: OpEntry, place: int) -> NodeForm:
+    """What the node of a place has at every call."""
+    lowering, op = plan.lowering, _eager(entry.op)
+    releasing = lowering.released.get(place)
+    edges: list[tuple[str, Ref]] = []
+    empty = [] if releasing is None else [f"s_{name}" for name in op.keeps]
+    for name in op.differentiable:
+        ref = entry.refs[name]
+        if ref is not None and (releasing is None or plan.lenient) and lowering.wants(ref):
+            edges.append((f"e_{name}", ref))
+        else:
+            empty.append(f"e_{name}")
+    return NodeForm(releasing, edges, empty)
 
 
 def _make_nodes_of_form(

@@ -18,9 +18,9 @@ from wengert.replay.direct import deferred_at
 from wengert.replay.guards import Guard, UnguardedError
 from wengert.replay.observing import READS, Effect, Observer, Preparation, Value
 from wengert.replay.run import Run
-from wengert.replay.state import computing_at_once, shows_exposed
+from wengert.replay.state import active, shows_exposed
 from wengert.replay.trace import BackwardEntry, Entry, Memo, OpEntry, Record, Ref, input_of
-from wengert.replay.walks import nobody
+from wengert.replay.walks import is_quiet, nobody
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None))
 
@@ -189,11 +189,13 @@ class Shortcut:
         following = Following(run, way.path, leaves)
         value, prepared = following.value, following.prepared
         for one, expected in zip(way.preparations, way.prepared, strict=True):
+            before = active.set_busy(True)
             try:
-                with computing_at_once():
-                    found = one.function(*map(value, one.args), **one.kwargs)
+                found = one.function(*map(value, one.args), **one.kwargs)
             except Exception:
                 return None  # Python is to raise it
+            finally:
+                active.set_busy(before)
             values = found if type(found) is tuple else (found,)
             for x, like in zip(values, expected, strict=True):
                 if not (like.fits(x) if type(like) is Memo else is_same(like, x)):
@@ -219,12 +221,13 @@ class Shortcut:
     def _may_walk(self, run: Run) -> bool:
         """Whether gradients can be deferred: nobody listens, and there are none to add to."""
         cleared: set[int] | None = None
+        tensors, edges = run.tensors, run.edges
         for walk in self.walks:
             added = walk.added or walk.leaves  # of `autograd.grad`, no matter what
             for slot, before in zip(walk.leaves, added, strict=True):
-                if not run._is_quiet(slot):
+                leaf = tensors[slot]()
+                if leaf is None or not is_quiet(leaf, edges[slot]):
                     return False
-                leaf = run.tensors[slot]()
                 if before is not None or getattr(leaf, "_grad", None) is None:
                     continue
                 if cleared is None:

@@ -174,6 +174,32 @@ class Entry:
         return f"{location_of(self.code, self.lasti)}  {source_text(self.code, self.lasti)}"
 
 
+class Reads:
+    """How often values were read, by line."""
+
+    def __init__(self) -> None:
+        # By the identity of the code: to hash it takes microseconds.
+        self._counts: Counter[tuple[int, int]] = Counter()
+        self._codes: dict[int, CodeType] = {}
+
+    def add(self, line: tuple[CodeType, int]) -> None:
+        """Note that a value was read."""
+        code, lasti = line
+        self._codes[id(code)] = code
+        self._counts[id(code), lasti] += 1
+
+    def __iter__(self) -> Iterator[tuple[CodeType, int]]:
+        return iter([(self._codes[code], lasti) for code, lasti in self._counts])
+
+    def __bool__(self) -> bool:
+        return bool(self._counts)
+
+    def most(self) -> tuple[tuple[CodeType, int], int]:
+        """The line where most values were read, and how many."""
+        [((code, lasti), count)] = self._counts.most_common(1)
+        return (self._codes[code], lasti), count
+
+
 class Record:
     """All that is on record of a compiled function, and how it has served.
 
@@ -196,7 +222,7 @@ class Record:
         self.size = self.settled = self.deferred = self.compiling = 0
         self.plans: dict[Any, Any] = {}
         self.peeks: dict[Any, Any] = {}
-        self.reads: Counter[tuple[CodeType, int]] = Counter()
+        self.reads = Reads()
         self.retired = False
 
     def pays(self) -> bool:
@@ -286,10 +312,12 @@ class BackwardEntry(Entry):
         onward: which targets of a `backward` are inner nodes of a graph: it goes on there.
         reach: what is below its roots; `passed` is what it passes, None for all of it.
         releases: whether it releases the nodes that it passes.
+        key: what it is on record by.
     """
 
     __slots__ = (
-        "added", "leaves", "onward", "passed", "reach", "releases", "roots", "seeds", "targets",
+        "added", "key", "leaves", "onward", "passed", "reach", "releases", "roots", "seeds",
+        "targets",
     )  # fmt: skip
 
     def __init__(
@@ -303,6 +331,7 @@ class BackwardEntry(Entry):
         self.onward: tuple[int, ...] = ()
         self.passed: frozenset[Ref] | None = None
         self.releases = releases
+        self.key: Any = None
 
     @property
     def name(self) -> str:

@@ -91,7 +91,7 @@ class Walks(Operands):
             return impl()
         line = caller(getframe(2))
         key = ("backward", *asked.key(), inputs is None, retain, added, *line)
-        child = None if self.recording else self.entry.children.get(key)
+        child = None if self.recording else self._next_walk(key)
         if child is None:
             self._leave_record()
             impl()
@@ -125,7 +125,7 @@ class Walks(Operands):
             return impl()
         line = caller(getframe(2))
         key = ("grad", *asked.key(), retain, *line)
-        child = None if self.recording else self.entry.children.get(key)
+        child = None if self.recording else self._next_walk(key)
         if child is None:
             self._leave_record()
             found = impl()
@@ -142,6 +142,16 @@ class Walks(Operands):
             self.entry = child
             self.steps.append((mode.site, line, tick()))
             return tuple([self._deferred(outline, None) for outline in child.outlines])
+
+    def _next_walk(self, key: Any) -> Any:
+        """The entry of a walk that comes next; None if that is not on record."""
+        hot = self.entry.hot
+        if type(hot) is BackwardEntry and hot.key == key:  # to hash it takes longer
+            return hot
+        child = self.entry.children.get(key)
+        if child is not None:
+            self.entry.hot = child
+        return child
 
     def _aims(self, asked: Asked, inputs: Sequence[Tensor] | None) -> bool:
         """Find what a walk is to give the gradients of; False if the record cannot hold it."""
@@ -247,10 +257,9 @@ class Walks(Operands):
     def _is_quiet(self, slot: int) -> bool:
         """Whether nobody listens at a leaf, and it is the one that the run has met."""
         tensor = self._tensor(slot)
-        edge = None if tensor is None else tensor._edge
-        if type(edge) is not Leaf or not (self.recording or self.edges[slot] is edge):
+        if tensor is None:
             return False
-        return edge.state is None and edge.open and edge.tensor() is tensor
+        return is_quiet(tensor, tensor._edge if self.recording else self.edges[slot])
 
     def _tensor(self, slot: int) -> Any:
         """The tensor that is an input; None if it is gone."""
@@ -310,7 +319,7 @@ class Walks(Operands):
     def _record_walk(
         self, entry: BackwardEntry, key: Any, outlines: list[Outline], gradients: Sequence[Any]
     ) -> None:
-        entry.outlines = tuple(outlines)
+        entry.outlines, entry.key = tuple(outlines), key
         self._grow(entry, key)
         for g in gradients:
             if g is None:
@@ -368,6 +377,14 @@ class Walks(Operands):
 
     def _keep(self, tensor: Tensor) -> None:
         raise NotImplementedError
+
+
+def is_quiet(tensor: Any, met: Any) -> bool:
+    """Whether nobody listens at a leaf, and its edge is the one that the run has met."""
+    edge = tensor._edge
+    if type(edge) is not Leaf or met is not edge:
+        return False
+    return edge.state is None and edge.open and edge.tensor() is tensor
 
 
 def nobody() -> None:

@@ -63,6 +63,7 @@ from wengert.symbolic.printing import pp as pp
 from wengert.symbolic.printing import pprint as pprint
 from wengert.symbolic.program_ops import OpFromGraph as OpFromGraph
 from wengert.symbolic.program_ops import as_op as as_op
+from wengert.symbolic.scan_module.scan_checkpoints import scan_checkpoints as scan_checkpoints
 from wengert.symbolic.scanning import foldl as foldl
 from wengert.symbolic.scanning import foldr as foldr
 from wengert.symbolic.scanning import map as map

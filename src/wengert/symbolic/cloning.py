@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.symbolic.graph import Constant, Variable, ancestors, replaced, toposort
+from wengert.symbolic.graph import Apply, Constant, Variable, ancestors, replaced, toposort
+from wengert.symbolic.looping import Loop
 
 
 def clone(
@@ -54,6 +55,9 @@ def map_variables(
         graphs: the expressions.
         additional_inputs: accepted; variables that `replacer` brings in need no mention.
 
+    The graphs of `OpFromGraph` are mapped as well. Raises NotImplementedError where a variable in
+    a step of a loop would be replaced.
+
     >>> from wengert.symbolic import function, map_variables
     >>> from wengert.symbolic import tensor as T
     >>> a, b = T.dscalars("a", "b")
@@ -76,8 +80,25 @@ def map_variables(
     for node in toposort(graphs):
         inputs = [table.get(x, x) for x in node.inputs]
         changed = any(a is not b for a, b in zip(inputs, node.inputs, strict=True))
-        fresh = node.clone_with_new_inputs(inputs) if changed else node
+        own = _mapped_inside(node, replacer)
+        if own is not node.op:
+            new = own.shared_inputs[len(node.op.shared_inputs) :]
+            fresh = own(*inputs, *new, return_list=True)[0].owner
+        else:
+            fresh = node.clone_with_new_inputs(inputs) if changed else node
         for old, new in zip(node.outputs, fresh.outputs, strict=True):
             new.name = old.name
             put(old, new)
     return [table.get(v, v) for v in graphs]
+
+
+def _mapped_inside(node: Apply, replacer: Callable[[Any], Any]) -> Any:
+    """A node's operation, with `map_variables` done to the graph that it runs."""
+    op = node.op
+    inner = op.step.outputs if isinstance(op, Loop) else getattr(op, "inner_outputs", ())
+    mapped = map_variables(replacer, inner) if inner else []
+    if all(a is b for a, b in zip(mapped, inner, strict=True)):
+        return op
+    if isinstance(op, Loop):
+        raise NotImplementedError(f"map_variables: a variable in the steps of {op} is replaced")
+    return op.with_outputs(mapped)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE
-from wengert.symbolic.expressions.arithmetic import cast, fill, tensor_copy
+from wengert.symbolic.dtypes import COMPLEX, CONTINUOUS, DISCRETE
+from wengert.symbolic.expressions.arithmetic import cast, fill, real, tensor_copy
 from wengert.symbolic.expressions.creation import ones_like
 from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
@@ -263,36 +263,69 @@ def _input_gradients(node: Apply, outgoing: list[Any]) -> list[Any]:
         )
         for out, g in zip(node.outputs, outgoing, strict=True)
     ]  # fmt: skip
-    if any(isinstance(g.type, NullType) for g in cotangents):
-        why = next(g for g in cotangents if isinstance(g.type, NullType))
-        return [why] * node.nin
+    if not any(isinstance(g.type, NullType) for g in cotangents):
+        return _said(node, cotangents)
+    undefined = _undefined_alone(node, outgoing, cotangents)
+    if None not in undefined:
+        return [None if isinstance(g.type, DisconnectedType) else g for g in undefined]
+    zeros = [
+        float_zeros(out) if isinstance(g.type, NullType) else g
+        for out, g in zip(node.outputs, cotangents, strict=True)
+    ]
+    return [
+        g if other is None else None if isinstance(other.type, DisconnectedType) else other
+        for g, other in zip(_said(node, zeros), undefined, strict=True)
+    ]
+
+
+def _said(node: Apply, cotangents: list[Any]) -> list[Any]:
+    """What `L_op` gives, in the dtypes of the inputs; None for what it calls disconnected."""
     results = node.op.L_op(node.inputs, node.outputs, cotangents)
     if results is None:
         raise TypeError(f"{node.op}.grad returned NoneType, expected iterable.")
     results = list(results)
     if len(results) != len(node.inputs):
         raise ValueError(f"{node.op} returned the wrong number of gradient terms.")
-    checked: list[Any] = []
-    for x, g in zip(node.inputs, results, strict=True):
-        if g is None:
-            raise TypeError(
-                f"{node.op}.grad returned None for a gradient term, this is prohibited: return"
-                " zeros, or say in connection_pattern that the input is not connected"
+    return [_as_gradient(node, x, g) for x, g in zip(node.inputs, results, strict=True)]
+
+
+def _as_gradient(node: Apply, x: Any, g: Any) -> Any:
+    if g is None:
+        raise TypeError(
+            f"{node.op}.grad returned None for a gradient term, this is prohibited: return"
+            " zeros, or say in connection_pattern that the input is not connected"
+        )
+    g = as_tensor_variable(g) if not isinstance(g, Variable) else g
+    if isinstance(g.type, DisconnectedType):
+        return None
+    if isinstance(g.type, TensorType) and isinstance(x.type, TensorType):
+        if g.type.ndim != x.type.ndim:
+            raise ValueError(
+                f"{node.op}.grad returned a term with {g.type.ndim} dimensions, but"
+                f" {x.type.ndim} are required."
             )
-        g = as_tensor_variable(g) if not isinstance(g, Variable) else g
-        if isinstance(g.type, DisconnectedType):
-            checked.append(None)
-            continue
-        if isinstance(g.type, TensorType) and isinstance(x.type, TensorType):
-            if g.type.ndim != x.type.ndim:
-                raise ValueError(
-                    f"{node.op}.grad returned a term with {g.type.ndim} dimensions, but"
-                    f" {x.type.ndim} are required."
-                )
-            if x.type.dtype in CONTINUOUS and g.type.dtype != x.type.dtype:
-                g = cast(g, x.type.dtype)
-        checked.append(g)
-    return checked
+        if x.type.dtype in CONTINUOUS and g.type.dtype != x.type.dtype:
+            g = cast(_real_for(x, g), x.type.dtype)
+    return g
+
+
+def _undefined_alone(node: Apply, outgoing: list[Any], cotangents: list[Any]) -> list[Any]:
+    """By inputs: an undefined gradient where all that reaches it is undefined, a disconnected one
+    where nothing does, None where there is something to compute."""
+    found: list[Any] = []
+    for row in node.op.connection_pattern(node):
+        reached = [
+            c for c, g, joined in zip(cotangents, outgoing, row, strict=True)
+            if joined and g is not None
+        ]  # fmt: skip
+        defined = [c for c in reached if not isinstance(c.type, NullType)]
+        found.append(None if defined else reached[0] if reached else disconnected_type())
+    return found
+
+
+def _real_for(x: Any, g: Any) -> Any:
+    """The real part of a gradient, where a variable is real and what it went into is not."""
+    return real(g) if g.type.dtype in COMPLEX and x.type.dtype not in COMPLEX else g
 
 
 def _fitted(out: Any, g: Any) -> Any:

@@ -507,8 +507,12 @@ def evaluate(variable: Any, inputs_to_values: dict[Any, Any] | None = None) -> A
                 raise Exception(f"{len(named)} variables named {key!r}")
             key = named[0]
         values[key] = value
-    compiled = function(list(values), variable)
-    return compiled(*values.values())
+    # Kept with the variable: programs call it in loops.
+    compiled = variable.__dict__.setdefault("_fn_cache", {})
+    key = tuple(values)
+    if key not in compiled:
+        compiled[key] = function(list(values), variable)
+    return compiled[key](*values.values())
 
 
 Variable.eval = evaluate  # type: ignore[attr-defined]

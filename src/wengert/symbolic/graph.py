@@ -155,7 +155,7 @@ class Variable:
         return "" if trace is None else quoted_location(*trace)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k != "origin"}
+        return {k: v for k, v in self.__dict__.items() if k not in ("origin", "_fn_cache")}
 
 
 class Constant(Variable):

@@ -14,6 +14,7 @@ from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.functions import shared_in
 from wengert.symbolic.graph import (
     Apply,
+    Constant,
     DisconnectedType,
     Kernel,
     Op,
@@ -55,6 +56,17 @@ class OpFromGraph(Operation):
         self.of_lop = grad_overrides == "default"
         self.overrides = lop_overrides if self.of_lop else grad_overrides
         self.name = name
+
+    def with_outputs(self, outputs: Sequence[Any]) -> OpFromGraph:
+        """The operation of another graph on the same inputs; what it needs beside follows them."""
+        changed = copy.copy(self)
+        known = set(self.inner_inputs)
+        free = [v for v in ancestors(outputs, known) if v.owner is None and v not in known]
+        new = [v for v in dict.fromkeys(free) if not isinstance(v, Constant)]
+        changed.inner_outputs = list(outputs)
+        changed.shared_inputs = [*self.shared_inputs, *new]
+        changed.inner_inputs = [*self.inner_inputs, *new]
+        return changed
 
     def make_node(self, *inputs: Any) -> Apply:
         """Inputs of the graph's types; shared variables of the graph follow."""

@@ -231,8 +231,10 @@ class Distributions:
     def permutation(self, size: Any = None, n: Any = 1, ndim: int | None = None,
                     dtype: Any = "int64") -> Any:  # fmt: skip
         """Orders of the numbers below `n`, in the last dimension."""
-        if size is None:
-            size = ()
+        if size is None or (isinstance(size, list | tuple) and not size):
+            if ndim not in (None, 1):
+                raise TypeError(f"One permutation has one dimension, got ndim = {ndim}")
+            size, ndim = (), 0
         return self.draw_from("permutation", _permutation, size, (n,), ndim, dtype, extra=1)
 
     def multinomial(self, size: Any = None, n: Any = 1, pvals: Any = (0.5, 0.5),

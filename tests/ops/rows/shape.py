@@ -77,6 +77,8 @@ ROWS = [
     Row("Tensor.unfold", of((2, 7), 1, 3, 2)),
     Row("Tensor.unfold", of((5, 2), 0, 2, 1), tag="overlapping"),
     Row("Tensor.unfold", of((5, 2), 0, 2, 4), tag="gaps"),
+    Row("Tensor.unfold", of((2, 58), 1, 37, 16), tag="long, overlapping"),
+    Row("Tensor.unfold", of((40, 2), 0, 3, 17), tag="long, gaps"),
     Row("Tensor.unfold", of((), 0, 1, 1), tag="0d"),
 ]
 

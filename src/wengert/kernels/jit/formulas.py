@@ -25,14 +25,14 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
-from itertools import chain
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from wengert.kernels.jit import CHUNK, LARGE, available, kernel
 from wengert.kernels.jit.builtins import array_at, at, i32, i64, i64s, inline, item
+from wengert.kernels.jit.heads import DATA, F32, HEAD, NDIM, SHAPE, is_array, is_plain
 from wengert.kernels.precision import HALF, converted
 
 Column = list[np.ndarray] | None
@@ -42,40 +42,6 @@ Numbers = dict[str, float]
 _CALL = 512
 # Elements per NumPy block: temporaries stay in the cache.
 _BLOCK = 1 << 14
-
-_F32 = np.dtype(np.float32)
-# C-contiguous, aligned, writeable.
-_PLAIN = 0x1 | 0x100 | 0x400
-# The size of an object's header, which its own fields follow.
-_HEAD = object.__basicsize__
-# Of the fields of an array, which of those of eight bytes hold the addresses of its data, its
-# shape and its dtype, and at which byte the number of its dimensions and its flags begin.
-_DATA, _SHAPE, _DTYPE = 0, 2, 5
-_NDIM, _FLAGS = 8, 48
-
-
-@inline
-def _is_array(object: i64, head: i64, kind: i64) -> i64:
-    """Whether an object is an array, by the type that its head ends with."""
-    return 1 if array_at(i64, object + head - 8)[0] == kind else 0
-
-
-@inline
-def _is_plain(fields: i64, dtype: i64, ndim: i64, shape: i64s) -> i64:
-    """Whether an array of this dtype and shape lies in C order and may be written."""
-    plain = 1
-    if (array_at(i32, fields + _FLAGS)[0] & _PLAIN) != _PLAIN:
-        plain = 0
-    if array_at(i64, fields)[_DTYPE] != dtype:
-        plain = 0
-    if array_at(i32, fields + _NDIM)[0] != ndim:
-        plain = 0
-    else:
-        own = array_at(i64, array_at(i64, fields)[_SHAPE])
-        for d in range(ndim):
-            if own[d] != shape[d]:
-                plain = 0
-    return plain
 
 
 @inline
@@ -87,20 +53,20 @@ def _read_row(
     fits = 1
     for c in range(columns):
         addresses[c] = 0
-        if _is_array(item(arrays, c * rows + row), head, kind) == 0:
+        if is_array(item(arrays, c * rows + row), head, kind) == 0:
             fits = 0
     size = 0
     if fits == 1:
         first = item(arrays, row) + head
-        ndim = array_at(i32, first + _NDIM)[0]
-        shape = array_at(i64, array_at(i64, first)[_SHAPE])
+        ndim = array_at(i32, first + NDIM)[0]
+        shape = array_at(i64, array_at(i64, first)[SHAPE])
         size = 1
         for d in range(ndim):
             size = size * shape[d]
         for c in range(columns):
             fields = item(arrays, c * rows + row) + head
-            addresses[c] = array_at(i64, fields)[_DATA]
-            if _is_plain(fields, dtype, ndim, shape) == 0:
+            addresses[c] = array_at(i64, fields)[DATA]
+            if is_plain(fields, dtype, ndim, shape) == 0:
                 fits = 0
     return size if fits == 1 else -1 - size
 
@@ -193,10 +159,10 @@ class Lists:
 
     def __init__(self, columns: Sequence[list[np.ndarray]], written: int) -> None:
         rows, width = len(columns[0]), len(columns)
-        self.kept = list(chain.from_iterable(columns))
+        self.kept = [array for column in columns for array in column]
         self.rows, self.found = rows, np.empty(1 + rows + 3 * rows * width, np.int64)
         _survey.f32(
-            id(self.kept), _HEAD, id(np.ndarray), id(_F32), rows, width, written, self.found, 1, 1
+            id(self.kept), HEAD, id(np.ndarray), id(F32), rows, width, written, self.found, 1, 1
         )
 
     def fit(self) -> bool:
@@ -234,7 +200,7 @@ def _knows_arrays() -> bool:
     """Whether the heads of arrays are those of this NumPy: flags, shape and dtype are found."""
     if not available():
         return False
-    whole, other = np.zeros((3, 2), _F32), np.zeros((2, 3), _F32)
+    whole, other = np.zeros((3, 2), F32), np.zeros((2, 3), F32)
     odd: list[Any] = [whole[:, :1], whole.astype(np.float64), other, whole.data]
     sizes = [Lists([[whole], [array]], 0).sizes().item(0) for array in odd]
     return sizes == [-1] * 4 and Lists([[whole], [whole.copy()]], 0).sizes().item(0) == 6
@@ -287,7 +253,7 @@ class Formula:
 
     def _widened(self, arrays: list[Any], values: Numbers, options: dict[str, bool]) -> None:
         """Update arrays of a half type: in float32, rounded once."""
-        columns: list[Column] = [None if a is None else [converted(a, _F32)] for a in arrays]
+        columns: list[Column] = [None if a is None else [converted(a, F32)] for a in arrays]
         key = self._key(columns, options)
         written, _ = self._compiled.get(key) or self._compile(key, columns, options)
         self(columns, [values], **options)
@@ -303,32 +269,47 @@ class Formula:
 
         Some that are not plain (of other dtypes, or not contiguous) are left to NumPy.
         """
+        lists, run = self._surveyed(columns, options)
+        if lists.fit():
+            self._run(lists, run, numbers)
+            return True
+        odd = lists.sizes() < 0
+        if odd.all() or not lists.apart():
+            return False
+        for chosen in (np.flatnonzero(~odd).tolist(), np.flatnonzero(odd).tolist()):
+            some = [column and [column[r] for r in chosen] for column in columns]
+            self(some, [numbers[r] for r in chosen], **options)
+        return True
+
+    def ready(
+        self, columns: Sequence[Column], options: dict[str, bool]
+    ) -> Callable[[Sequence[Numbers]], None] | None:
+        """What updates these arrays, given the numbers of all rows or of each, in one pass.
+
+        None if they are few, some are not plain or they overlap.
+        """
+        first = columns[0]
+        if not first or not many(first):
+            return None
+        lists, run = self._surveyed(columns, options)
+        return partial(self._run, lists, run) if lists.fit() else None
+
+    def _surveyed(
+        self, columns: Sequence[Column], options: dict[str, bool]
+    ) -> tuple[Lists, Callable[..., Any]]:
+        """Where the arrays lie, and the kernel for them."""
         key = self._key(columns, options)
         written, run = self._compiled.get(key) or self._compile(key, columns, options)
-        given = [column for column in columns if column is not None]
-        lists = Lists(given, written)
-        if not lists.fit():
-            odd = lists.sizes() < 0
-            if odd.all() or not lists.apart():
-                return False
-            for chosen in (np.flatnonzero(~odd).tolist(), np.flatnonzero(odd).tolist()):
-                some = [column and [column[r] for r in chosen] for column in columns]
-                self(some, [numbers[r] for r in chosen], **options)
-            return True
+        return Lists([column for column in columns if column is not None], written), run
+
+    def _run(self, lists: Lists, run: Callable[..., Any], numbers: Sequence[Numbers]) -> None:
+        """Run a kernel over arrays that fit."""
         pieces, count, chunk = lists.pieces()
-        one = numbers.count(numbers[0]) == len(numbers)
+        one = len(numbers) == 1 or numbers.count(numbers[0]) == len(numbers)
         rows = numbers[:1] if one else numbers
-        table = np.array([row[name] for row in rows for name in self.numbers], _F32)
-        run(
-            lists.found,
-            lists.rows + 1,
-            table,
-            0 if one else len(self.numbers),
-            pieces,
-            count,
-            chunk,
-        )
-        return True
+        table = np.array([row[name] for row in rows for name in self.numbers], F32)
+        stride = 0 if one else len(self.numbers)
+        run(lists.found, lists.rows + 1, table, stride, pieces, count, chunk)
 
     @staticmethod
     def _key(columns: Sequence[Column], options: dict[str, bool]) -> tuple[bool, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from wengert.kernels import masks
 from wengert.kernels.chunks import FEW
 from wengert.kernels.jit import LARGE
+from wengert.kernels.precision import widened
 from wengert.kernels.scatter import native
 
 Key = tuple[Any, ...]
@@ -109,6 +110,15 @@ def take_rows(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
         if found is not None:
             return found
     return array.take(index, axis)
+
+
+def sum_bags(table: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """The sums of the rows at the indices in the last dimension of `index`, which are in bounds."""
+    if index.size * table.shape[1] >= LARGE:
+        found = native.sum_bags(table, index)
+        if found is not None:
+            return found
+    return widened(table.take(index, 0)).sum(-2)
 
 
 def take_at(array: np.ndarray, key: Key) -> np.ndarray:

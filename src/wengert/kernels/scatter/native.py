@@ -34,6 +34,23 @@ def _take_slices(
 
 
 @kernel
+def _sum_slices(
+    table: reals, index: i64s, out: reals, length: i64, inner: i64, start: i64, stop: i64
+) -> None:
+    """Of each bag of so many rows their sum, in the order of its indices."""
+    for bag in range(start, stop):
+        rows = at(index, bag * length)
+        target = at(out, bag * inner)
+        first = at(table, rows[0] * inner)
+        for j in range(inner):
+            target[j] = first[j]
+        for k in range(1, length):
+            source = at(table, rows[k] * inner)
+            for j in range(inner):
+                target[j] = target[j] + source[j]
+
+
+@kernel
 def _take_numbers(
     x: reals, index: i64s, out: reals, length: i64, count: i64, step: i64, start: i64, stop: i64
 ) -> None:
@@ -332,6 +349,19 @@ def take_slices(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray |
         getattr(_take_slices, run)(
             array, index, out, shape[axis], count, inner, outer * count, max(1, CHUNK // inner)
         )  # fmt: skip
+    return out
+
+
+def sum_bags(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
+    """The sums of the rows at the indices in the last dimension; None where NumPy has to do it."""
+    run = _run(table, index, 0) if table.dtype.kind == "f" and table.dtype.itemsize >= 4 else None
+    if run is None:
+        return None
+    bags, length, inner = prod(index.shape[:-1]), index.shape[-1], table.shape[1]
+    out = np.empty((*index.shape[:-1], inner), table.dtype)
+    getattr(_sum_slices, run)(
+        table, index, out, length, inner, bags, max(1, CHUNK // (length * inner))
+    )  # fmt: skip
     return out
 
 

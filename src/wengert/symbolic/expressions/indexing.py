@@ -169,11 +169,6 @@ class IncSubtensor(Operation):
                 f"Trying to increment a {len(pattern)}-dimensional subtensor with a"
                 f" {y.ndim}-dimensional value."
             )
-        if x.dtype in DISCRETE and y.dtype not in DISCRETE:
-            raise TypeError(
-                f"Trying to increment a subtensor of dtype {x.dtype} with values of dtype"
-                f" {y.dtype}: cast them first."
-            )
         y = cast(y, x.dtype)
         return Apply(self, [x, y, *values], [x.type()])
 
@@ -284,6 +279,8 @@ def _number(value: Any) -> Any:
     if v.dtype not in DISCRETE:
         raise TypeError(f"Expected an integer index, got {v} of type {v.type}")
     if isinstance(v, TensorConstant) and v.dtype != "int64":
+        if v.dtype == "uint64" and (v.data > np.iinfo(np.int64).max).any():
+            raise TypeError(f"An index must fit into int64, got {value}")
         return constant(v.data.astype(np.int64))
     return v
 

@@ -157,6 +157,14 @@ def _pow_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
     return [mul(mul(g, exponent), power(base, sub(exponent, one))), rules(inputs, out, g)[1]]
 
 
+def _abs_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
+    """Along a complex number, and 0 at 0; for real ones the library's."""
+    if inputs[0].dtype not in COMPLEX:
+        return by_rules(REGISTRY["abs"])(inputs, out, g)
+    length = _apply("switch")(out, out, _float_scalar(1, out))
+    return [_apply("mul")(g, _apply("true_div")(inputs[0], length))]
+
+
 def _arithmetic() -> None:
     for name, of in {
         "add": "_add", "mul": "mul", "abs_": "abs", "int_div": "_div_floor",
@@ -168,7 +176,7 @@ def _arithmetic() -> None:
     _library("true_div", "_div", quotient)
     Scalar("mod", REGISTRY["remainder"].function, upcast, _mod_gradient, _operands)
     SCALARS["abs_"].dtype = _real_dtype
-    Scalar("abs_", np.abs, _real_dtype, by_rules(REGISTRY["abs"]))
+    Scalar("abs_", np.abs, _real_dtype, _abs_gradient)
     Scalar("maximum", _extreme(ops.maximum, np.maximum), upcast, _larger_gradient, _operands)
     Scalar("minimum", _extreme(ops.minimum, np.minimum), upcast, _larger_gradient, _operands)
     Scalar("sqr", np.square, upcast, lambda i, o, g: [_apply("mul")(g, _times(i[0], 2.0))])

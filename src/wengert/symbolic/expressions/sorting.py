@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.symbolic.dtypes import DISCRETE, INTEGERS, UNSIGNED
-from wengert.symbolic.expressions.arithmetic import abs_, cast
+from wengert.symbolic.expressions.arithmetic import abs_, and_, cast, eq, ge, lt, switch
+from wengert.symbolic.expressions.asserting import Assert
 from wengert.symbolic.expressions.creation import arange
 from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.indexing import inc_subtensor, index
 from wengert.symbolic.expressions.structure import flatten
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
-from wengert.symbolic.graph import Apply, Operation, disconnected
+from wengert.symbolic.graph import Apply, Operation, Variable, disconnected
+from wengert.symbolic.ifelse import ifelse
 
 
 class ArgSort(Operation):
@@ -94,7 +97,20 @@ def argsort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None) 
     a = as_tensor_variable(a)
     if axis is None:
         a, axis = flatten(a), 0
+    if isinstance(axis, Variable):
+        return _along(a, axis, lambda d: argsort(a, d, kind))
     return ArgSort(axis % a.ndim, kind)(a)
+
+
+def _along(a: Any, axis: Variable, ordered: Callable[[int], Any]) -> Any:
+    """What `ordered` gives for the axis that a variable says when a function runs."""
+    axis = cast(axis, "int64")
+    axis = switch(lt(axis, 0), axis + a.ndim, axis)
+    valid = and_(ge(axis, 0), lt(axis, a.ndim))
+    result = ordered(0)
+    for d in range(1, a.ndim):
+        result = ifelse(eq(axis, d), ordered(d), result)
+    return Assert(f"sort: the axis is none of an array of {a.ndim} dimensions")(result, valid)
 
 
 def sort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None) -> Any:
@@ -102,6 +118,8 @@ def sort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None) -> 
     a = as_tensor_variable(a)
     if axis is None:
         a, axis = flatten(a), 0
+    if isinstance(axis, Variable):
+        return _along(a, axis, lambda d: sort(a, d, kind))
     return TakeAlong(axis % a.ndim)(a, argsort(a, axis, kind))
 
 

@@ -32,11 +32,12 @@ def _scipy(name: str) -> Callable[..., Any]:
     return function
 
 
-def _enter(name: str, of: str, gradient: Callable[..., Any]) -> None:
+def _enter(name: str, of: str, gradient: Callable[..., Any], nin: int = 1) -> None:
     def dtype(*dtypes: str) -> str:
         return upcast(*map(to_float, dtypes))
 
-    Scalar(name, _scipy(of), dtype, gradient, lambda dtypes, out: out)
+    # The count is checked: SciPy would write its results to an argument too many.
+    Scalar(name, _scipy(of), dtype, gradient, lambda dtypes, out: out, nin=nin)
 
 
 def _of_order(sign: Any, kind: Any) -> Callable[..., Any]:
@@ -62,20 +63,20 @@ _enter("gamma", "gamma", lambda i, o, g: [mul(g, o, psi(i[0]))])
 _enter("erfcx", "erfcx", lambda i, o, g: [
     mul(g, sub(mul(2.0, i[0], o), 2 / math.sqrt(math.pi)))])  # fmt: skip
 _enter("erfcinv", "erfcinv", lambda i, o, g: [mul(g, exp(sqr(o)), -math.sqrt(math.pi) / 2)])
-_enter("chi2sf", "chdtrc", _no_gradient)
+_enter("chi2sf", "chdtrc", _no_gradient, 2)
 _enter("gammainc", "gammainc", lambda i, o, g: [
     _without(i[0]), mul(g, exp(sub(mul(sub(i[0], 1), log(i[1])), add(i[1], gammaln(i[0])))))
-])  # fmt: skip
+], 2)  # fmt: skip
 _enter("gammaincc", "gammaincc", lambda i, o, g: [
     _without(i[0]), neg(mul(g, exp(sub(mul(sub(i[0], 1), log(i[1])), add(i[1], gammaln(i[0]))))))
-])  # fmt: skip
-_enter("jv", "jv", _of_order(sub, lambda: jv))
-_enter("iv", "iv", _of_order(add, lambda: iv))
+], 2)  # fmt: skip
+_enter("jv", "jv", _of_order(sub, lambda: jv), 2)
+_enter("iv", "iv", _of_order(add, lambda: iv), 2)
 _enter("j0", "j0", lambda i, o, g: [neg(mul(g, j1(i[0])))])
 _enter("j1", "j1", lambda i, o, g: [mul(g, sub(j0(i[0]), jv(2, i[0])), 0.5)])
 _enter("i0", "i0", lambda i, o, g: [mul(g, i1(i[0]))])
 _enter("i1", "i1", lambda i, o, g: [mul(g, add(i0(i[0]), iv(2, i[0])), 0.5)])
-_enter("xlogy0", "xlogy", lambda i, o, g: [mul(g, log(i[1])), mul(g, true_div(i[0], i[1]))])
+_enter("xlogy0", "xlogy", lambda i, o, g: [mul(g, log(i[1])), mul(g, true_div(i[0], i[1]))], 2)
 
 gamma: Any = elementwise("gamma", "The gamma function.")
 erfcx: Any = elementwise("erfcx", "``exp(a**2) * erfc(a)``.")

@@ -11,7 +11,7 @@ from wengert.symbolic.graph import Constant as Constant
 from wengert.symbolic.graph import Variable as Variable
 from wengert.symbolic.graph import ancestors as _ancestors
 from wengert.symbolic.graph import inputs as _inputs
-from wengert.symbolic.graph import toposort
+from wengert.symbolic.graph import replaced, toposort
 
 
 def ancestors(variable_list: Iterable[Any], blockers: Iterable[Any] | None = None) -> list[Any]:
@@ -82,6 +82,34 @@ def stack_search(
             leading.setdefault(other, []).append(entry)
         start.extend(reached)
     return (list(found.values()), leading) if build_inv else list(found.values())
+
+
+def general_toposort(
+    outputs: Iterable[Any], deps: Callable[[Any], Iterable[Any] | None], debug_print: bool = False,
+    **caches: Any,
+) -> list[Any]:  # fmt: skip
+    """What is reached from `outputs`, each after all that `deps` says it depends on.
+
+    Raises ValueError for a cycle; `debug_print` and `caches` are accepted.
+
+    >>> from wengert.symbolic.gof import graph
+    >>> graph.general_toposort(["a"], {"a": ["b", "c"], "b": ["c"], "c": []}.get)
+    ['c', 'b', 'a']
+    """
+    reached, clients = stack_search(deque(outputs), deps, "dfs", build_inv=True)
+    missing = {entry: len(set(deps(entry) or ())) for entry in reached}
+    ready = deque(entry for entry in reached if not missing[entry])
+    order: list[Any] = []
+    while ready:
+        entry = ready.popleft()
+        order.append(entry)
+        for client in dict.fromkeys(clients.get(entry, ())):
+            missing[client] -= 1
+            if not missing[client]:
+                ready.append(client)
+    if len(order) != len(reached):
+        raise ValueError("graph contains cycles")
+    return order
 
 
 def list_of_nodes(inputs: Iterable[Any], outputs: Iterable[Any]) -> list[Apply]:
@@ -241,7 +269,8 @@ def _equal(x: Any, y: Any, same: dict[Any, Any]) -> bool:
 def is_same_graph(var1: Any, var2: Any, givens: Any = None, debug: bool = False) -> bool:
     """Whether two variables are computed by the same operations of the same inputs.
 
-    `givens` (a dictionary or pairs) says which inputs of one stand for which of the other.
+    `givens` (a dictionary or pairs) says which variables stand for which others, in one of the two
+    or in both.
 
     >>> from wengert.symbolic import tensor as T
     >>> from wengert.symbolic.gof import graph
@@ -251,7 +280,6 @@ def is_same_graph(var1: Any, var2: Any, givens: Any = None, debug: bool = False)
     >>> graph.is_same_graph(x + 1, y + 1, givens={x: y})
     True
     """
-    pairs = list(givens.items()) if isinstance(givens, dict) else list(givens or [])
-    of_first = set(_inputs([var1]))
-    pairs = [(a, b) if a in of_first else (b, a) for a, b in pairs]
-    return equal_computations([var1], [var2], [a for a, _ in pairs], [b for _, b in pairs])
+    first, second = replaced([var1, var2], dict(givens or {}))
+    ways = ((first, var2), (var1, second), (first, second))
+    return any(equal_computations([a], [b]) for a, b in ways)

@@ -14,10 +14,12 @@ from typing import Any
 
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import internal
+from wengert.symbolic.expressions.elemwise import Elemwise
 from wengert.symbolic.expressions.indexing import in_place
 from wengert.symbolic.graph import Apply, Constant, NullType, toposort
 from wengert.symbolic.modes import Watch
 from wengert.symbolic.programs.branches import branches_of, is_lazy
+from wengert.symbolic.programs.fusion import Fused
 from wengert.symbolic.settings import config
 
 _numbers = count()
@@ -126,7 +128,8 @@ class Program:
             self.uses.get(x) == 1
             and x.owner is not None
             and type(x.owner.op).__name__ in _FRESH
-            and not (type(x.owner.op).__name__ == "Elemwise" and x.owner.op.name in _PASSING)
+            and not (isinstance(x.owner.op, Elemwise) and _passes(x.owner))
+            and not (isinstance(x.owner.op, Fused) and _passes(x.owner.op.nodes[-1]))
         )
 
     def _emit_choice(self, node: Apply, branches: Any, indent: str) -> None:
@@ -195,7 +198,12 @@ class MissingInputError(Exception):
 
 # Operations whose results are arrays of their own.
 _FRESH = frozenset({"Elemwise", "Alloc", "IncSubtensor", "Dot", "Fused"})
-_PASSING = frozenset({"second", "identity"})
+# Elementwise ones that may give an input, or a view of it.
+_PASSING = frozenset({"second", "identity", "real", "imag"})
+
+
+def _passes(node: Apply) -> bool:
+    return node.op.scalar_op.name in _PASSING
 
 
 def _watched(kernel: Any, node: Apply, watch: Watch) -> Any:

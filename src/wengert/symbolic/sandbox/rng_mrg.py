@@ -122,21 +122,21 @@ class mrg_uniform(Operation):  # noqa: N801
 class MultinomialFromUniform(Operation):
     """How often each outcome comes, by uniform numbers."""
 
-    __props__ = ("dtype",)
+    __props__ = ("odtype",)
 
-    def __init__(self, dtype: str) -> None:
-        self.dtype = dtype
+    def __init__(self, odtype: str) -> None:
+        self.odtype = odtype
 
     def make_node(self, pvals: Any, unis: Any, n: Any = 1) -> Apply:
         """A matrix like `pvals`."""
         inputs = [as_tensor_variable(x) for x in (pvals, unis, n)]
-        dtype = inputs[0].dtype if self.dtype == "auto" else self.dtype
+        dtype = inputs[0].dtype if self.odtype == "auto" else self.odtype
         return Apply(self, inputs, [TensorType(dtype, inputs[0].broadcastable)()])
 
     def compute(self, pvals: np.ndarray, unis: np.ndarray, n: Any) -> np.ndarray:
         """Where the running sum of a row first exceeds a number."""
         rows = len(pvals)
-        out = np.zeros(pvals.shape, self.dtype if self.dtype != "auto" else pvals.dtype)
+        out = np.zeros(pvals.shape, self.odtype if self.odtype != "auto" else pvals.dtype)
         sums = np.cumsum(pvals, 1)
         for trial in range(int(n)):
             above = sums > unis[trial * rows : (trial + 1) * rows, None]
@@ -156,22 +156,22 @@ class MultinomialFromUniform(Operation):
 class ChoiceFromUniform(Operation):
     """Different outcomes of each row of probabilities, by uniform numbers."""
 
-    __props__ = ("dtype",)
+    __props__ = ("odtype",)
 
-    def __init__(self, dtype: str) -> None:
-        self.dtype = "int64" if dtype == "auto" else dtype
+    def __init__(self, odtype: str) -> None:
+        self.odtype = "int64" if odtype == "auto" else odtype
 
     def make_node(self, pvals: Any, unis: Any, n: Any = 1) -> Apply:
         """A matrix of `n` columns."""
         inputs = [as_tensor_variable(x) for x in (pvals, unis, n)]
-        return Apply(self, inputs, [TensorType(self.dtype, (False, False))()])
+        return Apply(self, inputs, [TensorType(self.odtype, (False, False))()])
 
     def compute(self, pvals: np.ndarray, unis: np.ndarray, n: Any) -> np.ndarray:
         """Where the running sum of a row first exceeds a number; that outcome then is out."""
         rows, outcomes = pvals.shape
         if n > outcomes:
             raise ValueError(f"Cannot draw {n} different outcomes of {outcomes}")
-        pvals, out = pvals.copy(), np.full((rows, int(n)), -1, self.dtype)
+        pvals, out = pvals.copy(), np.full((rows, int(n)), -1, self.odtype)
         for k in range(int(n)):
             above = np.cumsum(pvals, 1) > unis[k * rows : (k + 1) * rows, None]
             hit = np.flatnonzero(above.any(1))

@@ -3,6 +3,7 @@
 from wengert.symbolic.cloning import clone as clone
 from wengert.symbolic.scan_module import scan_op as scan_op
 from wengert.symbolic.scan_module import scan_utils as scan_utils
+from wengert.symbolic.scan_module.scan_checkpoints import scan_checkpoints as scan_checkpoints
 from wengert.symbolic.scanning import foldl as foldl
 from wengert.symbolic.scanning import foldr as foldr
 from wengert.symbolic.scanning import map as map
@@ -19,6 +20,7 @@ __all__ = [
     "map",
     "reduce",
     "scan",
+    "scan_checkpoints",
     "scan_op",
     "scan_utils",
     "until",

@@ -80,6 +80,7 @@ from wengert.symbolic.tensor import raw_random as raw_random
 from wengert.symbolic.tensor import shared_randomstreams as shared_randomstreams
 from wengert.symbolic.tensor import signal as signal
 from wengert.symbolic.tensor import type_other as type_other
+from wengert.symbolic.tensor import utils as utils
 from wengert.symbolic.tensor import xlogx as xlogx
 from wengert.symbolic.tensor.io import load as load
 from wengert.symbolic.tensor.type_other import NoneConst as NoneConst

@@ -1,0 +1,57 @@
+"""Gradients through complex numbers, of what is chosen at run time, and undefined ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert.symbolic as theano
+from wengert.symbolic import tensor as T
+
+
+def test_gradients_through_complex_numbers() -> None:
+    x, z = T.dmatrix("x"), T.zvector("z")
+    of_length = T.grad(abs(z).sum(), z)
+    found = theano.function([z], of_length)([3 + 4j, 0j])
+    np.testing.assert_allclose(found, [0.6 + 0.8j, 0j], 1e-15)
+    mixed = T.grad(T.imag(T.complex(x[0], x[1]) * x[0]).sum(), x)  # of x[0] * x[1]
+    assert theano.function([x], mixed)([[2.0, 3.0], [5.0, 7.0]]).tolist() == [[5, 7], [2, 3]]
+
+
+def test_axes_of_sorting_are_checked_when_they_are_known() -> None:
+    x, axis = T.dmatrix("x"), T.lscalar("axis")
+    f = theano.function([x, axis], [T.sort(x, axis), T.grad((T.sort(x, axis)[0] ** 2).sum(), x)])
+    found = f([[3.0, 1.0], [0.0, 5.0]], 0)
+    assert [v.tolist() for v in found] == [[[0, 1], [3, 5]], [[0, 2], [0, 0]]]
+    with pytest.raises(AssertionError, match="2 dimensions"):
+        f([[3.0, 1.0]], 2)
+
+
+def test_undefined_gradients_go_only_where_they_are_connected() -> None:
+    class Parts(theano.Op):
+        def make_node(self, x: Any) -> theano.Apply:
+            return theano.Apply(self, [x], [x.type(), T.dscalar()])
+
+        def connection_pattern(self, node: Any) -> list[list[bool]]:
+            return [[True, False]]
+
+        def grad(self, inputs: Any, output_gradients: Any) -> Any:
+            return [output_gradients[0]]
+
+    class Joined(theano.Op):
+        def make_node(self, x: Any, y: Any) -> theano.Apply:
+            return theano.Apply(self, [x, y], [T.dscalar()])
+
+        def grad(self, inputs: Any, output_gradients: Any) -> Any:
+            x, y = inputs
+            return [T.ones_like(x), theano.gradient.grad_undefined(self, 1, y)]
+
+    x = T.dvector("x")
+    first, second = Parts()(x)
+    slope = theano.grad(Joined()(first, second), x)
+    with pytest.raises(theano.gof.utils.MethodNotDefined, match="perform"):
+        slope.eval({x: [1.0, 2.0]})  # defined, and needs only what `Parts` would compute
+    with pytest.raises(theano.gradient.NullTypeGradError):
+        theano.grad(Joined()(first, x.sum()), x)
