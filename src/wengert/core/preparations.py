@@ -14,6 +14,9 @@ from typing import Any
 # arguments, and whether it changes something.
 watchers: dict[int, Callable[[Callable[..., Any], tuple[Any, ...], bool], Any]] = {}
 
+# What gives the elements of a deferred value that a check looks at, or None: compiled functions.
+peeks: list[Callable[[Any], Any]] = []
+
 
 def preparation(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tensors and values by position that changes nothing: one that is watched.

@@ -6,12 +6,24 @@ import warnings
 from typing import Any, ClassVar, Self
 
 from wengert.autograd.grad_mode import no_grad
+from wengert.core.preparations import preparation
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.utils import lazy_property
+from wengert.ops.checks import elements_of
 
 _SCALAR = Size()
+
+
+def _holds(constraint: constraints.Constraint, value: Any) -> bool:
+    return _all(constraint.check(value))
+
+
+@preparation
+def _all(mask: Tensor) -> bool:
+    """Whether all elements are true; to see that, values that are deferred remain so."""
+    return bool(elements_of(mask).all())
 
 
 class Distribution:
@@ -71,7 +83,7 @@ class Distribution:
             if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
                 continue  # follows from others
             value = getattr(self, name)
-            if not constraint.check(value).all():
+            if not _holds(constraint, value):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape"
                     f" {tuple(value.shape)}) of distribution {self!r} to satisfy the constraint"
@@ -216,7 +228,7 @@ class Distribution:
                 stacklevel=3,
             )
             return
-        if not support.check(value).all():
+        if not _holds(support, value):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)})"
                 f" to be within the support ({support!r}) of the distribution {self!r}, but found"

@@ -46,6 +46,7 @@ from wengert.ops.gathering import *
 from wengert.ops.grid import *
 from wengert.ops.histogram import *
 from wengert.ops.index_writes import *
+from wengert.ops.indexed import *
 from wengert.ops.interpolate import *
 from wengert.ops.joining import *
 from wengert.ops.linear import *

@@ -10,12 +10,13 @@ from wengert import kernels
 from wengert.core import storage
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import warn
-from wengert.core.preparations import preparation
+from wengert.core.preparations import peeks, preparation
 from wengert.core.tensor import Tensor, Tracer, caller, getframe, memory_of, wrap
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._picking import take_along
 from wengert.ops.batching import Batch, leading
 from wengert.ops.broadcasting import expand
+from wengert.ops.checks import elements_of
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.masking import where
 from wengert.ops.row_gradients import RowGradient
@@ -159,7 +160,7 @@ def _check_index(name: str, input: Any, weight: Any) -> None:
     for what, x in (("indices", input), ("weight", weight)):
         if not isinstance(x, Tensor):
             raise TypeError(f"{name}(): argument {what!r} must be Tensor, not {type(x).__name__}")
-    index, table = input._array, weight._array
+    index, table = input._outline, weight._outline
     if table.ndim != 2:
         raise RuntimeError(f"'weight' must be 2-D in {name}(), got shape {list(table.shape)}")
     if index.dtype.kind != "i" or index.dtype.itemsize < 4:
@@ -174,7 +175,7 @@ def _check_range(input: Tensor, rows: int) -> None:
     """Raise IndexError for an index, in any sample of a batch, that names no row."""
     if input._memoryless:
         return
-    index = memory_of(input)
+    index = elements_of(input)
     if not kernels.scatter.native.within(index, rows):
         wrong = index[(index < 0) | (index >= rows)].flat[0]
         raise IndexError(f"index out of range in self: {wrong} in a table of {rows} rows")
@@ -390,7 +391,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             [0, 0, 1]])
     """
     require_tensor("one_hot", "tensor", tensor)
-    classes: Any = tensor._array
+    classes = tensor._outline
     if classes.dtype != np.int64:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor, got"
@@ -398,13 +399,22 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         )
     if not classes.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    indices = memory_of(tensor)
     if num_classes == -1:
-        if type(classes) is not np.ndarray:
-            raise classes.shape_refusal("one_hot without an explicit positive num_classes")
-        num_classes = int(indices.max()) + 1
-    if tensor._memoryless:
-        return _one_hot(tensor, num_classes)
+        array: Any = tensor._array
+        if type(array) is not np.ndarray:
+            raise array.shape_refusal("one_hot without an explicit positive num_classes")
+        num_classes = int(memory_of(tensor).max()) + 1
+    if peeks and not tensor._memoryless:  # else the operation looks at them
+        _look_at_classes(tensor, num_classes)
+    return _one_hot(tensor, num_classes)
+
+
+@preparation
+def _look_at_classes(tensor: Tensor, num_classes: int) -> None:
+    _check_classes(elements_of(tensor), num_classes)
+
+
+def _check_classes(indices: np.ndarray, num_classes: int) -> None:
     least, most = (int(indices.min()), int(indices.max())) if indices.size else (0, -1)
     if least < 0:
         raise RuntimeError(f"Class values must be non-negative, got {least}")
@@ -412,11 +422,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             f"Class values must be smaller than num_classes, got {most} and {num_classes}"
         )
-    return _one_hot(tensor, num_classes)
 
 
 @primitive(input=None, batch=lambda b: b(), name="one_hot")
 def _one_hot(input: Value, num_classes: int) -> Value:
+    _check_classes(input, num_classes)
     out = np.zeros((*input.shape, num_classes), np.int64)
     np.put_along_axis(out, input[..., None], 1, axis=-1)
     return out

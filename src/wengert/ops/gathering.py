@@ -15,6 +15,7 @@ from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops.batching import Batch, leading
 from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
+from wengert.ops.checks import elements_of
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import stack
 from wengert.ops.numpy_names import either
@@ -58,7 +59,7 @@ def check_bounds(index: np.ndarray, length: int, axis: int) -> None:
 
 def known_within(index: Tensor, length: int) -> bool:
     """Whether the elements of an index, an int64 tensor, can be seen and are in [0, length)."""
-    array = index._array
+    array = elements_of(index)
     return type(array) is np.ndarray and kernels.scatter.native.within(array, length)
 
 
@@ -303,7 +304,7 @@ def take_along_dim(
         return write_out(take_along_dim, out, input, indices, dim)
     require_tensor("take_along_dim", "input", input)
     require_tensor("take_along_dim", "indices", indices, 2)
-    index_array = indices._array
+    index_array = indices._outline
     if index_array.dtype != _INT64:
         raise RuntimeError(
             "torch.take_along_dim(): dtype of indices should be Long but got"

@@ -10,9 +10,10 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import warn
+from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor, memory_of
 from wengert.ops.activation import _logsigmoid, logsigmoid
-from wengert.ops.checks import require_kind
+from wengert.ops.checks import elements_of, require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.distance import pairwise_distance
 from wengert.ops.exponential import log, sigmoid, xlogy
@@ -232,11 +233,18 @@ def binary_cross_entropy(
             f"Found dtype {of_numpy[target._outline.dtype].short} but expected"
             f" {of_numpy[input._outline.dtype].short} for binary_cross_entropy()'s target"
         )
-    for what, x in (("input", memory_of(input)), ("target", memory_of(target))):
-        if not (input._memoryless or ((x >= 0) & (x <= 1)).all()):
-            raise RuntimeError(f"all elements of {what} should be between 0 and 1")
+    if not input._memoryless:
+        _check_probabilities("input", input)
+        _check_probabilities("target", target)
     loss = _binary_cross_entropy(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)
+
+
+@preparation
+def _check_probabilities(what: str, value: Tensor) -> None:
+    x = elements_of(value)
+    if not ((x >= 0) & (x <= 1)).all():
+        raise RuntimeError(f"all elements of {what} should be between 0 and 1")
 
 
 @elementwise(

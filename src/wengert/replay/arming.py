@@ -9,20 +9,26 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from wengert.amp.casts import cast_functions
 from wengert.autograd import backward, grad
 from wengert.core import storage
+from wengert.core.deferring import picking, putting
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
-from wengert.core.preparations import preparation
+from wengert.core.preparations import peeks
 from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.operators import calling
 from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
 from wengert.replay.deferred import Deferred
+from wengert.replay.higher import gradients_with_graph
+from wengert.replay.indexing import picked, put
+from wengert.replay.peeking import are_within, peeked
 from wengert.replay.plain import plain
 from wengert.replay.rebinding import rebinding
-from wengert.replay.rules import DetachForm, ListForm, SeveralForm, defers
+from wengert.replay.rules import INDEXED, DetachForm, ListForm, SeveralForm, defers
 from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking, before_write, computing_at_once
 
@@ -72,6 +78,9 @@ class OpFront(_Behind):
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A deferred result, or the function's own."""
+        run = active.asked
+        if run is not None and not kwargs and not run.recording and not any(map(_may_defer, args)):
+            return self.impl(*args)
         if active.busy or (run := current_run()) is None:
             return self.impl(*args, **kwargs)
         return run.call(self.op, self.names, self.impl, args, kwargs)
@@ -82,6 +91,14 @@ class OpFront(_Behind):
             self._operator = OpFront(self.op, operator)
             self._operator.impl = calling(self.impl)
         return self._operator.made()
+
+
+def _may_defer(x: Any) -> bool:
+    """Whether an operation on this may wait: one on integers and masks that are there does not."""
+    if type(x) is Tensor:
+        kind: str = x._array.dtype.kind
+        return kind not in "biu"
+    return isinstance(x, Tensor | np.ndarray | float)
 
 
 class IndexedFront(OpFront):
@@ -100,19 +117,11 @@ class IndexedFront(OpFront):
 
 
 def _takes(input: Any, dim: Any, index: Any) -> bool:
-    """Whether indices are there, and name elements of a dimension."""
-    if not isinstance(input, Tensor) or type(index) is not Tensor or type(dim) is not int:
+    """Whether indices name elements of a dimension."""
+    if not isinstance(input, Tensor) or type(dim) is not int:
         return False
     shape = input._outline.shape
-    return -len(shape) <= dim < len(shape) and _in_bounds(index, shape[dim])
-
-
-@preparation
-def _in_bounds(index: Tensor, size: int) -> bool:
-    places = index._array
-    if not places.size or places.dtype.kind != "i":
-        return False
-    return bool(places.min() >= 0 and places.max() < size)
+    return -len(shape) <= dim < len(shape) and are_within(index, 0, shape[dim])
 
 
 class ListFront(_Behind):
@@ -274,6 +283,18 @@ class GradFront(WalkFront):
             del kwargs["only_inputs"]
         return super().given((outputs, *others), {"inputs": inputs} | kwargs)
 
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The gradients, as operations of the run if they have a graph."""
+        if kwargs.get("create_graph") is True and len(args) < 4 and not active.busy:
+            run, plain = current_run(), {k: v for k, v in kwargs.items() if k != "create_graph"}
+            retained = plain.pop("retain_graph", None) is not False
+            given = self.given(args, plain) if run is not None and retained else None
+            if run is not None and given is not None and given[2] is not None:
+                found = gradients_with_graph(run, *given[:3])
+                if found is not None:
+                    return found
+        return super().ask(args, kwargs)
+
     def walk(self, run: Run, roots: Any, seeds: Any, inputs: Any, retain: bool, impl: Any) -> Any:
         """A step of a run."""
         return impl() if inputs is None else run.gradients(roots, seeds, inputs, retain, impl)
@@ -322,8 +343,11 @@ def arm() -> None:
         functions = [getattr(Tensor, name, None) for name in _ESCAPES]
         fronts += [EscapeFront(f) for f in dict.fromkeys(functions) if hasattr(f, "__code__")]
         ops = [OpFront(op) for op in REGISTRY.values() if defers(op)]
-        ops += [IndexedFront(REGISTRY[name]) for name in ("gather", "index_select")]
+        ops += [IndexedFront(REGISTRY[name]) for name in INDEXED]
         for front in (*fronts, *ops):
             front.arm()
         storage.rebindings.append(rebinding)
+        peeks.append(peeked)
+        picking.append(picked)
+        putting.append(put)
         plain.update({front.op.name: front.impl for front in ops})

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ops import operands
+from wengert.ops.indexed import INDICES, private_key
 from wengert.ops.numbers import number_as_array
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.subscript import deferred
@@ -105,7 +106,7 @@ class Lowering:
         return self._emit("number", convert, (number,), [Type((), dtype)], entry, (dtype.str,))[0]
 
     def _in_common(self, entry: OpEntry, value: int) -> int:
-        """A mask or integers beside floats, converted to their dtype as in eager mode."""
+        """A mask or integers where it takes floats or others, converted as in eager mode."""
         if not entry.op.mixed or entry.op.kind != "elementwise":
             return value
         type_, to = self.program.types[value], self._dtype(entry)
@@ -119,7 +120,7 @@ class Lowering:
         return dtype is not None and dtype.kind in "iu"
 
     def _dtype(self, entry: OpEntry) -> np.dtype[Any]:
-        """The dtype of the first operand that is no number; of the first of floats, if some are."""
+        """The dtype in which it computes: that of the first operand of floats, else of integers."""
         known = self._dtypes.get(entry)
         if known is None:
             known = self._dtypes[entry] = self._first_dtype(entry)
@@ -131,7 +132,13 @@ class Lowering:
             if ref is not None and ref.kind in ("value", "input")
         ]  # fmt: skip
         dtypes = [dtype for dtype in found if dtype is not None]
-        return next((d for d in dtypes if entry.op.mixed and d.kind == "f"), dtypes[0])
+        if not entry.op.mixed:
+            return dtypes[0]
+        elementwise, outline = entry.op.kind == "elementwise", entry.outlines[0]
+        if elementwise and outline.dtype.kind == "f" not in {d.kind for d in dtypes}:
+            return outline.dtype
+        order = [d for kind in "fiu" for d in dtypes if d.kind == kind]
+        return (order or dtypes)[0]
 
     # Forward
 
@@ -145,7 +152,8 @@ class Lowering:
         compute = checking(forward_of(op, present, entry.params), entry, present)
         types = [Type(outline.shape, outline.dtype)]
         pointwise = None
-        if outline.c_contiguous and not any(map(self._is_of_integers, values)):
+        integers = outline.dtype.kind in "iu" or any(map(self._is_of_integers, values))
+        if outline.c_contiguous and not integers:
             pointwise = pointwise_of_entry(entry)
         if not op.view and not op.aux and (pointwise is None or not self._is_plain(entry)):
             compute = in_layout(compute, outline.shape, outline.strides)
@@ -390,6 +398,13 @@ class Lowering:
             return None, None
         value = self._operand(entry, ref)
         return (None, self.program.types[value].shape) if source == "shape" else (value, None)
+
+    def key_of(self, entry: OpEntry) -> int:
+        """The key of an operation with indices among its operands, as nodes save it."""
+        refs = [r for n in INDICES if (r := entry.refs[n]) is not None]
+        key = partial(private_key, entry.params["key"])
+        values = tuple([self._operand(entry, ref) for ref in refs])
+        return self._emit("key", key, values, [Type()], entry)[0]
 
     def _rule(
         self, entry: OpEntry, place: int, g: int, rule: Any, takes: list[str], name: str,

@@ -26,7 +26,16 @@ from wengert.replay.class_forms import (
 from wengert.replay.emitting import Emitter
 from wengert.replay.ends import FusedEnds
 from wengert.replay.fusion import FusedLoop
-from wengert.replay.index_forms import embedding, embedding_back
+from wengert.replay.index_forms import (
+    added,
+    added_back,
+    embedding,
+    embedding_back,
+    indexed,
+    indexed_back,
+    taken,
+    taken_back,
+)
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import (
     RESHAPES,
@@ -39,6 +48,7 @@ from wengert.replay.layout_forms import (
     stacked,
     view,
 )
+from wengert.replay.logsum_forms import logsumexp, logsumexp_back
 from wengert.replay.loop_forms import elementwise
 from wengert.replay.lowering import pointwise_of
 from wengert.replay.product_forms import (
@@ -166,6 +176,13 @@ _BY_KEY: dict[Any, Form] = {
     "clone": copied,
     "_embedding": embedding,
     ("_embedding", "weight"): embedding_back,
+    "indexed": indexed,
+    ("indexed", "input"): indexed_back,
+    **dict.fromkeys(("index_select", "gather"), taken),
+    **dict.fromkeys((("index_select", "input"), ("gather", "input")), taken_back),
+    **dict.fromkeys(("index_add", "scatter_add"), added),
+    ("index_add", "source"): added_back,
+    ("scatter_add", "src"): added_back,
     "_attention": attend,
     ("_attention", "shared"): attend_back,
     **dict.fromkeys((("_attention", name) for name in ("query", "key", "value")), taken_form),
@@ -181,6 +198,8 @@ _BY_KEY: dict[Any, Form] = {
     "_weighed_pick": weighed_pick,
     ("_weighed_pick", "input"): weighed_put,
     ("_cross_entropy", "input"): cross_entropy_back,
+    "logsumexp": logsumexp,
+    ("logsumexp", "input"): logsumexp_back,
     "_softmax": softmax_form,
     "_masked_softmax": masked_softmax_form,
     ("_masked_softmax", "input"): softmax_back,

@@ -9,12 +9,15 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import numpy as np
+
+from wengert.core.storage import write_count
 from wengert.core.tensor import Tensor, tensors
 from wengert.ops.op import Op
-from wengert.replay.deferred import Deferred
+from wengert.replay.deferred import Deferred, set_class
 from wengert.replay.rules import ListForm
 from wengert.replay.run import Run
-from wengert.replay.state import active, asking, computing_at_once
+from wengert.replay.state import active, asking, computing_at_once, shows_exposed
 from wengert.replay.trace import Entry, OpEntry, producers
 from wengert.replay.walks import nobody
 
@@ -24,7 +27,7 @@ class Rebinding:
 
     __slots__ = ("place", "run")
 
-    def __init__(self, run: Run, place: int) -> None:
+    def __init__(self, run: Run, place: int | None) -> None:
         self.run, self.place = run, place
 
     def compute(self, function: Any, target: Tensor, args: Any, options: Any) -> Any:
@@ -44,6 +47,7 @@ class Rebinding:
         with run.lock:
             if run.settled:
                 return False
+            assert self.place is not None
             target._pending = after
             run.writes[after[1]] = run.writes.pop(self.place, 0) + 1
             run.outputs[after[1]] = weakref.ref(target)
@@ -59,7 +63,46 @@ class Rebinding:
         del run.recorded[id(result)]
         run.recorded[id(target)] = weakref.ref(target), place
         run.outputs[place] = weakref.ref(target)
-        run.outputs[self.place] = nobody
+        if self.place is not None:
+            run.outputs[self.place] = nobody
+
+
+class Adopting(Rebinding):
+    """One in-place operation, with a value of a run, on a tensor that is its memory's only owner.
+
+    As in ``torch.zeros(n).index_add_(0, index, x)``: the tensor has that memory no longer.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run, None)
+
+    def compute(self, function: Any, target: Tensor, args: Any, options: Any) -> Any:
+        """The operation, out of place."""
+        if any(self.run.place_of(x) is not None for x in (*args, *options.values())):
+            return function(target, *args, **options)
+        return _at_once.compute(function, target, args, options)
+
+    def rebound(self, target: Tensor, result: Tensor) -> bool:
+        """Whether the target now stands for the deferred result; if not, it is written to."""
+        run, after = self.run, result._pending if type(result) is Deferred else None
+        if type(target) is not Tensor or type(after) is not tuple or after[0] is not run:
+            return False
+        array, outline = target._array, after[2]
+        if (array.shape, array.strides, array.dtype) != outline[:3] or after[3] is not None:
+            return False
+        with run.lock:
+            if run.settled:
+                return False
+            slot = run.slots.pop(id(target), None)
+            if slot is not None:
+                run.tensors[slot] = nobody  # the memory is the run's input, the tensor a value
+            run.writes[after[1]] = write_count(array) + 1
+            set_class(target, Deferred)
+            target._pending = after  # type: ignore[attr-defined]
+            run.outputs[after[1]] = weakref.ref(target)
+        return True
 
 
 class AtOnce:
@@ -90,10 +133,20 @@ def rebinding(target: Tensor) -> Rebinding | AtOnce | None:
         return None
     place = run.place_of(target)
     if place is None:
+        if type(target) is Tensor and _is_alone(target):
+            return Adopting(run)
         return _at_once if type(target) in tensors else None
     if place in run.updates or not _is_replaceable(run.entry, place):
         return None
     return Rebinding(run, place)
+
+
+def _is_alone(target: Tensor) -> bool:
+    """Whether a tensor is in no graph, and nobody else has its memory."""
+    is_shown = getattr(target, "_root", None) is not None or hasattr(target, "_views")
+    if target._edge is not None or is_shown:
+        return False
+    return type(target._array) is np.ndarray and not shows_exposed(target)
 
 
 def _is_replaceable(entry: Entry, place: int) -> bool:

@@ -19,9 +19,10 @@ Step = tuple[Any, Any, int]
 # Elementwise operations whose forward may refuse elements, or is random.
 _REFUSE = frozenset({
     "bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm", "standard_gamma_grad",
-    "dirichlet_grad", "_complex", "_polygamma", "from_start", "_discrete", "_div_floor",
-    "_div_trunc", "remainder", "fmod",
+    "dirichlet_grad", "_complex", "_polygamma", "from_start",
 })  # fmt: skip
+# Those that refuse zeros among integers.
+_DIVISIONS = frozenset({"_div_floor", "_div_trunc", "remainder", "fmod"})
 # Others that are functions of their operands' elements for all elements.
 _OTHERS = frozenset({
     "linear", "addmm", "baddbmm", "matmul", "mm", "bmm", "dot", "outer", "sum_over", "mean_over",
@@ -40,11 +41,19 @@ _OTHERS = frozenset({
     "_running_place_of_max", "_running_place_of_min", "take_along", "max_positions", "_pick",
     "_masked_softmax", "rnn_layer", "lstm_layer", "gru_layer", "lstm_step", "gru_step",
     "region_max_positions", "take_positions", "all", "any", "count_nonzero", "_glu",
-    "_kron", "_multi_margin", "_grid_sample",
+    "_kron", "_multi_margin", "_grid_sample", "_one_hot", "keep", "drop", "no_slope",
+    "indexed", "indexed_adjoint", "indexed_erased", "indexed_written", "basic_written",
+    "basic_erased", "basic_adjoint", "expand_back", "_outer",
+    "_softmax_pullback", "_log_softmax_pullback", "_convolution_weight", "_put_back", "add_along",
+    "_window_spread", "share_of_ties", "_gather_adjoint", "_index_select_adjoint",
 })  # fmt: skip
-
-# What integers are compared by gives masks: there is no number to convert.
-_COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+# What gives floats of integers and a float.
+_ARITHMETIC = frozenset({"_add", "_sub", "mul"})
+# Operations with indices into a dimension of the input.
+INDEXED = (
+    "gather", "index_select", "index_add", "index_copy", "scatter_add", "_scatter",
+    "_scatter_number", "_scatter_combined", "_fill_rows",
+)  # fmt: skip
 
 _FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 _BOOL = np.dtype(np.bool_)
@@ -117,11 +126,14 @@ def eligible(op: Any, arguments: dict[str, Any], continues: bool) -> bool:
             kinds.add(np.generic if isinstance(x, np.generic) else type(x))
     if not dtypes or not kinds <= {int, float, np.generic}:
         return False
+    # Masks and integers that are there, such as indices, are looked at next.
+    if not continues and not dtypes & _FLOATS and not (op.name == "_cast" and dtypes & HALF):
+        return False
     if op.name == "_cast":
         return arguments["to"] not in HALF  # what is computed with halves is computed at once
-    # A mask of what is there: what reads it next may compute with integers, which no program does.
-    if not continues and not dtypes & _FLOATS:
-        return False
+    if op.name in _DIVISIONS:
+        divisor = arguments["other"]
+        return type(divisor) is int and divisor != 0 and _agree(op, dtypes, kinds)
     return (op.view and continues) or _agree(op, dtypes, kinds)
 
 
@@ -135,12 +147,24 @@ def _agree(op: Any, dtypes: set[Any], kinds: set[Any]) -> bool:
         return False
     if dtypes == {_BOOL}:
         return not kinds and not op.floats
-    if op.name in _COMPARISONS and not kinds and all(d.kind in "iu" for d in dtypes):
-        return len(dtypes) == 1
     floats, others = dtypes & _FLOATS, dtypes - _FLOATS
+    if not floats and all(d.kind in "biu" for d in others):
+        return _integers_agree(op, others, kinds)
     if not alike or not others:
         return len(floats) == 1 if alike else bool(floats)
     return op.kind == "elementwise" and len(floats) == 1 and all(d.kind in "bi" for d in others)
+
+
+def _integers_agree(op: Any, dtypes: set[Any], kinds: set[Any]) -> bool:
+    """The same of integers, and of masks beside them."""
+    if op.floats and op.kind != "elementwise":
+        return False
+    if float in kinds:  # they become floats, too
+        return bool(op.floats) or op.name in _ARITHMETIC
+    if not op.mixed:
+        return True
+    masks = _BOOL in dtypes
+    return len(dtypes) == 1 + masks and (not masks or op.kind == "elementwise")
 
 
 Cut = RawCut | None

@@ -33,6 +33,7 @@ from wengert.core.tensor import (
 )
 from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.operands import UnseenError, among
+from wengert.replay.places import ends_of
 from wengert.replay.rules import Step, eligible
 from wengert.replay.settling import compute
 from wengert.replay.state import (
@@ -122,7 +123,8 @@ class Run(Walks):
                 return None
         try:
             frame = getframe(reach)
-            if frame.f_lasti != child.lasti or frame.f_code is not child.code:
+            lasti = frame.f_lasti
+            if frame.f_code is not child.code or (lasti != child.lasti and lasti != child.end):
                 return None
             if reach != _CALLER and getframe(_CALLER).f_code is not child.inner:
                 return None
@@ -197,7 +199,7 @@ class Run(Walks):
                 and not self.recording
                 and child.grad is not (mode.site is None)
                 and (frame := getframe(child.reach + 1)).f_code is child.code
-                and frame.f_lasti == child.lasti
+                and (frame.f_lasti == child.lasti or frame.f_lasti == child.end)
                 and (child.reach == _CALLER or getframe(_OUTSIDE).f_code is child.inner)
             )
         except ValueError:  # fewer frames than on record
@@ -472,7 +474,8 @@ def _positional(keys: list[Any], count: int) -> list[Any]:
 
 def _line() -> tuple[CodeType, int]:
     """The user's line that a call is on."""
-    return caller(getframe(_OUTSIDE + 1))
+    code, lasti = caller(getframe(_OUTSIDE + 1))
+    return code, ends_of(code, lasti)[0]
 
 
 def _hops(frame: FrameType | None) -> int:

@@ -14,7 +14,8 @@ from wengert.core.storage import add_writes, owner
 from wengert.core.tensor import Call, Leaf, NodeState, Tensor, internal, new
 from wengert.kernels import jit
 from wengert.kernels.jit.pace import EndedError, pace
-from wengert.ops.op import NodeLayout, Op
+from wengert.ops.indexed import EAGER
+from wengert.ops.op import REGISTRY, NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
 from wengert.replay.background import background
@@ -244,11 +245,14 @@ class Plan:
     def _saved(self, place: int) -> list[tuple[str, int | None, Any]]:
         """What the node of a place saves."""
         lowering, entry = self.lowering, self.lowering.entries[place]
-        op, results = entry.op, self.program.results
+        op, results = _eager(entry.op), self.program.results
         readers = NodeLayout(op).readers
         slots: list[tuple[str, int | None, Any]] = []
         for name in op.keeps:
-            value, constant = lowering.read(entry, place, name)
+            of_arrays = op is not entry.op and name == "key"
+            value, constant = (
+                (lowering.key_of(entry), None) if of_arrays else lowering.read(entry, place, name)
+            )
             if value is None:
                 slots.append((f"s_{name}", None, constant))
             elif any(lowering.wants(entry.refs[i]) for i in readers[name]):
@@ -265,11 +269,7 @@ def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
     plan = run.record.plans.get(key)
     if plan is None:
         plan = run.record.plans[key] = Plan(*key, run.record.exact)
-    plan.uses += 1
-    if plan.uses >= _USES or background.at_once:
-        wanted = background.life, jit.get_threads()
-        if plan.wanted != wanted:
-            plan.want(wanted, run.record)
+    count_use(plan, run.record)
     function, fresh, constants = plan.code  # at once: another thread may compile it
     results = function(run.arrays, run.numbers)
     taken = {*map(id, run.arrays), *map(id, constants.values())}
@@ -281,6 +281,20 @@ def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
             filled(tensor, array, None, None)
         else:
             _fill(plan, run, place, tensor, array, edges.get(place))
+
+
+def count_use(plan: Plan, record: Record) -> None:
+    """Have a program compiled, if it has run so often that this pays."""
+    plan.uses += 1
+    if plan.uses >= _USES or background.at_once:
+        wanted = background.life, jit.get_threads()
+        if plan.wanted != wanted:
+            plan.want(wanted, record)
+
+
+def _eager(op: Op) -> Op:
+    """The operation whose nodes eager mode makes."""
+    return REGISTRY[EAGER[op.name]] if op.name in EAGER else op
 
 
 def _dense(outline: Outline) -> tuple[int, ...]:
@@ -420,7 +434,7 @@ def _made_nodes(
             _make_nodes_of_form(plan, run, entry, steps[plan.step_of[entry.first]], marks, nodes)
             continue
         site, _, seq = steps[plan.step_of[place]]
-        node: Any = new(entry.op.node)
+        node: Any = new(_eager(entry.op).node)
         node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, seq, site
         node.shape = entry.outlines[0].shape
         form = plan.forms.get(place)
@@ -441,7 +455,7 @@ def _made_nodes(
 
 def _form(plan: Plan, entry: OpEntry, place: int) -> NodeForm:
     """What the node of a place has at every call."""
-    lowering, op = plan.lowering, entry.op
+    lowering, op = plan.lowering, _eager(entry.op)
     releasing = lowering.released.get(place)
     edges: list[tuple[str, Ref]] = []
     empty = [] if releasing is None else [f"s_{name}" for name in op.keeps]

@@ -19,6 +19,7 @@ import numpy as np
 from wengert.core.storage import location_of, source_text
 from wengert.core.tensor import Leaf, tensors
 from wengert.replay.deferred import Deferred, Outline
+from wengert.replay.places import ends_of
 
 LEAF, INNER = 1, 2  # how an input requires grad
 MOST_ENTRIES = 50_000
@@ -239,7 +240,8 @@ class Record:
         root: where runs begin.
         size: how many entries there are.
         settled: how often a run was settled, and `deferred` the steps that were deferred by then.
-        plans: the programs, by the entry where values were read and what was alive.
+        plans: the programs, by the entry where values were read and what was alive; `peeks` those
+            of checks, by the entry and what is looked at.
         reads: how often a value was read, by line.
         compiled: whether the compiler has come to the end of some program.
         retired: whether runs have turned out not to pay.
@@ -250,6 +252,7 @@ class Record:
         self.root = Entry(None, None)
         self.size = self.settled = self.deferred = 0
         self.plans: dict[Any, Any] = {}
+        self.peeks: dict[Any, Any] = {}
         self.reads = Reads()
         self.retired = self.compiled = False
 
@@ -268,6 +271,7 @@ class Record:
         self.retired = True
         if self.size > _MANY:
             self.root, self.plans = Entry(None, None), {}  # runs hold what they go along
+            self.peeks = {}
 
 
 class OpEntry(Entry):
@@ -281,6 +285,7 @@ class OpEntry(Entry):
             which `values` says which are which values of the run, `again` which tensors that it
             has met, and `floats` which are numbers. `others` are arrays that it has met, tensors
             and arrays that it has not (Memos), and what else is Known.
+        end: the last offset of the instruction, which Python gives for it as well.
         grad: whether operations were recorded.
         continues: whether a value of the run is among the operands.
         shows: whether its result shows the memory of the first argument, as its view.
@@ -294,6 +299,7 @@ class OpEntry(Entry):
         "again",
         "continues",
         "count",
+        "end",
         "floats",
         "grad",
         "inner",
@@ -328,6 +334,7 @@ class OpEntry(Entry):
     ) -> None:  # fmt: skip
         super().__init__(parent, line)
         self.op, self.refs, self.params, self.records = op, refs, params, records
+        self.end = ends_of(*line)[1]
         self.quick: Any = None
         self.count = 0
         self.values: tuple[tuple[int, int], ...] = ()

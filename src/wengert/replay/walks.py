@@ -64,6 +64,7 @@ class Walks(Operands):
 
     Attributes:
         onward: by the number of a step, how that backward goes on outside of the run.
+        peeked: how many instructions were computed for checks alone.
     """
 
     entry: Entry
@@ -75,6 +76,7 @@ class Walks(Operands):
     def __init__(self) -> None:
         super().__init__()
         self.onward: dict[int, Onward] = {}
+        self.peeked = 0
 
     def backward(
         self, roots: Sequence[Tensor], seeds: Sequence[Any], inputs: Sequence[Tensor] | None,

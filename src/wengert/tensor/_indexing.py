@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import storage
+from wengert.core.deferring import picking, putting
 from wengert.core.dtypes import of_numpy, scalar_array
 from wengert.core.inference import check_written
 from wengert.core.messages import warn
@@ -79,6 +80,12 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         return basic(self, _parse_basic(key, shape))
     if key is None or key is Ellipsis:
         return basic(self, _parse_basic((key,), shape))
+    found = picking[0](self, key) if picking else None
+    return _picked(self, key, shape) if found is None else found
+
+
+def _picked(self: Tensor, key: Any, shape: Shape) -> Tensor:
+    """The part of the tensor selected by a key that may have index tensors."""
     if (whole := _plain_picks(key, shape)) is not None:
         return index(self, whole)
     view, picks = parse(key, shape)
@@ -101,6 +108,9 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     tensor([[1., 0.],
             [2., 0.]])
     """
+    if putting and (found := putting[0](self, key, value)) is not None:
+        _become(self, *found)
+        return
     value = _checked_value(self, value)
     if key is False:
         return
@@ -127,6 +137,14 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     storage.stamp(region, "__setitem__", *caller(getframe(1)))
     if self._edge is None:
         self._cut = cut_from((value,)) or self._cut
+
+
+def _become(self: Tensor, deferred: Any, result: Tensor) -> None:
+    """Let a tensor be the result of a write: of a compiled function, once it is computed."""
+    if not deferred.rebound(self, result):
+        check_writable(self, "__setitem__")
+        write(self, result, "__setitem__")
+        deferred.written(self, result)
 
 
 def _is_unseen(key: Any) -> bool:

@@ -246,6 +246,73 @@ def _sums(array: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -
     return _run(array, index, axis, values) if known else None
 
 
+@kernel
+def checked_places(
+    index: i64s, out: i64s, wrong: i64s, n: i64, first: i64, start: i64, stop: i64
+) -> None:
+    """Go on to a dimension of places, or begin with it: its index, which may be negative.
+
+    0 stands for an index out of bounds, of which one is noted.
+    """
+    for k in range(start, stop):
+        i = index[k]
+        place = i + n if i < 0 else i
+        before = 0 if first == 1 else out[k] * n
+        if place >= 0 and place < n:
+            out[k] = before + place
+        else:
+            out[k] = before
+            wrong[1] = i
+            wrong[0] = 1
+
+
+def call_take(
+    caller: Caller, x: Any, index: Any, out: Any, sizes: tuple[int, int, int], alike: bool
+) -> None:
+    """Take slices of a dimension at places in bounds; with `alike`, an element for each index.
+
+    `sizes` is how many elements are before the dimension, its length, and how many are behind.
+    """
+    outer, length, inner = sizes
+    count = prod(index.shape) // (outer * inner if alike else 1)
+    if inner == 1:
+        caller.call(
+            _take_numbers.f32, x, index, out, length, count, count if alike else 0, total=outer,
+            chunk=max(1, CHUNK // count),
+        )  # fmt: skip
+    else:
+        caller.call(
+            (_take_elements if alike else _take_slices).f32, x, index, out, length, count, inner,
+            total=outer * count, chunk=max(1, CHUNK // inner),
+        )  # fmt: skip
+
+
+def call_add(
+    caller: Caller, out: Any, index: Any, values: Any, sizes: tuple[int, int, int], alike: bool
+) -> None:
+    """The adjoint of `call_take`, added to what is there."""
+    outer, length, inner = sizes
+    count = prod(index.shape) // (outer * inner if alike else 1)
+    if inner == 1:
+        caller.call(
+            _add_numbers.f32, out, index, values, length, count, count if alike else 0, -1,
+            total=outer, chunk=max(1, CHUNK // count),
+        )  # fmt: skip
+        return
+    stripe = _stripe(outer, inner)
+    total, chunk = outer * -(-inner // stripe), max(1, CHUNK // (count * stripe))
+    if alike:
+        caller.call(
+            _add_elements.f32, out, index, values, length, count, inner, stripe, total=total,
+            chunk=chunk,
+        )  # fmt: skip
+    else:
+        caller.call(
+            _add_slices.f32, out, index, values, length, count, inner, stripe, -1, total=total,
+            chunk=chunk,
+        )  # fmt: skip
+
+
 def call_take_rows(caller: Caller, x: Any, index: Any, out: Any) -> None:
     """Take the rows of a table at indices that are in bounds; of float32."""
     count, inner = prod(index.shape), x.shape[1]

@@ -1,0 +1,14 @@
+"""What compiled functions do in the place of indexing by tensors.
+
+Each gives None where it is done as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+# The result of `x[key]`.
+picking: list[Callable[[Any, Any], Any]] = []
+# What `x` is to become by `x[key] = value`, and before that what makes it so.
+putting: list[Callable[[Any, Any, Any], tuple[Any, Any] | None]] = []

@@ -1,0 +1,143 @@
+"""Gradients with a graph in compiled functions, and the same in eager mode."""
+
+from __future__ import annotations
+
+import pytest
+
+import wengert
+from tests.replay.harness import Program, adding_to, batch, compare, mlp, state
+from wengert import nn
+from wengert.autograd import grad
+from wengert.compiler import explain, reset
+from wengert.nn import functional as F
+
+PROGRAMS: list[Program] = []
+program = adding_to(PROGRAMS)
+
+
+@program
+def gradient_penalty(wrap, log):
+    model = mlp(8, 32, 1)
+
+    @wrap
+    def step(real, made, a):
+        model.zero_grad()
+        (g,) = grad(model(real).sum(), real, create_graph=True)
+        loss = model(made).mean() + 10 * (g.norm(2, 1) - 1).square().mean()
+        loss.backward()
+        return loss, g
+
+    for k in range(6):
+        real = batch().requires_grad_()
+        log += [*step(real, batch(), k), *state(model), real.grad]
+
+
+@program
+def inner_steps(wrap, log):
+    first, second = wengert.randn(1, 16) / 2, wengert.randn(16, 1) / 4
+    weights = [first.requires_grad_(), second.requires_grad_()]
+    optimizer = wengert.optim.SGD(weights, lr=0.01)
+
+    def loss_of(task, weights):
+        x, y = task
+        return F.mse_loss((x @ weights[0]).tanh() @ weights[1], y)
+
+    @wrap
+    def step(tasks, inner):
+        total = 0.0
+        for train, test in tasks:
+            fast = weights
+            for _ in range(inner):
+                gradients = grad(loss_of(train, fast), fast, create_graph=True)
+                fast = [w - 0.1 * g for w, g in zip(fast, gradients, strict=True)]
+            total = total + loss_of(test, fast)
+        optimizer.zero_grad()
+        total.backward()
+        optimizer.step()
+        return total, *gradients
+
+    for k in range(7):
+        tasks = [[(wengert.randn(9, 1), wengert.randn(9, 1)) for _ in range(2)] for _ in range(2)]
+        log += [*step(tasks, 1 + k // 5), *[w.clone() for w in weights], *[w.grad for w in weights]]
+
+
+@program
+def products_with_second_derivatives(wrap, log):
+    w = wengert.randn(4, 4, requires_grad=True)
+
+    @wrap
+    def products(x, v):
+        y = F.softmax(x @ w, -1).square().sum() + (x @ w).exp().mean() + (w[0] * w[1]).amax()
+        (g,) = grad(y, w, create_graph=True)
+        (h,) = grad((g * v).sum(), w, create_graph=True)
+        (third,) = grad(h.square().sum(), w)
+        return y, g, h, third
+
+    for _ in range(5):
+        log += products(batch(6, 4), wengert.randn(4, 4))
+
+
+@program
+def graphs_that_are_there_or_gone(wrap, log):
+    w = wengert.randn(4, 4, requires_grad=True)
+
+    @wrap
+    def step(x, kind):
+        y = (x @ w).sigmoid()
+        kept = y * y
+        if kind == 1:
+            kept.sum().backward()  # which releases it
+        (g,) = grad(kept.sum(), w, create_graph=True)
+        kept.detach_().mul_(2)
+        return g, kept, g.sum() * 1
+
+    for kind in (0, 0, 0, 1, 0, 1, 0):
+        w.grad = None
+        try:
+            g, kept, total = step(batch(6, 4), kind)
+        except RuntimeError as error:
+            log.append(str(error).split("\n")[0][:60])
+            continue
+        total.backward()
+        log += [g, kept, w.grad]
+
+
+@program
+def hooks_and_reads_between(wrap, log):
+    w = wengert.randn(4, 4, requires_grad=True)
+
+    @wrap
+    def step(x, read):
+        y = (x @ w).tanh()
+        z = y.square()
+        if read == 1:
+            log.append(z.sum().item())
+        if read == 2:
+            y.register_hook(lambda g: g * 2)
+        (g,) = grad(z.sum(), w, create_graph=True, retain_graph=read != 3)
+        return g.square().sum() + z.mean()
+
+    for read in (0, 0, 0, 1, 1, 2, 2, 3, 0):
+        w.grad = None
+        loss = step(batch(6, 4), read)
+        loss.backward() if read != 3 else None
+        log += [loss.detach(), w.grad]
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_compiled_and_eager_do_the_same(function: Program) -> None:
+    compare(function)
+
+
+def test_a_second_backward_is_part_of_the_program() -> None:
+    reset()
+    w = nn.Parameter(batch(8, 4))
+
+    def step(x):
+        (g,) = grad((x @ w).tanh().sum(), w, create_graph=True)
+        (g.norm() - 1).square().backward()
+        return g
+
+    found = explain(step)(batch())
+    assert found.splits == []
+    assert found.backwards == 1
