@@ -144,7 +144,7 @@ class UpdateRule(NamedTuple):
     counts: bool = True  # whether the state has that count
 
 
-class Known(NamedTuple):
+class KnownRule(NamedTuple):
     """What the rule of a group is as long as its options are the same objects."""
 
     group: Group
@@ -246,7 +246,7 @@ class Elementwise(Stepping):
 
     def _known_rule(self, group: Group) -> UpdateRule:
         """The rule of a group, without its `prepare`, which would keep this optimizer alive."""
-        rules: list[Known] = self.__dict__.setdefault("_rules", [])
+        rules: list[KnownRule] = self.__dict__.setdefault("_rules", [])
         for known in rules:
             if known.holds(group):
                 return known.rule
@@ -258,7 +258,7 @@ class Elementwise(Stepping):
         ours = {*map(id, self.param_groups)}
         self._rules = [k for k in others if id(k.group) in ours]
         if all(_is_constant(x) for name, x in group.items() if name not in _NO_OPTIONS):
-            self._rules.append(Known(group, [*group], [*group.values()], rule))
+            self._rules.append(KnownRule(group, [*group], [*group.values()], rule))
         return rule
 
     def _by_step(
