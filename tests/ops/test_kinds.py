@@ -15,7 +15,7 @@ import wengert
 import wengert.sparse  # whose operations are registered with it
 from tests.ops import calls
 from tests.ops.rows import Row, all_rows
-from wengert.ops import arithmetic
+from wengert.ops import arithmetic, indexed
 from wengert.ops.op import REGISTRY, Op
 
 Sample = dict[str, Any]
@@ -29,7 +29,8 @@ PRIMITIVE = sorted(
 JOINTLY_LINEAR = [
     "_convolution", "_fill_rows", "_masked_fill",
     "_scatter", "_scatter_number", "_shifted", "_transposed_convolution", "_where", "addmm",
-    "baddbmm", "index_add", "index_copy", "index_written", "linear", "scatter_add",
+    "baddbmm", "basic_written", "index_add", "index_copy", "index_written", "indexed_written",
+    "linear", "scatter_add",
 ]  # fmt: skip
 # Primitives that add up where the samples lie.
 LINEAR_ALMOST_EVERYWHERE = {
@@ -132,8 +133,20 @@ def stored() -> None:
     total.backward()
 
 
+def indexed_in_programs() -> None:
+    """Indexing as compiled functions have it: indices are operands."""
+    x = wengert.arange(12.0, dtype=wengert.float64).reshape(4, 3)
+    operands = wengert.tensor([3, 0, -1]), None, None, None
+    indexed.indexed(x, *operands, (0,))
+    indexed.indexed_adjoint(x[:3], *operands, (4, 3), (0,))
+    indexed.indexed_erased(x, *operands, (0,))
+    indexed.indexed_written(x, x[1:] * 2, *operands, (0,))
+    indexed.basic_written(x, x[1:] * 2, (slice(3),))
+    indexed.basic_erased(x, (slice(3),))
+
+
 # What no row reaches.
-PROGRAMS = [overwritten, normalised, sampled, halved, stored]
+PROGRAMS = [overwritten, normalised, sampled, halved, stored, indexed_in_programs]
 
 
 def replace_forward(op: Op, forward: Callable[..., Any]) -> None:

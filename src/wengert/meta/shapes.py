@@ -153,7 +153,9 @@ def _described(tensor: Tensor) -> Described:
 def _elementwise(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Described:
     tensors = [x for x in inputs if isinstance(x, Tensor)]
     arrays = [memory_of(x) for x in tensors]
-    one = op([_single(x) if isinstance(x, Tensor) else x for x in inputs], params)
+    # A divisor of 0 is an error of elements, and there are none.
+    numbers = [1 if type(x) is int and x == 0 else x for x in inputs]
+    one = op([_single(x) if isinstance(x, Tensor) else x for x in numbers], params)
     dtype = memory_of(one).dtype
     try:
         shape = np.broadcast_shapes(*[a.shape for a in arrays])

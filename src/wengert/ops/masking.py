@@ -315,10 +315,17 @@ def _above(input: Value, min: Value, max: Value) -> Value:
     return input > max if min is None else (input > max) | (max < min)
 
 
-def _as_number(bound: Any) -> Any:
-    """The number of a tensor without dimensions and gradient; else `bound`."""
-    single = isinstance(bound, Tensor) and bound.ndim == 0 and not bound.requires_grad
-    return bound.item() if single else bound
+def _are_mixed(bounds: list[Any]) -> bool:
+    """Whether these are a number and a tensor that stands for one."""
+    numbers = [b for b in bounds if isinstance(b, (int, float))]
+    others = [b for b in bounds if isinstance(b, Tensor) and not (b.ndim or b.requires_grad)]
+    return len(numbers) == len(others) == 1
+
+
+def _as_bound(bound: Any) -> Tensor | None:
+    if bound is None or isinstance(bound, Tensor):
+        return bound
+    return wrap(np.asarray(bound, dtypes.of_number(bound).np))
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
@@ -353,10 +360,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     dtype = dtypes.of_numpy[input._outline.dtype]
     if dtype.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
-    if all(isinstance(b, Tensor) for b in bounds):
-        return _clamp_tensors(input, min, max)
-    min, max = _as_number(min), _as_number(max)  # a number beside a tensor that is one
-    bounds = [b for b in (min, max) if b is not None]
+    if _are_mixed(bounds) or all(isinstance(b, Tensor) for b in bounds):
+        return _clamp_tensors(input, _as_bound(min), _as_bound(max))
     if not all(isinstance(b, (int, float)) for b in bounds):
         kinds = ", ".join(type(b).__name__ for b in bounds)
         raise TypeError(

@@ -18,11 +18,6 @@ from wengert.compat._private.absent_types import (
     SymInt,
     TensorType,
 )
-from wengert.compat._private.autocast_switches import (
-    set_autocast_cpu_dtype,
-    set_autocast_cpu_enabled,
-    set_autocast_gpu_dtype,
-)
 from wengert.compat._private.quantization.rounding import (
     fake_quantize_per_channel_affine,
     fake_quantize_per_tensor_affine,
@@ -39,20 +34,6 @@ from wengert.compat._private.quantization.schemes import (
     quint2x4,
     quint4x2,
     quint8,
-)
-from wengert.compat._private.storage_classes import (
-    BFloat16Storage,
-    BoolStorage,
-    ByteStorage,
-    CharStorage,
-    ComplexDoubleStorage,
-    ComplexFloatStorage,
-    DoubleStorage,
-    FloatStorage,
-    HalfStorage,
-    IntStorage,
-    LongStorage,
-    ShortStorage,
 )
 from wengert.core.conditions import _assert as _assert
 from wengert.core.dtypes import INT, NamedDtype, bool_, dtype, int8, int32
@@ -109,9 +90,36 @@ def sym_sum(args: Any) -> Any:
     return sum(args)
 
 
+# Names whose modules bring along others: all of `nn`, autocast.
+_LATER = {
+    **dict.fromkeys(("grid_sampler_2d", "grid_sampler_3d", "segment_reduce"), "native_functions"),
+    **dict.fromkeys(
+        ("set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_gpu_dtype"),
+        "autocast_switches",
+    ),
+    **dict.fromkeys(
+        (
+            "BFloat16Storage",
+            "BoolStorage",
+            "ByteStorage",
+            "CharStorage",
+            "ComplexDoubleStorage",
+            "ComplexFloatStorage",
+            "DoubleStorage",
+            "FloatStorage",
+            "HalfStorage",
+            "IntStorage",
+            "LongStorage",
+            "ShortStorage",
+        ),
+        "storage_classes",
+    ),
+}
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("grid_sampler_2d", "grid_sampler_3d", "segment_reduce"):  # needs all of `nn`
-        return getattr(importlib.import_module(f"{__package__}.native_functions"), name)
+    if name in _LATER:
+        return getattr(importlib.import_module(f"{__package__}.{_LATER[name]}"), name)
     if name == "Future":  # brings threads along
         from wengert.distributed.futures import Future
 
@@ -183,22 +191,10 @@ def _check_type(cond: Any, message: Callable[[], str] | None = None) -> None:
 
 
 __all__ = [
-    "BFloat16Storage",
-    "BoolStorage",
-    "ByteStorage",
-    "CharStorage",
-    "ComplexDoubleStorage",
-    "ComplexFloatStorage",
     "DeviceObjType",
-    "DoubleStorage",
     "Event",
-    "FloatStorage",
-    "HalfStorage",
-    "IntStorage",
-    "LongStorage",
     "PyTorchFileReader",
     "ScriptObject",
-    "ShortStorage",
     "Stream",
     "SymBool",
     "SymFloat",
@@ -239,9 +235,6 @@ __all__ = [
     "quint2x4",
     "quint4x2",
     "quint8",
-    "set_autocast_cpu_dtype",
-    "set_autocast_cpu_enabled",
-    "set_autocast_gpu_dtype",
     "spmm",
     "sym_float",
     "sym_int",
