@@ -46,8 +46,6 @@ def natively(program: Program, views: dict[int, View], threads: int) -> Program 
     while True:
         emitter = Emitter(program, {**views}, threads)
         lowered = _lowered(emitter, refused)
-        if lowered is None:
-            return None
         apart = {
             i: i.compute.members
             for i in program.instructions
@@ -106,8 +104,8 @@ def _with_views(
     return found
 
 
-def _lowered(emitter: Emitter, refused: set[Instruction]) -> dict[Instruction, Lowered] | None:
-    """The instructions that kernels compute; None if the process comes to its end."""
+def _lowered(emitter: Emitter, refused: set[Instruction]) -> dict[Instruction, Lowered]:
+    """The instructions that kernels compute."""
     lowered: dict[Instruction, Lowered] = {}
     for instruction in emitter.program.instructions:
         pace.breathe()

@@ -72,27 +72,38 @@ class Summing(Traced):
         strided = self._of("rcRC")
         more = [f"{name}{i}: i64" for i in strided for name in ("u", "v")]
         places = ["o = row // middle", "m = row % middle"]
-        for i in strided:
-            place = f"o * u{i} + m * v{i}"
-            places.append(
-                f"p{i} = at(x{i}, {place})" if self.operands[i] in "rR"
-                else f"a{i} = {self._loaded(f'x{i}[{place}]', self.operands[i] == 'C')}"
-            )  # fmt: skip
+        places += self._rows(strided)
         places += [f"q{i} = at(out{i}, row * width)" for i in range(len(self.given))]
-        loads = [
-            f"a{i} = {self._loaded(f'p{i}[i]', self.operands[i] == 'R')}" for i in self._of("rR")
-        ]
-        stores = [f"q{i}[i] = {r.text}" for i, r in enumerate(self.given)]
         body = [
             *places,
             *self._each("whole{0} = f64(0.0)"),
-            *self._blocks("0", "width", loads, stores),
+            *self._blocks("0", "width", self._loads(), self._stores()),
             *self._each("parts{0}[row] = f32(whole{0})"),
         ]
         return _text(
             self._head([*more, "middle: i64", "width: i64"]), self._names(),
             ["for row in range(start, stop):", *_in(body)],
         )  # fmt: skip
+
+    def _rows(self, strided: Sequence[int], more: str = "") -> list[str]:
+        """Where the rows of operands begin at (o, m), and the operands that are constant there."""
+        lines = list[str]()
+        for i in strided:
+            place = f"o * u{i} + m * v{i}"
+            lines.append(
+                f"p{i} = at(x{i}, {place}{more})" if self.operands[i] in "rR"
+                else f"a{i} = {self._loaded(f'x{i}[{place}]', self.operands[i] == 'C')}"
+            )  # fmt: skip
+        return lines
+
+    def _loads(self) -> list[str]:
+        """The elements of rows."""
+        rows = self._of("rR")
+        return [f"a{i} = {self._loaded(f'p{i}[i]', self.operands[i] == 'R')}" for i in rows]
+
+    def _stores(self) -> list[str]:
+        """The elements of results."""
+        return [f"q{i}[i] = {r.text}" for i, r in enumerate(self.given)]
 
     def _blocks(self, first: str, last: str, loads: list[str], stores: list[str]) -> list[str]:
         """The loop over elements of a row, in blocks."""
@@ -113,17 +124,9 @@ class Summing(Traced):
         more = [f"{name}{i}: i64" for i in strided for name in ("u", "v")]
         places = [f"q{i} = at(out{i}, (o * n + m) * inner + column)"
                   for i in range(len(self.given))]  # fmt: skip
-        for i in strided:
-            place = f"o * u{i} + m * v{i}"
-            places.append(
-                f"p{i} = at(x{i}, {place} + column)" if self.operands[i] in "rR"
-                else f"a{i} = {self._loaded(f'x{i}[{place}]', self.operands[i] == 'C')}"
-            )  # fmt: skip
+        places += self._rows(strided, " + column")
         inner = [
-            *(f"a{i} = {self._loaded(f'p{i}[i]', self.operands[i] == 'R')}"
-              for i in self._of("rR")),
-            *self._lines(),
-            *(f"q{i}[i] = {r.text}" for i, r in enumerate(self.given)),
+            *self._loads(), *self._lines(), *self._stores(),
             *self._each("sum{0}[i] = sum{0}[i] + {1}"),
         ]  # fmt: skip
         rows = [*places, "for i in range(lanes):", *_in(inner)]
