@@ -3,7 +3,7 @@
 A tile is a few rows of sixteen columns of the result, which stay in registers while a loop adds
 the products of a column of one matrix and a row of the other. Both may have any strides: blocks
 of attention and states of a recurrent layer are used once or twice, too rarely to be packed for a
-`microkernel`. The vector width is not the processor's; LLVM splits vectors as needed.
+`microkernel`. Vectors have half a tile's columns, or all of them where registers are that wide.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any
 
 from wengert.kernels.jit.builtins import apart, at, f32s, i64
 from wengert.kernels.jit.machine_types import signature_of
+from wengert.kernels.products.microkernel import lanes
 
 COLUMNS = 16
-_LANES = 8
+# The sides of the squares that `transpose` turns in registers.
+_SIDE = 8
 
 
 def _written(text: Callable[[str], str]) -> Callable[[Callable[..., None]], Any]:
@@ -32,13 +34,18 @@ def _written(text: Callable[[str], str]) -> Callable[[Callable[..., None]], Any]
     return mark
 
 
-def _products_text(rows: int) -> list[str]:
+def _width() -> int:
+    """The floats of a vector; LLVM splits those that are wider than a register."""
+    return COLUMNS if lanes() >= COLUMNS else COLUMNS // 2
+
+
+def _products_text(rows: int, width: int) -> list[str]:
     """Add the products of a column at %pa and a row at %pb to sums: %t becomes %n."""
-    vector = f"<{_LANES} x float>"
+    vector = f"<{width} x float>"
     body = []
-    for j in range(COLUMNS // _LANES):
+    for j in range(COLUMNS // width):
         body += [
-            f"  %q{j} = getelementptr float, ptr %pb, i64 {j * _LANES}",
+            f"  %q{j} = getelementptr float, ptr %pb, i64 {j * width}",
             f"  %b{j} = load {vector}, ptr %q{j}, align 4",
         ]
     for i in range(rows):
@@ -47,9 +54,9 @@ def _products_text(rows: int) -> list[str]:
             f"  %x{i} = load float, ptr %p{i}, align 4",
             f"  %y{i} = insertelement {vector} poison, float %x{i}, i64 0",
             f"  %a{i} = shufflevector {vector} %y{i}, {vector} poison,"
-            f" <{_LANES} x i32> zeroinitializer",
+            f" <{width} x i32> zeroinitializer",
         ]
-        for j in range(COLUMNS // _LANES):
+        for j in range(COLUMNS // width):
             body += [
                 f"  %m{i}.{j} = fmul contract {vector} %a{i}, %b{j}",
                 f"  %n{i}.{j} = fadd contract {vector} %t{i}.{j}, %m{i}.{j}",
@@ -59,12 +66,13 @@ def _products_text(rows: int) -> list[str]:
 
 def _tile_text(rows: int, name: str) -> str:
     """The tile with that many rows, in LLVM's language."""
-    vector = f"<{_LANES} x float>"
-    parts = [(i, j) for i in range(rows) for j in range(COLUMNS // _LANES)]
+    width = _width()
+    vector = f"<{width} x float>"
+    parts = [(i, j) for i in range(rows) for j in range(COLUMNS // width)]
     places = [f"  %row{i} = mul i64 %ldc, {i}\n  %skip{i} = mul i64 %row, {i}" for i in range(rows)]
     for i, j in parts:
         places += [
-            f"  %at{i}.{j} = add i64 %row{i}, {j * _LANES}",
+            f"  %at{i}.{j} = add i64 %row{i}, {j * width}",
             f"  %c{i}.{j} = getelementptr float, ptr %c, i64 %at{i}.{j}",
         ]
     loads = [f"  %old{i}.{j} = load {vector}, ptr %c{i}.{j}, align 4" for i, j in parts]
@@ -89,7 +97,7 @@ def _tile_text(rows: int, name: str) -> str:
         "loop:",
         "  %k = phi i64 [0, %begin], [%following, %loop]",
         "  %pa = phi ptr [%a, %begin], [%na, %loop]",
-        "  %pb = phi ptr [%b, %begin], [%nb, %loop]", *sums, *_products_text(rows),
+        "  %pb = phi ptr [%b, %begin], [%nb, %loop]", *sums, *_products_text(rows, width),
         "  %following = add nuw nsw i64 %k, 1",
         "  %na = getelementptr float, ptr %pa, i64 %step",
         "  %nb = getelementptr float, ptr %pb, i64 %ldb",
@@ -114,11 +122,37 @@ def _multiplied(
             c[i * ldc + j] = total
 
 
+def _twice_text(rows: int, half: str, name: str) -> str:
+    """A tile of `rows` rows whose sums fit registers that hold all columns; else two of `half`."""
+    if _width() == COLUMNS:
+        return _tile_text(rows, name)
+    same = "i64 %row, i64 %step, ptr %b, i64 %ldb"
+    rest = "i64 %ldc, i64 %count, i64 %add"
+    return f"""\
+define internal void @{name}(ptr noalias %a, i64 %row, i64 %step, ptr noalias %b,
+ i64 %ldb, ptr noalias %c, i64 %ldc, i64 %count, i64 %add) noinline nounwind {{
+  %rows = mul i64 %row, {rows // 2}
+  %lines = mul i64 %ldc, {rows // 2}
+  %next.a = getelementptr float, ptr %a, i64 %rows
+  %next.c = getelementptr float, ptr %c, i64 %lines
+  call void @{half}(ptr %a, {same}, ptr %c, {rest})
+  call void @{half}(ptr %next.a, {same}, ptr %next.c, {rest})
+  ret void
+}}"""
+
+
 @_written(partial(_tile_text, 6))
 def _tile6(
     a: f32s, row: i64, step: i64, b: f32s, ldb: i64, c: f32s, ldc: i64, count: i64, add: i64
 ) -> None:
     _multiplied(6, a, row, step, b, ldb, c, ldc, count, add)
+
+
+@_written(partial(_twice_text, 12, "_tile6"))
+def _tile12(
+    a: f32s, row: i64, step: i64, b: f32s, ldb: i64, c: f32s, ldc: i64, count: i64, add: i64
+) -> None:
+    _multiplied(12, a, row, step, b, ldb, c, ldc, count, add)
 
 
 @_written(partial(_tile_text, 4))
@@ -153,7 +187,10 @@ def multiply(
     elements apart. `count` is how many products a sum has.
     """
     i = 0
-    while i + 6 <= rows:
+    while i + 12 <= rows:
+        _tile12(at(a, i * row), row, step, b, ldb, at(c, i * ldc), ldc, count, add)
+        i = i + 12
+    if i + 6 <= rows:
         _tile6(at(a, i * row), row, step, b, ldb, at(c, i * ldc), ldc, count, add)
         i = i + 6
     if i + 4 <= rows:
@@ -172,17 +209,18 @@ PANELS = 4
 
 def _row_text(name: str) -> str:
     """The products of a row and panels, in LLVM's language."""
-    vector, each = f"<{_LANES} x float>", COLUMNS // _LANES
+    width = _width()
+    vector, each = f"<{width} x float>", COLUMNS // width
     parts = range(PANELS * each)
     skips = [f"  %skip{q} = mul i64 %apart, {q}" for q in range(PANELS)]
     panels = [f"  %b{q} = getelementptr float, ptr %b, i64 %skip{q}" for q in range(PANELS)]
-    places = [f"  %c{i} = getelementptr float, ptr %c, i64 {i * _LANES}" for i in parts]
+    places = [f"  %c{i} = getelementptr float, ptr %c, i64 {i * width}" for i in parts]
     loads = [f"  %old{i} = load {vector}, ptr %c{i}, align 4" for i in parts]
     starts = [f"  %s{i} = phi {vector} [zeroinitializer, %entry], [%old{i}, %load]" for i in parts]
     body = []
     for i in parts:
         body += [
-            f"  %at{i} = add i64 %place, {i % each * _LANES}",
+            f"  %at{i} = add i64 %place, {i % each * width}",
             f"  %p{i} = getelementptr float, ptr %b{i // each}, i64 %at{i}",
             f"  %x{i} = load {vector}, ptr %p{i}, align 4",
             f"  %m{i} = fmul contract {vector} %row, %x{i}",
@@ -206,7 +244,7 @@ def _row_text(name: str) -> str:
         "  %pa = getelementptr float, ptr %a, i64 %k",
         "  %x = load float, ptr %pa, align 4",
         f"  %one = insertelement {vector} poison, float %x, i64 0",
-        f"  %row = shufflevector {vector} %one, {vector} poison, <{_LANES} x i32> zeroinitializer",
+        f"  %row = shufflevector {vector} %one, {vector} poison, <{width} x i32> zeroinitializer",
         f"  %place = mul nuw nsw i64 %k, {COLUMNS}", *body,
         "  %following = add nuw nsw i64 %k, 1",
         "  %more = icmp slt i64 %following, %count",
@@ -230,28 +268,28 @@ def row_times(a: f32s, b: f32s, apart: i64, c: f32s, count: i64, add: i64) -> No
 
 def _turn_text(name: str) -> str:
     """The transpose of a square of vectors: swap halves, then quarters, then eighths."""
-    vector, lines = f"<{_LANES} x float>", []
-    for i in range(_LANES):
+    vector, lines = f"<{_SIDE} x float>", []
+    for i in range(_SIDE):
         lines += [
             f"  %o{i} = mul i64 %lda, {i}",
             f"  %p{i} = getelementptr float, ptr %a, i64 %o{i}",
-            f"  %v{_LANES}.{i} = load {vector}, ptr %p{i}, align 4",
+            f"  %v{_SIDE}.{i} = load {vector}, ptr %p{i}, align 4",
         ]
-    size = _LANES
+    size = _SIDE
     while size > 1:
         half = size // 2
         # A lane of the first of a pair, and one of the second behind its lanes.
-        low = [n if n % size < half else _LANES + n - half for n in range(_LANES)]
-        high = [n + half if n % size < half else _LANES + n for n in range(_LANES)]
-        for i in range(_LANES):
+        low = [n if n % size < half else _SIDE + n - half for n in range(_SIDE)]
+        high = [n + half if n % size < half else _SIDE + n for n in range(_SIDE)]
+        for i in range(_SIDE):
             first, second = (i, i + half) if i % size < half else (i - half, i)
             lanes = ", ".join(f"i32 {n}" for n in (low if i % size < half else high))
             lines.append(
                 f"  %v{half}.{i} = shufflevector {vector} %v{size}.{first}, {vector}"
-                f" %v{size}.{second}, <{_LANES} x i32> <{lanes}>"
+                f" %v{size}.{second}, <{_SIDE} x i32> <{lanes}>"
             )
         size = half
-    for i in range(_LANES):
+    for i in range(_SIDE):
         lines += [
             f"  %w{i} = mul i64 %ldb, {i}",
             f"  %q{i} = getelementptr float, ptr %b, i64 %w{i}",
@@ -263,8 +301,8 @@ def _turn_text(name: str) -> str:
 
 @_written(_turn_text)
 def _turn(a: f32s, lda: i64, b: f32s, ldb: i64) -> None:
-    for i in range(_LANES):
-        for j in range(_LANES):
+    for i in range(_SIDE):
+        for j in range(_SIDE):
             b[j * ldb + i] = a[i * lda + j]
 
 
