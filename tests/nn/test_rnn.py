@@ -40,6 +40,7 @@ WRONG = [
     "nn.LSTM(2, 3)(torch.zeros(4, 1, 2), (torch.zeros(1, 1, 3), torch.zeros(2, 1, 3)))",
     "nn.LSTM(2, 3)(torch.zeros(4, 2), (torch.zeros(1, 1, 3), torch.zeros(1, 1, 3)))",
     "nn.LSTM(2, 3, proj_size=3)",
+    "nn.LSTMCell(2, 3)(torch.zeros(1, 2), torch.zeros(1, 3))",
     "nn.LSTM(2, 3, proj_size=-1)",
     "nn.LSTM(0, 3)",
     "nn.LSTM(2, 0)",
@@ -200,10 +201,3 @@ def test_initial_states_of_zeros_are_the_default(kind: str) -> None:
     given = layer(x, (zeros, zeros) if kind == "LSTM" else zeros)
     for a, b in zip(flat(given), flat(layer(x)), strict=True):
         assert array(a).tolist() == array(b).tolist()
-
-
-@pytest.mark.torch
-def test_the_state_of_an_lstm_cell_is_a_pair(torch: Any) -> None:
-    for lib in (wengert, torch):
-        with pytest.raises(TypeError, match="must be tuple of Tensors, not Tensor"):
-            lib.nn.LSTMCell(2, 2)(lib.ones(1, 2), lib.ones(1, 2))
