@@ -296,8 +296,8 @@ class Guard:
         return True
 
     @property
-    def listens(self) -> bool:
-        """Whether it holds only while nobody listens at the leaves among its tensors."""
+    def quiet(self) -> bool:
+        """Whether it has found that nobody listens at the leaves among its tensors."""
         return self._watched is not None and self._watched.quiet
 
     def _has_same_names(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache
 from types import MappingProxyType
@@ -117,7 +117,7 @@ def dictionary(x: Any) -> dict[Any, Any] | None:
     if type(x) is MappingProxyType:
         found = gc.get_referents(x)
         x = found[0] if len(found) == 1 else None
-    return x if type(x) is dict else None
+    return x if type(x) in (dict, defaultdict) else None
 
 
 def slot_word(x: Any, slot: int, value: Any) -> tuple[int, int]:
