@@ -239,7 +239,8 @@ class Elementwise(Stepping):
         self, table: Table | None, rule: UpdateRule, by: str, code: CodeType, lasti: int
     ) -> bool:
         """Update what a table has; False, and nothing has changed, if its arrays are not plain."""
-        assert table is not None and rule.later is not None
+        assert table is not None
+        assert rule.later is not None
         params = table.params
         # As above; they are kept until the kernel has read them.
         given = [g._array for p in params if (g := getattr(p, "_grad", None)) is not None]
@@ -272,7 +273,10 @@ class Elementwise(Stepping):
             return None, []
 
     def _known_rule(self, group: Group) -> tuple[UpdateRule, Noted]:
-        """The rule of a group and what was noted for it, without its `prepare`, which would keep this optimizer alive."""
+        """The rule of a group, without its `prepare`, which would keep this optimizer alive.
+
+        And what was noted for it.
+        """
         noted = Noted()
         rules: list[KnownRule] = self.__dict__.setdefault("_rules", [])
         for known in rules:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import chain
 from operator import attrgetter, is_, methodcaller
 from typing import Any
@@ -15,6 +16,7 @@ from wengert.kernels.jit.words import (
     dictionary,
     emptiness_word,
     function_words,
+    knows_words,
     slot_of,
     slot_word,
     type_word,
@@ -23,10 +25,19 @@ from wengert.replay.trace import Memo
 from wengert.replay.walks import is_quiet
 
 _ABSENT = object()
+_OF_LEAVES = ("state", "open", "tensor")
 # So often words are noted again that are not the versions of dictionaries.
 _MOST = 16
 _values = methodcaller("values")  # in the order of the dictionary's own class
 _parts = attrgetter("__code__", "__defaults__", "__kwdefaults__")
+
+
+@cache
+def knows_tensors() -> bool:
+    """Whether words say what tensors and leaves hold."""
+    slots = [slot_of(Tensor, name) for name in ("_array", "_edge")]
+    slots += [slot_of(Leaf, name) for name in _OF_LEAVES]
+    return all(slots) and knows_words()
 
 
 class Compared:
@@ -96,8 +107,7 @@ class Watched:
             if edge is not None:
                 kept += edge, edge.tensor
                 found += [
-                    slot_word(edge, slot_of(Leaf, name), getattr(edge, name))
-                    for name in ("state", "open", "tensor")
+                    slot_word(edge, slot_of(Leaf, name), getattr(edge, name)) for name in _OF_LEAVES
                 ]
         self.quiet = not others
         layouts = Layouts([_layout(memo) for memo, _ in usual])

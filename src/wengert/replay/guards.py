@@ -24,8 +24,7 @@ from wengert.core.device import device
 from wengert.core.dtypes import dtype
 from wengert.core.layout import memory_format
 from wengert.core.tensor import Tensor, internal, tensors
-from wengert.kernels.jit.words import knows_words
-from wengert.replay.comparing import Compared, Watched
+from wengert.replay.comparing import Compared, Watched, knows_tensors
 from wengert.replay.deferred import Deferred
 from wengert.replay.trace import Memo, input_of
 
@@ -265,7 +264,7 @@ class Guard:
             self._functions, self._members,
         )  # fmt: skip
         self._watched: Watched | None = None
-        if knows_words():
+        if knows_tensors():
             scopes = (*self._scopes, *self._without, *[own for own, _ in self._disjoint])
             self._watched = Watched(self._all, [*{id(x): x for x in scopes}.values()])
 
@@ -314,6 +313,8 @@ _PLAIN_DICTS = frozenset({
     dict, types.MappingProxyType,
     *[k for k in dict.__subclasses__() if k.__module__ == "collections"],
 })  # fmt: skip
+
+
 def _columns(rows: list[Any], count: int) -> Any:
     return [*zip(*rows, strict=True)] if rows else [()] * count
 

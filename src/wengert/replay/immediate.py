@@ -43,9 +43,9 @@ class Immediate:
         self.way = way = shortcut.way
         self.clearing, self.after = shortcut.clearing, shortcut.after
         self.gradients: dict[int, int] = {}
-        self.reached: set[int] = set()
+        reached: set[int] = set()
         for walk in shortcut.walks:
-            self.reached.update(walk.leaves)
+            reached.update(walk.leaves)
             if walk.added is not None:
                 places = range(walk.first, walk.first + len(walk.leaves))
                 self.gradients.update(zip(walk.leaves, places, strict=True))
@@ -57,9 +57,13 @@ class Immediate:
         self._numbered: list[tuple[int, int]] = []  # steps, and the nodes of each
         # The tensors that are the same at every call, and the slots of the others.
         kinds = (Argument, Prepared)
-        self._inputs = [None if isinstance(x, kinds) else x for x in way.inputs]
+        self._inputs: list[Any] = [None if isinstance(x, kinds) else x for x in way.inputs]
         self._others = [(k, x) for k, x in enumerate(way.inputs) if isinstance(x, kinds)]
-        self._references = [None if x is None else weakref.ref(x) for x in self._inputs]
+        # Leaves that a backward comes to, and those of them that the guard does not look at.
+        self._reached = sorted(reached)
+        self._varying = [slot for slot in self._reached if self._inputs[slot] is None]
+        # Places whose values may have left a graph.
+        self._cuts: list[int] = []
         self._steps = shortcut.steps
         self._leaf = way.spec.kind is None
 
@@ -69,13 +73,14 @@ class Immediate:
         before = active.set_busy(True)
         try:
             prepared = self._prepared(leaves)
-            made = None
+            inputs = None
             if prepared is not None and shortcut.may_update():
-                made = self._computed(record, leaves, prepared)
-            if made is None or prepared is None:
+                inputs = self._bound(shortcut, leaves, prepared)
+            if inputs is None:
                 if words is not None:
                     default_generator.set_state(words)  # Python is to draw them
                 return NOT_TAKEN
+            made = self._computed(record, inputs)
             return self._finished(made, leaves, prepared)
         finally:
             active.set_busy(before)
@@ -99,46 +104,56 @@ class Immediate:
             prepared.append(values)
         return prepared
 
-    def _computed(
-        self, record: Record, leaves: Sequence[Any], prepared: list[tuple[Any, ...]]
-    ) -> dict[int, Tensor] | None:
-        """The tensors that are handed out, by place; None if somebody would see that they are."""
-        inputs, references = [*self._inputs], [*self._references]
+    def _bound(
+        self, shortcut: Shortcut, leaves: Sequence[Any], prepared: list[tuple[Any, ...]]
+    ) -> list[Any] | None:
+        """The inputs, whose leaves wait for gradients; None if somebody would see these come."""
+        inputs = [*self._inputs]
         for slot, source in self._others:
-            inputs[slot] = x = _value(source, leaves, prepared)
-            references[slot] = weakref.ref(x)
+            inputs[slot] = _value(source, leaves, prepared)
         for effect in self.clearing:
             effect.happen()
-        for slot in self.reached:
-            leaf = inputs[slot]
-            if not is_quiet(leaf, leaf._edge):
+        for slot in self._varying if shortcut.guard.quiet else self._reached:
+            if not is_quiet(inputs[slot], inputs[slot]._edge):
                 return None
-            if slot in self.gradients and getattr(leaf, "_grad", None) is not None:
+        for slot in self.gradients:
+            if getattr(inputs[slot], "_grad", None) is not None:
                 return None
+        return inputs
+
+    def _computed(self, record: Record, inputs: list[Any]) -> dict[int, Tensor]:
+        """The tensors that are handed out, by place."""
         arrays = [x if type(x) is np.ndarray else x._array for x in inputs]
         plan = self._plan_of(record)
         count_use(plan, record)
         record.settled += 1
-        record.deferred += len(self.way.path)
+        record.deferred += len(self._steps)
         function, fresh, constants = plan.code  # at once: another thread may compile it
         results = function(arrays, self.way.numbers)
-        edges = [None if type(x) is np.ndarray else x._edge for x in inputs]
         memory = {place: arrays[slot] for place, slot in self.updates.items()}
+        edges = [None if type(x) is np.ndarray else x._edge for x in inputs]
+        references = [weakref.ref(x) for x in inputs] if self._cuts else []
         binding = Binding(references, arrays, edges, self._steps_now(), memory)
         own: Sequence[np.ndarray] = results
         if memory or len(fresh) < len(self.alive):
             taken = {*map(id, arrays), *map(id, constants.values())}
             own = own_arrays(plan, binding, results, fresh, taken)
-        nodes = made_nodes(plan, binding, results, own) if plan.nodes else {}
-        made = dict(zip(self.alive, map(wrap, own), strict=False))
+        return self._filled(plan, binding, results, own, inputs)
+
+    def _filled(
+        self, plan: Plan, binding: Binding, results: Sequence[Any], own: Sequence[np.ndarray],
+        inputs: list[Any],
+    ) -> dict[int, Tensor]:  # fmt: skip
+        """The tensors of some arrays, with their nodes, and the gradients in their place."""
+        made = dict(zip(self.alive, map(wrap, own), strict=False))  # nodes save what follows
         for slot, place in self.gradients.items():
             inputs[slot]._grad = made[place]
-        for place in self.asked:
-            edge = nodes.get(place)
-            if edge is not None:
-                made[place]._edge = edge
-            elif place in plan.lowering.entries:
-                made[place]._cut = cut_of(plan, binding, place)
+        if plan.nodes:
+            for place, node in made_nodes(plan, binding, results, own).items():
+                if place in made:
+                    made[place]._edge = node
+        for place in self._cuts:
+            made[place]._cut = cut_of(plan, binding, place)
         for place, count in self.way.writes.items():
             if place in made:
                 add_writes(made[place]._array, count)
@@ -155,6 +170,8 @@ class Immediate:
                 (k, 2 if isinstance(e := path[k], OpEntry) and not e.single else 1)
                 for k in sorted({*steps, *self._backwards})
             ]
+            known = plan.lowering.entries.keys() - {*plan.nodes}
+            self._cuts = [k for k in self.asked if k in known]
         return plan
 
     def _steps_now(self) -> list[Step]:

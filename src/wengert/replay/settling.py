@@ -512,7 +512,9 @@ def _make_nodes_of_form(
             part.edges = ()
 
 
-def _as_saved(run: Bindings, results: Sequence[Any], arrays: Sequence[np.ndarray]) -> dict[int, Any]:
+def _as_saved(
+    run: Bindings, results: Sequence[Any], arrays: Sequence[np.ndarray]
+) -> dict[int, Any]:
     """What a node saves in the place of some values, by their identity.
 
     Of an input that was copied, because NumPy may write to it, the memory itself, and of a result

@@ -54,11 +54,13 @@ def _held(object: i64, slot: i64, second: i64, holder: i64, head: i64) -> i64:
     if second > 0:
         found = array_at(i64, object + second)[0]
         if found != 0:
-            if array_at(i64, found + head - 8)[0] != holder:
+            type = array_at(i64, found + head - 8)[0]  # `and` would read it in any case
+            if type != holder:
                 found = 0
-    if slot > 0:
-        if found != 0:
-            found = array_at(i64, found + slot)[0]
+    if found != 0:
+        place = found + slot
+        if slot > 0:
+            found = array_at(i64, place)[0]
     return found
 
 

@@ -48,11 +48,13 @@ def _compare(
         place = 0
         for k in range(arrays):
             array = array_at(i64, item(objects, k) + slot)[0]
-            if array == 0:
+            fits = 0
+            if array != 0:
+                known = is_array(array, head, kind)
+                if known == 1:  # `and` would read what is not there
+                    fits = lies_as(array + head, at(layouts, place))
+            if fits == 0:
                 same = 0
-            else:
-                if is_array(array, head, kind) == 0 or lies_as(array + head, at(layouts, place)) == 0:
-                    same = 0
             place += 2 + 2 * layouts[place + 1]
     found[0] = same
 
@@ -128,15 +130,18 @@ def slot_word(x: Any, slot: int, value: Any) -> tuple[int, int]:
 @cache
 def slot_of(cls: type, name: str) -> int:
     """How far a slot is from the address of an object of that class; 0 if that is not known."""
-    one, value = object.__new__(cls), object()
+    one: Any = object.__new__(cls)
+    value = object()
     setattr(one, name, value)
-    fits = [k for k in range(HEAD, cls.__basicsize__, 8) if _word_at(id(one) + k).value == id(value)]
+    fits = [
+        k for k in range(HEAD, cls.__basicsize__, 8) if _word_at(id(one) + k).value == id(value)
+    ]
     return fits[0] if len(fits) == 1 else 0
 
 
 @cache
 def _parts() -> tuple[int, ...]:
-    """Where functions have their code, defaults and keyword defaults; nothing if it is not known."""
+    """Where functions have their code, defaults and keyword defaults; nothing if not known."""
 
     def probe(x: Any = object, *, y: Any = object) -> None:
         """Have some of each."""
@@ -181,9 +186,9 @@ class _Plain:
 
 def _has_versions() -> bool:
     """Whether the version of a dictionary changes whenever it does."""
-    one = _Plain()
-    one.x = own = {"a": 1, "b": 2}  # type: ignore[attr-defined]
+    one, own = _Plain(), {"a": 1, "b": 2}
     attributes = vars(one)
+    attributes["x"] = 1
     changes: list[Callable[[], Any]] = [
         lambda: own.__setitem__("a", 2), lambda: own.__setitem__("c", 3), lambda: own.pop("c"),
         lambda: own.update(b=3), lambda: own.setdefault("d", 1), lambda: own.popitem(),
