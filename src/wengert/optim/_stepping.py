@@ -22,7 +22,7 @@ from wengert.kernels.jit.heads import advanced
 from wengert.meta.tensors import without_memory
 from wengert.ops.complexes import view_as_complex, view_as_real
 from wengert.optim._recorded import recorded
-from wengert.optim._tables import Noted, Table
+from wengert.optim._tables import Noted, StepTable
 from wengert.optim.optimizer import Group, Optimizer
 
 State = dict[str, Any]
@@ -236,7 +236,7 @@ class Elementwise(Stepping):
         return True
 
     def _update_by(
-        self, table: Table | None, rule: UpdateRule, by: str, code: CodeType, lasti: int
+        self, table: StepTable | None, rule: UpdateRule, by: str, code: CodeType, lasti: int
     ) -> bool:
         """Update what a table has; False, and nothing has changed, if its arrays are not plain."""
         assert table is not None

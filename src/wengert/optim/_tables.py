@@ -18,7 +18,7 @@ from wengert.kernels.jit.words import Words, knows_words, slot_of
 _MOST = 64
 
 
-class Table:
+class StepTable:
     """The parameters of a group and their states, as long as these are the same objects.
 
     Which arrays they have, and the gradients, may be others at every step.
@@ -68,7 +68,7 @@ class Noted:
     """
 
     def __init__(self) -> None:
-        self.table: Table | None = None
+        self.table: StepTable | None = None
         self.count = 0
 
     def holds(self, params: list[Tensor], state: Any) -> bool:
@@ -88,13 +88,13 @@ class Noted:
 def table_of(
     formula: Formula, options: dict[str, bool], names: Sequence[str | None],
     params: list[Tensor], state: Any, counts: bool,
-) -> Table | None:  # fmt: skip
+) -> StepTable | None:  # fmt: skip
     """What is to be noted of a group; None if that is not worth it, or not known."""
     known = knows_words() and _slots()[:2].all()
     if not known or not params or not many([p._array for p in params]):
         return None
     try:
-        return Table(formula, options, names, params, state, counts)
+        return StepTable(formula, options, names, params, state, counts)
     except (KeyError, AttributeError):  # some have not stepped before
         return None
 
