@@ -25,7 +25,7 @@ HOMES = {
     "theano.compile.io": "functions",
     "theano.compile.function": "functions",
     "theano.compile.function_module": "functions",
-    "theano.compile.pfunc": "functions",
+    "theano.compile.pfunc": "rebuilding",
     "theano.compile.ops": "program_ops",
     "theano.compile.profiling": "profiles",
     "theano.compile.builders": "program_ops",
