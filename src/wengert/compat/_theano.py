@@ -54,3 +54,13 @@ HOMES = {
     "theano.sparse.sharedvar": "sparse.type",
     "theano.sandbox.softsign": "expressions.activations",
 }
+# What to say of modules that nothing stands for.
+INSTEAD = {
+    "theano.misc.pkl_utils": "pickle writes and reads functions and shared variables, too",
+    "theano.d3viz": "theano.printing.pydotprint writes graphs for Graphviz",
+    "theano.gpuarray": "functions run on the CPU",
+    "theano.sandbox.cuda": "functions run on the CPU",
+    "theano.sandbox.gpuarray": "functions run on the CPU",
+    "theano.gof.cmodule": "operations have no C code",
+    "theano.gof.cc": "operations have no C code",
+}
