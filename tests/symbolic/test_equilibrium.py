@@ -70,6 +70,17 @@ def test_rewrites_of_one_operation_follow_what_they_make() -> None:
         assert _ops(graph) == expected
 
 
+def test_the_rewrites_of_the_library_say_for_which_operation_they_are() -> None:
+    pattern = {"pattern": (T.exp, "a"), "constraint": lambda v: True}
+    for own in (gof.PatternSub(pattern, (T.cos, "a")), gof.OpSub(T.exp, T.cos)):
+        graph = _graph()
+        OpKeyOptimizer(own).optimize(graph)
+        assert _ops(graph) == ["cos", "sin", "cos"]
+    bare = _graph()
+    OpKeyOptimizer(gof.OpRemove(T.exp)).optimize(bare)
+    assert _ops(bare) == ["sin"]
+
+
 def test_failures_are_raised_or_passed_on() -> None:
     class Wrong(gof.LocalOptimizer):
         def transform(self, node: Any) -> Any:

@@ -86,6 +86,16 @@ def test_containers_have_storage() -> None:
         c.data = 2.0
 
 
+def test_types_of_programs_filter_values_alone() -> None:
+    class Whole(theano.Type):
+        def filter(self, value: Any) -> Any:  # type: ignore[override]
+            return int(value)
+
+    c = gof.Container(Whole()("x"))
+    c.data = 2.0
+    assert c.data == 2
+
+
 def test_elementwise_functions_give_lists_if_asked() -> None:
     x = T.dvector("x")
     for out in (T.add(x, x, x, return_list=True), T.mul(x, x, return_list=True),

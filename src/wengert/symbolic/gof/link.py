@@ -36,7 +36,11 @@ class Container:
     def data(self, value: Any) -> None:
         if self.readonly:
             raise Exception(f"Cannot set readonly storage: {self.name}")
-        self.storage[0] = self.type.filter(value, self.strict, self.allow_downcast)
+        # Types of programs may have a `filter` of the value alone.
+        options: dict[str, Any] = {"strict": True} if self.strict else {}
+        if self.allow_downcast is not None:
+            options["allow_downcast"] = self.allow_downcast
+        self.storage[0] = self.type.filter(value, **options)
 
     value = data
 

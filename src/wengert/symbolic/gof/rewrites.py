@@ -180,6 +180,10 @@ class OpRemove(LocalOptimizer):
         """The operation."""
         return [self.op]
 
+    def op_key(self) -> Any:
+        """The operation, for `OpKeyOptimizer`."""
+        return self.op
+
     def transform(self, node: Apply) -> Any:
         """The inputs, if there are as many."""
         return list(node.inputs) if node.nin == node.nout else False
@@ -194,6 +198,10 @@ class OpSub(LocalOptimizer):
     def tracks(self) -> Sequence[Any]:
         """The operation that is replaced."""
         return [self.op1]
+
+    def op_key(self) -> Any:
+        """That operation, for `OpKeyOptimizer`."""
+        return self.op1
 
     def transform(self, node: Apply) -> Any:
         """The other operation, of the same inputs."""
@@ -219,6 +227,13 @@ class PatternSub(LocalOptimizer):
                  skip_identities_fn: Any = None, name: str | None = None,
                  tracks: Any = (), get_nodes: Any = None) -> None:  # fmt: skip
         self.in_pattern, self.out_pattern, self.name = in_pattern, out_pattern, name
+
+    def op_key(self) -> Any:
+        """The operation at the root of the pattern, for `OpKeyOptimizer`."""
+        root = self.in_pattern
+        while isinstance(root, dict):
+            root = root["pattern"]
+        return root[0]
 
     def transform(self, node: Apply) -> Any:
         """The other graph, if the node is the root of the first."""
