@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.gof.toolbox import ReplaceValidate
 from wengert.symbolic.graph import Apply, Constant, replaced
@@ -262,7 +264,7 @@ def _matches(pattern: Any, v: Any, found: dict[str, Any]) -> bool:
             return False
         return all(_matches(p, x, found) for p, x in zip(pattern[1:], node.inputs, strict=True))
     value = pattern.data if isinstance(pattern, Constant) else pattern
-    return isinstance(v, Constant) and bool((v.data == value).all())
+    return isinstance(v, Constant) and bool(np.all(v.data == value))
 
 
 def _built(pattern: Any, found: dict[str, Any]) -> Any:
