@@ -46,3 +46,17 @@ def test_types_are_checked() -> None:
         T.blas.ger(T.lmatrix(), T.lscalar(), T.lvector(), T.lvector())
     with pytest.raises(T.blas.InconsistencyError, match="aliased"):
         T.blas.gemm_inplace(m, a, m, T.dmatrix(), a)
+
+
+def test_products_of_matrices_by_class() -> None:
+    x, y, a = T.dmatrix("x"), T.dmatrix("y"), T.dscalar("a")
+    data = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    out = [T.blas.Dot22()(x, y), T.blas.Dot22Scalar()(x, y, a)]
+    for own, factor in zip(theano.function([x, y, a], out)(*data, 2.0), (1, 2), strict=True):
+        np.testing.assert_array_equal(own, factor * (data[0] @ data[1]))
+    assert isinstance(T.blas.batched_dot(T.dtensor3(), T.dtensor3()).owner.op, T.blas.BatchedDot)
+    for bad in ((x, T.fmatrix()), (x, T.dvector())):
+        with pytest.raises(TypeError, match="_dot22"):
+            T.blas.Dot22()(*bad)
+    number = np.asarray(1.5)
+    theano.gradient.verify_grad(T.blas.Dot22Scalar(), [*data, number], rng=np.random.RandomState(0))

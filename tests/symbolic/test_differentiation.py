@@ -55,3 +55,13 @@ def test_undefined_gradients_go_only_where_they_are_connected() -> None:
         slope.eval({x: [1.0, 2.0]})  # defined, and needs only what `Parts` would compute
     with pytest.raises(theano.gradient.NullTypeGradError):
         theano.grad(Joined()(first, x.sum()), x)
+
+
+def test_costs_that_are_linear_have_hessians_of_zeros() -> None:
+    a, b = T.dvectors("a", "b")
+    for cost in (T.stack([a, b]).sum(), T.join(0, a, b).sum(), a.sum() + b.sum()):
+        f = theano.function([a, b], T.hessian(cost, [a, b]), on_unused_input="ignore")
+        for own in f([1.0, 2.0], [3.0, 4.0]):
+            np.testing.assert_array_equal(own, np.zeros((2, 2)))
+    with pytest.raises(theano.gradient.DisconnectedInputError):
+        T.hessian(a.sum(), b)

@@ -122,3 +122,11 @@ def test_repetitions_by_their_operation() -> None:
     x = T.dmatrix("x")
     found = [extra_ops.RepeatOp()(x, 2), extra_ops.RepeatOp(axis=-1)(x, [0, 2])]
     assert values(x, found, [[1, 2], [3, 4]]) == [[1, 1, 2, 2, 3, 3, 4, 4], [[2, 2], [4, 4]]]
+
+
+def test_what_is_chosen_broadcasts_where_all_do() -> None:
+    assert T.choose(T.lrow(), T.fcol()).broadcastable == (True, False)
+    assert T.choose(T.lcol(), T.fcol()).broadcastable == (False, True)
+    assert T.choose(T.lmatrix(), T.frow()).broadcastable == (False, False)
+    assert T.choose(T.lvector(), T.ftensor3()).broadcastable == (False, False)
+    assert T.choose(T.lcol(), [T.fcol(), T.fcol()]).broadcastable == (False, True)

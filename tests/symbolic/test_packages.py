@@ -164,3 +164,18 @@ def test_the_source_of_a_function_goes_with_it() -> None:
     del f
     gc.collect()
     assert file not in linecache.cache
+
+
+def test_errors_of_scalars_are_not_taken_for_those_of_lengths() -> None:
+    class Failing(theano.scalar.BinaryScalarOp):
+        def impl(self, x: Any, y: Any) -> Any:
+            raise RuntimeError("of the program")
+
+    x, row = T.dmatrix("x"), T.drow("row")
+    op = T.Elemwise(Failing(theano.scalar.upcast_out, name="failing"))
+    f = theano.function([x, row], op(x, row))
+    with pytest.raises(RuntimeError, match="of the program"):
+        f(np.ones((2, 3)), np.ones((1, 3)))
+    g = theano.function([x, row], x * row)
+    with pytest.raises(ValueError, match=r"input\[0\].shape\[1\] = 3, input\[1\].shape\[1\] = 2"):
+        g(np.ones((2, 3)), np.ones((1, 2)))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import numpy as np
 import pytest
 
+import wengert.symbolic as theano
 from wengert.symbolic import config, configparser
+from wengert.symbolic import tensor as T
 
 
 @pytest.fixture
@@ -67,3 +70,14 @@ def test_a_copy_of_the_settings_is_the_settings() -> None:
     with config.change_flags(floatX="float32"):
         assert kept.floatX == "float32"
     assert kept is config
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_numbers_of_numpy_and_floatx(name: str) -> None:
+    numbers = (1, 1.5, 70000, np.float64(1), np.int8(1), 1j)
+    with theano.change_flags(cast_policy="numpy+floatX", floatX=name):
+        assert [T.constant(v).dtype for v in numbers] == [
+            "int64", name, "int64", "float64", "int8", "complex128",
+        ]  # fmt: skip
+        assert [(T.bvector() + v).dtype for v in (1, 1.5)] == ["int64", name]
+    assert T.constant(1).dtype == "int8"

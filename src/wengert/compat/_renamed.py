@@ -10,6 +10,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
 from wengert.compat import _patches
+from wengert.compat._theano import INSTEAD
 
 if TYPE_CHECKING:
     from importlib.abc import Loader, MetaPathFinder
@@ -42,11 +43,19 @@ class RenamingFinder(MetaPathFinder):
             if error.name is None or not (name + ".").startswith(error.name + "."):
                 raise
             raise ModuleNotFoundError(
-                f"No module named {fullname!r}: {self.home} has no such part of {self.package}",
+                f"No module named {fullname!r}: {self.home} has no such part of {self.package}"
+                + _instead(fullname),
                 name=fullname,
             ) from None
         package = hasattr(module, "__path__")
         return ModuleSpec(fullname, _Loader(module), origin=name, is_package=package)
+
+
+def _instead(path: str) -> str:
+    """What stands for a module that is not there, or why nothing does; empty if that is unknown."""
+    while path and path not in INSTEAD:
+        path = path.rpartition(".")[0]
+    return f"; {INSTEAD[path]}" if path else ""
 
 
 class _Loader(Loader):

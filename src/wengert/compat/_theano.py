@@ -25,7 +25,7 @@ HOMES = {
     "theano.compile.io": "functions",
     "theano.compile.function": "functions",
     "theano.compile.function_module": "functions",
-    "theano.compile.pfunc": "functions",
+    "theano.compile.pfunc": "rebuilding",
     "theano.compile.ops": "program_ops",
     "theano.compile.profiling": "profiles",
     "theano.compile.builders": "program_ops",
@@ -53,4 +53,14 @@ HOMES = {
     "theano.sparse.basic": "sparse",
     "theano.sparse.sharedvar": "sparse.type",
     "theano.sandbox.softsign": "expressions.activations",
+}
+# What to say of modules that nothing stands for.
+INSTEAD = {
+    "theano.misc.pkl_utils": "pickle writes and reads functions and shared variables, too",
+    "theano.d3viz": "theano.printing.pydotprint writes graphs for Graphviz",
+    "theano.gpuarray": "functions run on the CPU",
+    "theano.sandbox.cuda": "functions run on the CPU",
+    "theano.sandbox.gpuarray": "functions run on the CPU",
+    "theano.gof.cmodule": "operations have no C code",
+    "theano.gof.cc": "operations have no C code",
 }

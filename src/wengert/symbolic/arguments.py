@@ -137,7 +137,8 @@ def listed_outputs(outputs: Any) -> tuple[list[Out], Any]:
     return [_as_out(outputs)], "one"
 
 
-def _pairs(updates: Any, what: str) -> list[tuple[Any, Any]]:
+def pairs_of(updates: Any, what: str = "pairs") -> list[tuple[Any, Any]]:
+    """The items of a dictionary, or pairs as they are; TypeError for anything else."""
     if updates is None:
         return []
     if isinstance(updates, dict):
@@ -152,7 +153,7 @@ def _pairs(updates: Any, what: str) -> list[tuple[Any, Any]]:
 
 def checked_updates(updates: Any) -> list[tuple[Any, Any]]:
     """Pairs of shared variables and their new values; TypeError or ValueError."""
-    pairs = _pairs(updates, "updates")
+    pairs = pairs_of(updates, "updates")
     checked: list[tuple[Any, Any]] = []
     targets: set[Any] = set()
     for target, value in pairs:
@@ -187,13 +188,23 @@ def fitted_update(target: Any, value: Any) -> Any:
         ) from None
 
 
-def checked_givens(givens: Any) -> dict[Any, Any]:
-    """What to put in place of which variables."""
+def checked_givens(givens: Any, strict: bool = True) -> dict[Any, Any]:
+    """What to put in place of which variables; of another type only if not `strict`."""
     table: dict[Any, Any] = {}
-    for old, new in _pairs(givens, "givens"):
+    for old, new in pairs_of(givens, "givens"):
         if not isinstance(old, Variable):
             raise TypeError(f"givens must contain Variables as keys, got {old!r}")
         if old in table:
             raise AssertionError(f"When using 'givens', {old} is replaced twice")
-        table[old] = old.type.filter_variable(new)
+        table[old] = _standing_for(old, new, strict)
     return table
+
+
+def _standing_for(old: Any, new: Any, strict: bool) -> Any:
+    """A variable for another one, of its type if that can be or has to be."""
+    try:
+        return old.type.filter_variable(new)
+    except TypeError:
+        if strict or not isinstance(new, Variable):
+            raise
+        return new

@@ -112,10 +112,13 @@ def narrowed(value: Any) -> np.ndarray:
     """A Python number as an array of the smallest dtype that holds it exactly.
 
     NumPy's own scalars and arrays stay what they are. A float becomes floatX where that is
-    float32 or float16, whatever is lost.
+    float32 or float16, whatever is lost. With ``cast_policy="numpy+floatX"`` floats become floatX
+    in any case, and integers what NumPy makes of them.
     """
     if isinstance(value, bool | np.bool_ | np.ndarray | np.generic):
         return np.asarray(value)
+    if config.cast_policy == "numpy+floatX":
+        return np.asarray(value, config.floatX if isinstance(value, float) else None)
     if isinstance(value, int):
         return autocast_int(value) if value < 2**63 else np.asarray(value, "uint64")
     if isinstance(value, float):

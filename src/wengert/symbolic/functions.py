@@ -205,6 +205,7 @@ class Function:
             )
         slots: list[Any] = list(args) + [_MISSING] * (len(self.inputs) - len(args))
         for name, value in kwargs.items():
+            self._require_one(name)
             if name not in self._places:
                 raise TypeError(f"Unknown input or state: {name}. The function has inputs named"
                                 f" {sorted(self._places)}")  # fmt: skip
@@ -219,6 +220,14 @@ class Function:
                     )
                 slots[k] = self._defaults[k]
         return slots
+
+    def _require_one(self, name: str) -> None:
+        """Raise TypeError for a name that several inputs have."""
+        if sum(i.name == name for i in self.inputs) > 1:
+            raise TypeError(
+                f"Ambiguous name: {name} - please check the names of the inputs of your function"
+                " for duplicates."
+            )
 
     def _own(self, outputs: Any, values: list[Any], changed: Any) -> list[Any]:
         """Outputs that share memory with nothing that lives on."""
@@ -277,7 +286,11 @@ class Function:
         self._defaults = defaults
 
     def _found(self, item: Any) -> tuple[str, Any]:
-        """An input's place, or a shared variable, by itself or its name."""
+        """An input's place, or a shared variable, by itself, its name or its number."""
+        if type(item) is int and 0 <= item < len(self.inputs):
+            return "input", item
+        if isinstance(item, str):
+            self._require_one(item)
         for k, i in enumerate(self.inputs):
             if item is i.variable or item == i.name:
                 return "input", k
@@ -357,10 +370,10 @@ def shared_in(variables: Sequence[Any], blocked: Iterable[Any]) -> list[Any]:
     return [s for s in dict.fromkeys(inputs) if s not in set(blocked)]
 
 
-def _default_updates(
+def default_updates(
     results: list[Any], updates: list[tuple[Any, Any]], own: list[Any], without: Any
 ) -> list[tuple[Any, Any]]:
-    """The updates that shared variables have of themselves, such as random streams."""
+    """The updates that shared variables have of themselves, such as random streams, beside some."""
     if without is True:
         return []
     excluded = set(without or ())
@@ -423,16 +436,16 @@ def function(
     own = [i.variable for i in specified]
     _require_different(own)
     outs, form = listed_outputs(outputs)
-    changed, replacements = checked_updates(updates), checked_givens(givens)
+    changed, replacements = checked_updates(updates), checked_givens(givens, rebuild_strict)
     _require_kept(own, replacements, no_default_updates)
     targets = [out.variable for out in outs]
     stated = [i.update for i in specified if i.update is not None]
-    changed += _default_updates(
-        replaced([*targets, *(v for _, v in changed), *stated], replacements), changed, own,
-        no_default_updates,
+    changed += default_updates(
+        replaced([*targets, *(v for _, v in changed), *stated], replacements, rebuild_strict),
+        changed, own, no_default_updates,
     )  # fmt: skip
     everything = [*targets, *(v for _, v in changed), *stated]
-    final = replaced(everything, replacements) if replacements else everything
+    final = replaced(everything, replacements, rebuild_strict) if replacements else everything
     _report_unused(specified, final, on_unused_input or config.on_unused_input)
     outs = [Out(v, o.borrow) for v, o in zip(final, outs, strict=False)]
     changed = [(s, v) for (s, _), v in zip(changed, final[len(outs) :], strict=False)]
@@ -516,9 +529,6 @@ def evaluate(variable: Any, inputs_to_values: dict[Any, Any] | None = None) -> A
 
 
 Variable.eval = evaluate  # type: ignore[attr-defined]
-
-# What `function` calls in Theano: the same arguments.
-pfunc = function
 
 
 def function_dump(filename: str, inputs: Sequence[Any], outputs: Any = None, *,

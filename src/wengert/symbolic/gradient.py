@@ -86,7 +86,8 @@ def hessian(cost: Any, wrt: Any, consider_constant: Any = None,
                 " dimensions"
             )
         first = grad(cost, x, consider_constant, disconnected_inputs)
-        rows.append(jacobian(first, x, consider_constant, disconnected_inputs))
+        # A cost that is linear in `x` has a gradient on which `x` has no influence: zeros.
+        rows.append(jacobian(first, x, consider_constant, "ignore"))
     return returned_as(wrt, rows)
 
 

@@ -6,9 +6,19 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.symbolic.expressions.elemwise import DimShuffle, Elemwise
-from wengert.symbolic.expressions.indexing import Subtensor
-from wengert.symbolic.expressions.type import TensorConstant, as_tensor_variable
+from wengert.symbolic.expressions.type import as_tensor_variable
+from wengert.symbolic.formulas import DefaultPrinter as DefaultPrinter
+from wengert.symbolic.formulas import FunctionPrinter as FunctionPrinter
+from wengert.symbolic.formulas import IgnorePrinter as IgnorePrinter
+from wengert.symbolic.formulas import LeafPrinter as LeafPrinter
+from wengert.symbolic.formulas import OperatorPrinter as OperatorPrinter
+from wengert.symbolic.formulas import PatternPrinter as PatternPrinter
+from wengert.symbolic.formulas import PPrinter as PPrinter
+from wengert.symbolic.formulas import PrinterState as PrinterState
+from wengert.symbolic.formulas import default_printer as default_printer
+from wengert.symbolic.formulas import leaf_printer as leaf_printer
+from wengert.symbolic.formulas import pp as pp
+from wengert.symbolic.formulas import pprint as pprint
 from wengert.symbolic.functions import Function
 from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Apply, Constant, Operation, Variable, toposort
@@ -113,74 +123,6 @@ def debugprint(
     (file or sys.stdout).write(text)
     (file or sys.stdout).flush()
     return None
-
-
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "true_div": "/", "int_div": "//", "pow": "**"}
-
-
-def pp(*args: Any) -> str:
-    """An expression as a formula.
-
-    >>> from wengert.symbolic import pp
-    >>> from wengert.symbolic import tensor as T
-    >>> x, y = T.dscalars("x", "y")
-    >>> pp(x**2 + T.exp(y))
-    '((x ** TensorConstant{2}) + exp(y))'
-    """
-    return "\n".join(_formula(v) for v in args)
-
-
-pprint = pp
-
-
-def _formula(variable: Any) -> str:
-    node = variable.owner
-    if node is None:
-        return str(variable)
-    pieces = [_formula(x) for x in node.inputs]
-    if isinstance(node.op, Elemwise):
-        return _elementwise_formula(node.op.scalar_op.name, pieces)
-    if isinstance(node.op, DimShuffle):
-        if node.op.new_order == (1, 0):
-            return f"{pieces[0]}.T"
-        if node.op.shuffle == sorted(node.op.shuffle) and not node.op.drop:
-            return pieces[0]
-        order = ", ".join("'x'" if d == "x" else str(d) for d in node.op.new_order)
-        return f"DimShuffle{{{order}}}({pieces[0]})"
-    if str(node.op) == "dot":
-        return f"({pieces[0]} \\dot {pieces[1]})"
-    if isinstance(node.op, Subtensor) and not {"a", "x"} & set(node.op.key.entries):
-        return f"{pieces[0]}[{_index_formula(node)}]"
-    return f"{node.op}({', '.join(pieces)})"
-
-
-def _index_formula(node: Apply) -> str:
-    """As Theano writes an index: numbers, and the dtypes of what slices have."""
-    remaining = iter(node.inputs[1:])
-    pieces = []
-    for entry in node.op.key.entries:
-        if isinstance(entry, tuple):
-            start, stop, step = (next(remaining).dtype if has else "" for has in entry)
-            pieces.append(f"{start}:{stop}:{step}" if step else f"{start}:{stop}")
-        else:
-            x = next(remaining)
-            number = isinstance(x, Constant)
-            pieces.append(
-                f"Constant{{{int(x.data)}}}" if number else f"ScalarFromTensor({_formula(x)})"
-            )
-    return ", ".join(pieces)
-
-
-def _elementwise_formula(name: str, pieces: list[str]) -> str:
-    if name in _INFIX:
-        return f"({f' {_INFIX[name]} '.join(pieces)})"
-    if name == "neg":
-        return f"(-{pieces[0]})"
-    if name == "abs_":
-        return f"|{pieces[0]}|"
-    if name.startswith("Cast{"):
-        name = name[len("Cast{") : -1]
-    return f"{'fill' if name == 'second' else name}({', '.join(pieces)})"
 
 
 class Print(Operation):
@@ -300,13 +242,25 @@ def pydotprint(
     return None
 
 
-def min_informative_str(obj: Any, indent_level: int = 0) -> str:
-    """An expression in few words."""
-    if isinstance(obj, Variable):
-        if obj.name:
-            return obj.name
-        if isinstance(obj, TensorConstant):
-            return str(obj)
-        if obj.owner is not None:
-            return f"{obj.owner.op}({', '.join(min_informative_str(x) for x in obj.owner.inputs)})"
-    return str(obj)
+def min_informative_str(obj: Any, indent_level: int = 0, _prev_obs: dict[Any, str] | None = None,
+                        _tag_generator: Any = None) -> str:  # fmt: skip
+    """An expression as an indented tree in which each line has letters, by which it is named again.
+
+    >>> from wengert.symbolic import tensor as T
+    >>> from wengert.symbolic.printing import min_informative_str
+    >>> x = T.dscalar("x")
+    >>> print(min_informative_str(T.exp(x) + x))
+    A. Elemwise{add,no_inplace}
+     B. Elemwise{exp,no_inplace}
+      C. x
+     <C>
+    """
+    seen = {} if _prev_obs is None else _prev_obs
+    indent = " " * indent_level
+    if obj in seen:
+        return f"{indent}<{seen[obj]}>"
+    seen[obj] = tag = _letters(len(seen))
+    named = getattr(obj, "name", None) is not None or getattr(obj, "owner", None) is None
+    line = f"{indent}{tag}. {obj if named else obj.owner.op}"
+    below = [] if named else obj.owner.inputs
+    return "\n".join([line, *[min_informative_str(x, indent_level + 1, seen) for x in below]])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -229,8 +231,20 @@ class FromFunctionOp(Op):
     def __hash__(self) -> int:
         return hash((FromFunctionOp, self.fn))
 
+    def __reduce__(self) -> Any:
+        # As a decorator it has taken the function's name: pickle finds it there, as the function.
+        module, name = self.fn.__module__, self.fn.__qualname__
+        if getattr(sys.modules.get(module), name, None) == self:
+            return _found, (module, name)
+        return FromFunctionOp, (self.fn, self.itypes, self.otypes)
+
     def __str__(self) -> str:
         return f"FromFunctionOp{{{self.fn.__name__}}}"
+
+
+def _found(module: str, name: str) -> Any:
+    """The operation that a module has under a name."""
+    return getattr(import_module(module), name)
 
 
 def as_op(itypes: Any, otypes: Any, infer_shape: Any = None) -> Callable[..., FromFunctionOp]:

@@ -10,7 +10,7 @@ import pytest
 
 from wengert.kernels.jit import available
 from wengert.kernels.reduction import calls
-from wengert.kernels.reduction.calls import _plan, _restored, _run_and_plan
+from wengert.kernels.reduction.calls import _restored, _run_and_plan, plan_of
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ from wengert.kernels.reduction.calls import _plan, _restored, _run_and_plan
 def test_neighbours_are_one_run(
     lengths: tuple[int, ...], axes: tuple[int, ...] | None, pattern: str, sizes: list[int]
 ) -> None:
-    plan = _plan(lengths, axes, tuple(range(len(lengths))))
+    plan = plan_of(lengths, axes, tuple(range(len(lengths))))
     assert plan.pattern == pattern
     assert plan.sizes == sizes
 
 
 def test_runs_go_by_the_order_in_memory() -> None:
-    plan = _plan((2, 3, 4), (0,), (2, 1, 0))
+    plan = plan_of((2, 3, 4), (0,), (2, 1, 0))
     assert (plan.pattern, plan.sizes) == ("KR", [12, 2])
     assert plan.shape == (4, 3)
     assert plan.permuted == (1, 0)
@@ -49,9 +49,9 @@ def test_runs_go_by_the_order_in_memory() -> None:
 
 
 def test_what_is_left_in_order_is_not_permuted() -> None:
-    assert _plan((2, 3, 4), (1,), (0, 1, 2)).permuted is None
-    assert _plan((2, 3, 4), (1,), (0, 2, 1)).permuted is None
-    assert _plan((2, 3, 4), (1,), (2, 0, 1)).permuted == (1, 0)
+    assert plan_of((2, 3, 4), (1,), (0, 1, 2)).permuted is None
+    assert plan_of((2, 3, 4), (1,), (0, 2, 1)).permuted is None
+    assert plan_of((2, 3, 4), (1,), (2, 0, 1)).permuted == (1, 0)
 
 
 def test_the_runs_have_all_elements() -> None:
@@ -59,7 +59,7 @@ def test_the_runs_have_all_elements() -> None:
     for count in range(5):
         for axes in itertools.combinations(range(4), count):
             for order in itertools.permutations(range(4)):
-                plan = _plan(lengths, axes, order)
+                plan = plan_of(lengths, axes, order)
                 assert prod(plan.sizes) == 120
                 kept = [n for k, n in zip(plan.pattern, plan.sizes, strict=True) if k == "K"]
                 assert prod(kept) == prod(plan.shape) == prod(plan.kept)
@@ -84,7 +84,7 @@ def test_results_come_back_in_the_callers_shape(keepdim: bool) -> None:
 
 
 def test_all_of_it_without_dimensions_is_a_number() -> None:
-    plan = _plan((2, 3), None, (0, 1))
+    plan = plan_of((2, 3), None, (0, 1))
     assert isinstance(_restored(np.array([6.0]), plan, False), np.float64)
     assert _restored(np.array([6.0]), plan, True).shape == (1, 1)
 

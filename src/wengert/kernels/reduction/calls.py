@@ -43,7 +43,7 @@ class ReductionPlan(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _plan(lengths: tuple[int, ...], axes: Axes, order: tuple[int, ...]) -> ReductionPlan:
+def plan_of(lengths: tuple[int, ...], axes: Axes, order: tuple[int, ...]) -> ReductionPlan:
     """The plan for an array with axes of these lengths, in that memory order."""
     reduced = [axes is None or a in axes for a in order]
     marked = [("R" if r else "K", lengths[a]) for a, r in zip(order, reduced, strict=True)]
@@ -70,7 +70,7 @@ def _run_and_plan(array: Array, axes: Axes) -> tuple[str | None, Array, Reductio
         order = tuple(sorted(order, key=lambda a: -array.strides[a]))
         array = array.transpose(order)
     fits = array.flags.c_contiguous and array.flags.aligned and array.dtype not in HALF
-    return real_for(array.dtype) if fits else None, array, _plan(lengths, axes, order)
+    return real_for(array.dtype) if fits else None, array, plan_of(lengths, axes, order)
 
 
 def _restored(flat: Array, plan: ReductionPlan, keepdim: bool) -> Any:
@@ -113,7 +113,7 @@ def total_of_halves(array: Array, axes: Axes, keepdim: bool) -> Any:
     flags = array.flags
     if not (flags.c_contiguous and flags.aligned and available()):
         return None
-    dtype, plan = array.dtype, _plan(array.shape, axes, tuple(range(array.ndim)))
+    dtype, plan = array.dtype, plan_of(array.shape, axes, tuple(range(array.ndim)))
     whole = plan.pattern == "R"
     if not (whole or plan.pattern in ("KR", "RKR")) or (dtype == np.float16 and not has_halves()):
         return None

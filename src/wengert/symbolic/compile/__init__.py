@@ -18,7 +18,6 @@ from wengert.symbolic.functions import Param as Param
 from wengert.symbolic.functions import UnusedInputError as UnusedInputError
 from wengert.symbolic.functions import function as function
 from wengert.symbolic.functions import function_dump as function_dump
-from wengert.symbolic.functions import pfunc as pfunc
 from wengert.symbolic.gof.optdb import optdb as optdb
 from wengert.symbolic.graph import Op as Op
 from wengert.symbolic.modes import FAST_COMPILE as FAST_COMPILE
@@ -39,6 +38,9 @@ from wengert.symbolic.program_ops import ViewOp as ViewOp
 from wengert.symbolic.program_ops import as_op as as_op
 from wengert.symbolic.program_ops import deep_copy_op as deep_copy_op
 from wengert.symbolic.program_ops import view_op as view_op
+from wengert.symbolic.rebuilding import iter_over_pairs as iter_over_pairs
+from wengert.symbolic.rebuilding import pfunc as pfunc
+from wengert.symbolic.rebuilding import rebuild_collect_shared as rebuild_collect_shared
 from wengert.symbolic.settings import config as config
 from wengert.symbolic.sharing import SharedVariable as SharedVariable
 from wengert.symbolic.sharing import shared as shared

@@ -42,9 +42,12 @@ class AppliedToSeveral(Applied):
     """The same of any number of variables, one after the other."""
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
+        return_list = options.pop("return_list", False)
         if len(inputs) < 2:
-            return tensor_copy(*inputs, **options)
-        return reduce(self.op, inputs[2:], self.op(*inputs[:2], **options))
+            out = tensor_copy(*inputs, **options)
+        else:
+            out = reduce(self.op, inputs[2:], self.op(*inputs[:2], **options))
+        return [out] if return_list else out
 
 
 def elementwise(name: str, text: str, scalar: Any = None) -> Any:

@@ -188,14 +188,14 @@ def elementwise_kernel(node: Apply) -> Kernel:
 
 
 def mismatch(values: Sequence[np.ndarray], what: str) -> ValueError | None:
-    """The error for arrays whose lengths differ, if they do."""
+    """The error for arrays that do not broadcast, if that is what they do not."""
     for axis in range(values[0].ndim):
-        for k, v in enumerate(values[1:], start=1):
-            if v.shape[axis] != values[0].shape[axis]:
+        longer = [(k, v.shape[axis]) for k, v in enumerate(values) if v.shape[axis] != 1]
+        for k, length in longer[1:]:
+            if length != longer[0][1]:
                 return ValueError(
-                    f"Input dimension mis-match. (input[0].shape[{axis}] ="
-                    f" {values[0].shape[axis]}, input[{k}].shape[{axis}] = {v.shape[axis]}) in"
-                    f" {what}"
+                    f"Input dimension mis-match. (input[{longer[0][0]}].shape[{axis}] ="
+                    f" {longer[0][1]}, input[{k}].shape[{axis}] = {length}) in {what}"
                 )
     return None
 

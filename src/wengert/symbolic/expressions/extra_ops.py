@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -169,6 +170,13 @@ def _chosen_of(a: Any, *rest: Any) -> Any:
     return _chosen(a, ops.stack(ops.broadcast_tensors(*choices)), mode)
 
 
+def _jointly(patterns: Sequence[tuple[bool, ...]]) -> list[bool]:
+    """Which dimensions of arrays that broadcast to each other have length 1."""
+    ndim = max(map(len, patterns))
+    padded = [(True,) * (ndim - len(p)) + p for p in patterns]
+    return [all(flags) for flags in zip(*padded, strict=True)]
+
+
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """Elements of several arrays: at each place of the array whose number stands in `a`.
 
@@ -188,8 +196,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     choices = as_tensor_variable(choices) if options is None else choices
     parts: Any = options or [choices]
     dtype = upcast(*[c.dtype for c in parts])
-    ndims = [c.ndim for c in parts] if options else [choices.ndim - 1]
-    own = TensorType(dtype, (False,) * max(a.ndim, *ndims))
+    flags = [c.broadcastable for c in parts] if options else [choices.broadcastable[1:]]
+    own = TensorType(dtype, _jointly([a.broadcastable, *flags]))
     function = Bound(_chosen_of, mode) if options else Bound(_chosen, mode)
     return Wrapped("Choose", function, [own])(a, *parts)
 

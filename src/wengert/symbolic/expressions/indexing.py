@@ -25,6 +25,7 @@ from wengert.symbolic.expressions.type import (
     as_tensor_variable,
     constant,
 )
+from wengert.symbolic.expressions.values import SliceType
 from wengert.symbolic.graph import Apply, Kernel, Operation, Variable, disconnected
 
 
@@ -35,8 +36,8 @@ class AdvancedIndexingError(TypeError):
 class Key:
     """The form of an index: what stands at each place. The numbers themselves are inputs.
 
-    Each entry is "i" (a number), "a" (an array of integers), "x" (a new dimension), or a triple
-    that says which of start, stop and step a slice has.
+    Each entry is "i" (a number), "a" (an array of integers), "x" (a new dimension), "s" (a slice
+    that is a value of a variable), or a triple that says which of start, stop and step a slice has.
     """
 
     def __init__(self, entries: Sequence[Any]) -> None:
@@ -57,7 +58,7 @@ class Key:
         for e in self.entries:
             if e == "x":
                 key.append(None)
-            elif e == "a":
+            elif e in ("a", "s"):
                 key.append(next(remaining))
             elif e == "i":
                 key.append(int(next(remaining)))
@@ -82,6 +83,11 @@ class Key:
                     positions.append((len(out), axis))
                 axis += 1
                 continue
+            if e == "s":  # as Theano has it: a length of 1 is taken to stay
+                next(remaining)
+                out.append(x.broadcastable[axis])
+                axis += 1
+                continue
             bounds = [next(remaining) if has else None for has in e]
             out.append(x.broadcastable[axis] and _is_full(bounds))
             axis += 1
@@ -99,7 +105,7 @@ class Key:
             if isinstance(e, tuple):
                 names.append(":".join("int64" if has else "" for has in e))
             else:
-                names.append({"i": "int64", "a": "array", "x": "None"}[e])
+                names.append({"i": "int64", "a": "array", "x": "None", "s": "slice"}[e])
         return ", ".join(names)
 
 
@@ -316,6 +322,9 @@ def _entry(item: Any, entries: list[Any], values: list[Any]) -> None:
         entries.append("x")
     elif isinstance(item, slice):
         _slice_entry(item, entries, values)
+    elif isinstance(item, Variable) and isinstance(item.type, SliceType):
+        entries.append("s")
+        values.append(item)
     elif isinstance(item, list | tuple | np.ndarray) or getattr(item, "ndim", False):
         _array_entry(item, entries, values)
     else:

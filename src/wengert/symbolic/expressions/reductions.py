@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert import ops
+from wengert.kernels.reduction.wide import wide_total
 from wengert.symbolic.dtypes import DISCRETE, FLOATS, accumulator, as_name
 from wengert.symbolic.expressions.arithmetic import (
     cast,
@@ -48,6 +49,8 @@ def _sum(x: np.ndarray, axes: Any, dtype: np.dtype[Any]) -> Any:
     if x.dtype == dtype and dtype.kind == "f" and dtype.itemsize > 2:
         total: Any = ops.sum
         return total(x) if axes is None else total(x, axes)
+    if x.dtype == np.float32 and dtype == np.float64 and (out := wide_total(x, axes)) is not None:
+        return out
     return np.sum(x, axis=axes, dtype=dtype)
 
 

@@ -17,9 +17,15 @@ from wengert.symbolic.programs.assembly import Program
 class Container:
     """Where a value stands that a thunk reads or writes."""
 
-    def __init__(self, variable: Any) -> None:
-        self.variable, self.type, self.name = variable, variable.type, variable.name
-        self.storage: list[Any] = [None]
+    def __init__(
+        self, variable: Any, storage: list[Any] | None = None, readonly: bool = False,
+        strict: bool = False, allow_downcast: bool | None = None, name: str | None = None,
+    ) -> None:  # fmt: skip
+        """With `readonly` the value cannot be set; `storage` is a list of one value."""
+        self.variable, self.type = variable, getattr(variable, "type", variable)
+        self.name = getattr(variable, "name", None) if name is None else name
+        self.storage: list[Any] = [None] if storage is None else storage
+        self.readonly, self.strict, self.allow_downcast = readonly, strict, allow_downcast
 
     @property
     def data(self) -> Any:
@@ -28,7 +34,13 @@ class Container:
 
     @data.setter
     def data(self, value: Any) -> None:
-        self.storage[0] = self.type.filter(value)
+        if self.readonly:
+            raise Exception(f"Cannot set readonly storage: {self.name}")
+        # Types of programs may have a `filter` of the value alone.
+        options: dict[str, Any] = {"strict": True} if self.strict else {}
+        if self.allow_downcast is not None:
+            options["allow_downcast"] = self.allow_downcast
+        self.storage[0] = self.type.filter(value, **options)
 
     value = data
 
@@ -99,6 +111,13 @@ class OpWiseCLinker(Linker):
     """Would compile C for each operation; runs the same."""
 
 
+class DualLinker(Linker):
+    """Would run C and Python and compare; there is one way to run here."""
+
+
+LocalLinker = Linker
+
+
 class WrapLinker(Linker):
     """Has a function run the nodes: ``wrapper(position, node, thunk)``.
 
@@ -148,7 +167,9 @@ class NodeThunk:
 __all__ = [
     "CLinker",
     "Container",
+    "DualLinker",
     "Linker",
+    "LocalLinker",
     "NodeThunk",
     "OpWiseCLinker",
     "PerformLinker",

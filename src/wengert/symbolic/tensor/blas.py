@@ -14,8 +14,9 @@ import numpy as np
 from wengert.symbolic.dtypes import COMPLEX, CONTINUOUS
 from wengert.symbolic.expressions.arithmetic import mul
 from wengert.symbolic.expressions.elemwise import expanded
+from wengert.symbolic.expressions.products import BatchedDot as BatchedDot
+from wengert.symbolic.expressions.products import Dot, dot
 from wengert.symbolic.expressions.products import batched_dot as batched_dot
-from wengert.symbolic.expressions.products import dot
 from wengert.symbolic.expressions.reductions import sum as sum_over
 from wengert.symbolic.expressions.structure import transpose
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
@@ -171,17 +172,48 @@ class Ger(Operation):
         return f"Ger{{{'destructive' if self.destructive else 'non-destructive'}}}"
 
 
-def _dot22(x: Any, y: Any) -> Any:
-    """The product of two matrices of one dtype."""
-    return dot(*_typed("_dot22", (x, y), (2, 2)))
+class Dot22(Dot):
+    """``Dot22()(x, y)`` is the product of two matrices of one dtype.
+
+    >>> from wengert.symbolic import tensor as T
+    >>> x = T.dmatrix("x")
+    >>> T.blas.Dot22()(x, x).eval({x: [[1.0, 1.0], [0.0, 1.0]]})
+    array([[1., 2.],
+           [0., 1.]])
+    """
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """TypeError for anything but two matrices of floats of one dtype."""
+        return super().make_node(*_typed("_dot22", inputs, (2, 2)))
 
 
-def _dot22scalar(x: Any, y: Any, a: Any) -> Any:
-    """The product of two matrices, times a number."""
-    x, y, a = _typed("_dot22scalar", (x, y, a), (2, 2, 0))
-    return mul(a, dot(x, y))
+class Dot22Scalar(Operation):
+    """``Dot22Scalar()(x, y, a)`` is the product of two matrices, times a number."""
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """All of one dtype."""
+        x, y, a = _typed("_dot22scalar", inputs, (2, 2, 0))
+        pattern = (x.broadcastable[0], y.broadcastable[1])
+        return Apply(self, [x, y, a], [TensorType(x.dtype, pattern)()])
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """That of the product."""
+        return [(shapes[0][0], shapes[1][1])]
+
+    def compute(self, x: Any, y: Any, a: Any) -> np.ndarray:
+        """NumPy's product."""
+        return np.asarray((x @ y) * a)
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """Products as well."""
+        (x, y, a), g = inputs, _conjugate(output_gradients[0])
+        scaled = mul(a, g)
+        return [
+            dot(scaled, transpose(y)), dot(transpose(x), scaled), sum_over(mul(g, dot(x, y))),
+        ]  # fmt: skip
 
 
+_dot22, _dot22scalar = Dot22(), Dot22Scalar()
 gemm_inplace, gemm_no_inplace = Gemm(True), Gemm(False)
 gemv_inplace, gemv_no_inplace = Gemv(True), Gemv(False)
 ger, ger_destructive = Ger(False), Ger(True)

@@ -7,42 +7,10 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.expressions.type import as_tensor_variable, is_discrete
-from wengert.symbolic.graph import Apply, Constant, Generic, Op, Variable, disconnected
-
-
-class SliceType(Generic):
-    """Slices."""
-
-    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """A slice, or TypeError."""
-        if not isinstance(value, slice):
-            raise TypeError(f"Expected a slice, got {value!r}")
-        return value
-
-    def __repr__(self) -> str:
-        return "slice"
-
-
-class NoneTypeT(Generic):
-    """None."""
-
-    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """None, or TypeError."""
-        if value is not None:
-            raise TypeError(f"Expected None, got {value!r}")
-        return value
-
-    def __repr__(self) -> str:
-        return "NoneTypeT"
-
-
-class SliceConstant(Constant):
-    """A slice whose ends are numbers."""
-
-    def key(self) -> Any:
-        """Equal for equal slices."""
-        return SliceConstant, self.data.start, self.data.stop, self.data.step
-
+from wengert.symbolic.expressions.values import NoneTypeT as NoneTypeT
+from wengert.symbolic.expressions.values import SliceConstant as SliceConstant
+from wengert.symbolic.expressions.values import SliceType as SliceType
+from wengert.symbolic.graph import Apply, Constant, Op, Variable, disconnected
 
 slicetype, none_type_t = SliceType(), NoneTypeT()
 NoneConst = Constant(none_type_t, None, name="NoneConst")
