@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,12 @@ class DetachForm(_Form):
     differentiable: tuple[str, ...] = ()
     rules: dict[str, Any] = {"input": None}  # noqa: RUF012
     params: dict[str, Any] = {}  # noqa: RUF012
+
+
+def kept_of(form: ListForm | SeveralForm, like: Sequence[Any], params: tuple[Any, ...]) -> Any:
+    """What the rule of a form reads, which depends on the shapes and dtypes of its operands."""
+    blank = [np.broadcast_to(np.zeros((), dtype), shape) for shape, dtype in like]
+    return form.op.forward(blank if isinstance(form, ListForm) else blank[0], *params)[1]
 
 
 def defers(op: Op) -> bool:
