@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.engine import Walk
+from wengert.core.storage import write_after
 from wengert.core.tensor import Tensor, new, wrap
 from wengert.ops.indexed import EAGER
 from wengert.ops.op import REGISTRY, Op
 from wengert.replay.deferred import Deferred
 from wengert.replay.rules import ListForm, SeveralForm
 from wengert.replay.run import Run
+from wengert.replay.state import shows_exposed
 from wengert.replay.trace import Entry, Input, OpEntry, Ref, inputs_of, producers
 
 
@@ -135,13 +137,15 @@ class Held:
     def _saved(self, ref: Ref, node: Any, read: str, is_out: bool) -> Any:
         """The tensor of what a node has saved, which is a value or an input of the run."""
         run, array = self.run, getattr(node, f"s_{read}", None)
-        if type(array) is not np.ndarray:
-            return None
         is_value = ref.kind == "value"
-        if not is_value and not self.inputs[ref.index].is_tensor:
-            return array
         edge = node if is_out else getattr(node, f"e_{read}", None)
         known = (run.outputs if is_value else run.tensors)[ref.index]()
+        if not is_value and not self.inputs[ref.index].is_tensor:
+            return array
+        if array is None and isinstance(known, Tensor) and _is_as_read(known, node):
+            array = known._array  # the node has saved something else of it
+        if type(array) is not np.ndarray:
+            return None
         if known is not None and known._array is array and known._edge is edge:
             return known if not is_value or run.place_of(known) == ref.index else None
         if known is not None and not is_value:
@@ -153,6 +157,15 @@ class Held:
             run.tensors[ref.index] = weakref.ref(found)
             run.slots[id(found)] = ref.index
         return found
+
+
+def _is_as_read(tensor: Tensor, node: Any) -> bool:
+    """Whether nobody can have written to a tensor since a node was made."""
+    array = tensor._array
+    if type(array) is not np.ndarray or write_after(array, node.seq) is not None:
+        return False
+    del array
+    return not shows_exposed(tensor)
 
 
 def _is_node_of(entry: OpEntry, node: Any) -> bool:
