@@ -234,7 +234,11 @@ class WalkFront(_Behind):
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the walk gives, or nothing."""
         run = None if active.busy else current_run()
-        if run is not None and kwargs.get("create_graph") is True and self.creates(run, args, kwargs):
+        if (
+            run is not None
+            and kwargs.get("create_graph") is True
+            and self.creates(run, args, kwargs)
+        ):
             return None
         given = None if run is None else self.given(args, kwargs)
         if run is None or given is None:
@@ -340,6 +344,8 @@ class EscapeFront(_Behind):
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What was deferred reads that memory now."""
+        if active.run is not None:
+            active.run.shown = True
         if args and type(args[0]) is not type and isinstance(args[0], Tensor):
             before_write(args[0]._array)
         return self.impl(*args, **kwargs)

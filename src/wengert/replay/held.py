@@ -24,21 +24,23 @@ from wengert.replay.state import shows_exposed
 from wengert.replay.trace import Entry, Input, OpEntry, Ref, inputs_of, producers
 
 
-class Held:
-    """What rules of a run's operations read: tensors, which are held.
+class Way:
+    """What a walk passes whose rules are called as operations.
 
     Attributes:
-        makers: the entry of each place.
-        nodes: the nodes of places, where the run records.
-        tensors: those of the places and inputs.
+        passed: the values and inputs.
+        makers: the entry of each place; `inputs` are those of the path.
+        places: the values that it passes, the newest first.
+        reads: what rules read: by an entry, its place, and a name.
     """
 
-    def __init__(self, run: Run, path: list[Entry]) -> None:
-        self.run, self.path = run, path
+    def __init__(self, path: list[Entry], passed: frozenset[Ref]) -> None:
+        self.passed = passed
         self.makers = producers(path)
         self.inputs: list[Input] = inputs_of(path)
-        self.nodes: dict[int, Any] = {}
-        self.tensors: dict[Ref, Any] = {}
+        self.places = sorted([r.index for r in passed if r.kind == "value"], reverse=True)
+        self.reads = list[tuple[OpEntry, int, str]]()
+        self._shapes = [o.shape for entry in path for o in entry.outlines]
 
     def maker(self, place: int) -> OpEntry:
         """The operation of a place."""
@@ -46,13 +48,36 @@ class Held:
         assert isinstance(entry, OpEntry)
         return entry
 
-    def reach(self, roots: Sequence[Tensor], passed: frozenset[Ref]) -> bool:
-        """Find the nodes that a walk passes; whether all are as the operations have left them."""
+    def sent(self, entry: OpEntry) -> list[str]:
+        """The operands that an operation sends gradients to."""
+        return [n for n in entry.op.differentiable if entry.refs[n] in self.passed]
+
+    def shape(self, ref: Ref) -> tuple[int, ...]:
+        """The shape of a value or an input."""
+        of_input = ref.kind == "input"
+        return self.inputs[ref.index].shape if of_input else self._shapes[ref.index]
+
+
+class Held:
+    """What rules of a run's operations read: tensors, which are held.
+
+    Attributes:
+        nodes: the nodes of places, where the run records.
+        tensors: those of the places and inputs.
+    """
+
+    def __init__(self, run: Run, way: Way) -> None:
+        self.run, self.way = run, way
+        self.nodes: dict[int, Any] = {}
+        self.tensors: dict[Ref, Any] = {}
+
+    def reach(self, roots: Sequence[Tensor]) -> bool:
+        """Find the nodes that the walk passes; whether all are as the operations have left them."""
+        passed = self.way.passed
         for root in roots:
             self.nodes[self.run.place_of(root) or 0] = root._edge
-        places = sorted([ref.index for ref in passed if ref.kind == "value"], reverse=True)
-        for place in places:
-            entry, node = self.maker(place), self.nodes.get(place)
+        for place in self.way.places:
+            entry, node = self.way.maker(place), self.nodes.get(place)
             if not _is_node_of(entry, node):
                 return False
             for name in entry.op.differentiable:
@@ -70,7 +95,7 @@ class Held:
     def may_walk(self, roots: Sequence[Tensor], targets: Sequence[Ref]) -> bool:
         """Whether the engine would walk from roots to some targets, and nobody would see it."""
         walk = Walk("grad()", True, True)
-        walk.plan(tuple([root._edge for root in roots]))
+        walk.plan(tuple([edge for root in roots if (edge := root._edge) is not None]))
         walk.restrict({
             self.nodes[ref.index] if ref.kind == "value" else self.run.tensors[ref.index]()._edge
             for ref in targets
@@ -83,8 +108,8 @@ class Held:
             return False
         return True
 
-    def hold(self, entry: OpEntry, place: int, name: str, read: str) -> bool:
-        """Make a tensor of what the rule of an operand reads by a name, if it is to be one."""
+    def hold(self, entry: OpEntry, place: int, read: str) -> bool:
+        """Make a tensor of what a rule reads by a name, if it is to be one."""
         source, key = entry.op.sources[read]
         ref = entry.refs[entry.op.inputs[key]] if source == "input" else None
         if source == "out":
@@ -102,7 +127,7 @@ class Held:
 
     def _value(self, place: int) -> Any:
         """The tensor of a value that is deferred."""
-        run, entry = self.run, self.makers[place]
+        run, entry = self.run, self.way.makers[place]
         found = run.outputs[place]()
         if found is None:
             source = None
@@ -132,6 +157,8 @@ class Held:
             found = wrap(run.originals[slot])
             run.tensors[slot] = weakref.ref(found)
             run.slots[id(found)] = slot
+        elif type(found) is Deferred:
+            return None  # it has been written to since
         return found
 
     def _saved(self, ref: Ref, node: Any, read: str, is_out: bool) -> Any:
@@ -140,9 +167,9 @@ class Held:
         is_value = ref.kind == "value"
         edge = node if is_out else getattr(node, f"e_{read}", None)
         known = (run.outputs if is_value else run.tensors)[ref.index]()
-        if not is_value and not self.inputs[ref.index].is_tensor:
+        if not is_value and not self.way.inputs[ref.index].is_tensor:
             return array
-        if array is None and isinstance(known, Tensor) and _is_as_read(known, node):
+        if array is None and isinstance(known, Tensor) and self._is_as_read(known, node, is_value):
             array = known._array  # the node has saved something else of it
         if type(array) is not np.ndarray:
             return None
@@ -158,14 +185,10 @@ class Held:
             run.slots[id(found)] = ref.index
         return found
 
-
-def _is_as_read(tensor: Tensor, node: Any) -> bool:
-    """Whether nobody can have written to a tensor since a node was made."""
-    array = tensor._array
-    if type(array) is not np.ndarray or write_after(array, node.seq) is not None:
-        return False
-    del array
-    return not shows_exposed(tensor)
+    def _is_as_read(self, tensor: Tensor, node: Any, is_value: bool) -> bool:
+        """Whether nobody can have written to a tensor since a node was made."""
+        exposed = self.run.shown if is_value else shows_exposed(tensor)
+        return not exposed and write_after(tensor._array, node.seq) is None
 
 
 def _is_node_of(entry: OpEntry, node: Any) -> bool:

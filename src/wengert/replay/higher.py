@@ -21,7 +21,7 @@ from wengert.ops.numbers import number_as_array
 from wengert.ops.op import Op
 from wengert.ops.pool import max_positions
 from wengert.ops.shape import clone
-from wengert.replay.held import Held
+from wengert.replay.held import Held, Way
 from wengert.replay.rules import ListForm, SeveralForm, kept_of
 from wengert.replay.run import Run
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref
@@ -31,7 +31,13 @@ from wengert.replay.walks import Asked
 # gives them of the operands.
 _FURTHER: dict[str, dict[str, Callable[..., Any]]] = {
     "maxima": {"indices": lambda input, windows: max_positions(input, windows)},
+    "_batch_norm_by_running": {
+        "mean": lambda running_mean: running_mean,
+        "rstd": lambda running_var, eps: (running_var + eps) ** -0.5,
+    },
 }
+# So many walks of a record are known.
+_MOST_WAYS = 256
 # Operations whose rules read them of arrays alone.
 _UNREAD = frozenset({
     "_cross_entropy", "_layer_norm", "_rms_norm", "_group_norm", "_batch_norm", "_instance_norm",
@@ -79,9 +85,11 @@ def _found(
         asked.passed = asked.reach.way_to(asked.targets, run.entry.path)
     if adds and not _adds_to_leaves(run, asked):
         return None
-    walk = _Walk(run, run.entry.path(), asked.passed or frozenset())
-    if not walk.is_plain() or not walk.holds(roots, asked):
+    way = _way(run, asked.passed or frozenset())
+    held = None if way is None else _held(run, way, roots, asked.targets)
+    if way is None or held is None:
         return None
+    walk = _Walk(run, way, held)
     cotangents: dict[Ref, Any] = {}
     for root, seed in zip(roots, seeds, strict=True):
         outline = root._outline
@@ -99,53 +107,55 @@ def _adds_to_leaves(run: Run, asked: Asked) -> bool:
     return not any(isinstance(getattr(leaf, "_grad", None), SparseTensor) for leaf in leaves)
 
 
+def _way(run: Run, passed: frozenset[Ref]) -> Way | None:
+    """What a walk passes; None if some rule needs more than operands and results."""
+    ways, key = run.record.ways, (run.entry, passed)
+    if key not in ways:
+        if len(ways) >= _MOST_WAYS:
+            ways.clear()
+        ways[key] = _found_way(run.entry.path(), passed)
+    found: Way | None = ways[key]
+    return found
+
+
+def _found_way(path: list[Entry], passed: frozenset[Ref]) -> Way | None:
+    way = Way(path, passed)
+    if not all(_is_function(way.makers[place]) for place in way.places):
+        return None
+    released = [e for e in path if isinstance(e, BackwardEntry) and e.releases]
+    if any(
+        e.sends(ref) and ref.index in e.reach.places
+        for e in released for ref in passed if ref.kind == "value"
+    ):  # fmt: skip
+        return None
+    for place in way.places:
+        entry = way.maker(place)
+        if isinstance(entry.op, Op):
+            way.reads += [(entry, place, name) for name in _reads(entry.op, way.sent(entry))]
+    return way
+
+
+def _reads(op: Op, sent: list[str]) -> list[str]:
+    """The names that rules of some operands read."""
+    names = [n for name in sent for n in op.wants[name] if n not in op.aux]
+    for function in _FURTHER.get(op.name, {}).values():
+        names += signature(function).parameters
+    return [*dict.fromkeys(names)]
+
+
+def _held(run: Run, way: Way, roots: Sequence[Tensor], targets: Sequence[Ref]) -> Held | None:
+    """Tensors of all that rules read: the first new operation computes what has some."""
+    held = Held(run, way)
+    if run.recording and not (held.reach(roots) and held.may_walk(roots, targets)):
+        return None
+    return held if all([held.hold(*read) for read in way.reads]) else None
+
+
 class _Walk:
-    """A walk over the operations of a run.
+    """A walk over the operations of a run, with the tensors that their rules read."""
 
-    Attributes:
-        passed: what it passes.
-        held: the tensors that rules read.
-    """
-
-    def __init__(self, run: Run, path: list[Entry], passed: frozenset[Ref]) -> None:
-        self.run, self.path, self.passed = run, path, passed
-        self.held = Held(run, path)
-
-    def places(self) -> list[int]:
-        """The values that it passes, the newest first."""
-        return sorted([r.index for r in self.passed if r.kind == "value"], reverse=True)
-
-    def is_plain(self) -> bool:
-        """Whether rules are functions of operands and results, and their nodes are all there."""
-        if not all(_is_function(self.held.makers[place]) for place in self.places()):
-            return False
-        released = [e for e in self.path if isinstance(e, BackwardEntry) and e.releases]
-        return not any(e.sends(ref) and ref.index in e.reach.places
-                       for e in released for ref in self.passed if ref.kind == "value")  # fmt: skip
-
-    def holds(self, roots: Sequence[Tensor], asked: Asked) -> bool:
-        """Make tensors of all that rules read: the first new operation computes what has some."""
-        held = self.held
-        if self.run.recording and not (
-            held.reach(roots, self.passed) and held.may_walk(roots, asked.targets)
-        ):
-            return False
-        for place in self.places():
-            entry = held.maker(place)
-            if not isinstance(entry.op, Op):
-                continue
-            further = _FURTHER.get(entry.op.name, {})
-            for name in self._sent(entry):
-                reads = [n for n in entry.op.wants[name] if n not in entry.op.aux]
-                for function in further.values():
-                    reads += signature(function).parameters
-                if not all(held.hold(entry, place, name, read) for read in reads):
-                    return False
-        return True
-
-    def _sent(self, entry: OpEntry) -> list[str]:
-        """The operands that an operation sends gradients to."""
-        return [n for n in entry.op.differentiable if entry.refs[n] in self.passed]
+    def __init__(self, run: Run, way: Way, held: Held) -> None:
+        self.run, self.way, self.tensors = run, way, held.tensors
 
     def add(self, cotangents: dict[Ref, Any], ref: Ref, gradient: Any) -> None:
         """Add a gradient to those of a value or an input."""
@@ -154,11 +164,11 @@ class _Walk:
 
     def gradients(self, cotangents: dict[Ref, Any], targets: Sequence[Ref]) -> list[Any]:
         """The gradients of targets, from cotangents of the roots."""
-        for place in self.places():
-            entry = self.held.maker(place)
+        for place in self.way.places:
+            entry = self.way.maker(place)
             if isinstance(entry.op, SeveralForm):
                 if not any(ref.kind == "value" and entry.first <= ref.index < place
-                           for ref in self.passed):  # fmt: skip
+                           for ref in self.way.passed):  # fmt: skip
                     self._pull_several(entry, cotangents)
                 continue
             g = cotangents.get(Ref("value", place))
@@ -172,7 +182,7 @@ class _Walk:
 
     def _pull(self, entry: OpEntry, place: int, g: Any, cotangents: dict[Ref, Any]) -> None:
         """Send on what a declared operation gets."""
-        op, sent, shared = entry.op, self._sent(entry), None
+        op, sent, shared = entry.op, self.way.sent(entry), None
         if op.shared is not None and any(name in op.sharers for name in sent):
             shared = op.shared(g, *[self._read(entry, place, n) for n in op.shared_takes])
         for name in sent:
@@ -182,7 +192,7 @@ class _Walk:
             gradient = rule(g, *[
                 shared if n == "shared" else self._read(entry, place, n) for n in op.takes[name]
             ])  # fmt: skip
-            shape = self._shape(ref)
+            shape = self.way.shape(ref)
             if gradient._outline.shape != shape:
                 gradient = operands.sum_to(gradient, shape)
             self.add(cotangents, ref, gradient)
@@ -192,7 +202,7 @@ class _Walk:
         op, kept = entry.op, self._kept(entry)
         for k, name in enumerate(op.inputs):
             ref = entry.refs[name]
-            if ref is not None and ref in self.passed:
+            if ref is not None and ref in self.way.passed:
                 self.add(cotangents, ref, op.rules[name](g, k, kept))
 
     def _pull_several(self, entry: OpEntry, cotangents: dict[Ref, Any]) -> None:
@@ -202,12 +212,12 @@ class _Walk:
         kept, shapes = self._kept(entry), [outline.shape for outline in entry.outlines]
         places = [Ref("value", entry.first + k) for k in range(len(shapes))]
         parts = {k: g for k, at in enumerate(places) if (g := cotangents.get(at)) is not None}
-        if ref not in self.passed or not parts:
+        if ref not in self.way.passed or not parts:
             return
         if len(parts) == len(shapes):
             gradient = whole.rule([parts[k] for k in range(len(parts))], kept)
         else:
-            shape = self._shape(ref)
+            shape = self.way.shape(ref)
             gradient = reduce(add, [
                 whole.place(g, shape, whole.key(k, shapes, kept)) for k, g in parts.items()
             ])  # fmt: skip
@@ -215,14 +225,8 @@ class _Walk:
 
     def _kept(self, entry: OpEntry) -> Any:
         refs = [r for n in entry.op.inputs if (r := entry.refs[n])]
-        like = [(self._shape(ref), entry.outlines[0].dtype) for ref in refs]
+        like = [(self.way.shape(ref), entry.outlines[0].dtype) for ref in refs]
         return kept_of(entry.op, like, tuple(entry.params.values()))
-
-    def _shape(self, ref: Ref) -> tuple[int, ...]:
-        if ref.kind == "input":
-            return self.held.inputs[ref.index].shape
-        entry = self.held.makers[ref.index]
-        return entry.outlines[ref.index - entry.first].shape
 
     def _read(self, entry: OpEntry, place: int, name: str) -> Any:
         """What a rule reads by a name."""
@@ -233,18 +237,18 @@ class _Walk:
             return function(*[self._read(entry, place, n) for n in signature(function).parameters])
         source, key = entry.op.sources[name]
         if source == "out":
-            return self.held.tensors[Ref("value", place)]
+            return self.tensors[Ref("value", place)]
         if source == "param":
             return entry.params[key]
         ref = entry.refs[entry.op.inputs[key]]
         if ref is None:
             return None
         if source == "shape":
-            return self._shape(ref) if ref.kind in ("value", "input") else ()
+            return self.way.shape(ref) if ref.kind in ("value", "input") else ()
         if ref.kind in ("value", "input"):
-            return self.held.tensors[ref]
+            return self.tensors[ref]
         number = ref.index if ref.kind == "constant" else self.run.numbers[ref.index]
-        return number_as_array(number, entry.outlines[0].dtype)
+        return wrap(number_as_array(number, entry.outlines[0].dtype))
 
 
 def _is_function(entry: Entry) -> bool:

@@ -46,6 +46,8 @@ _OTHERS = frozenset({
     "indexed", "indexed_adjoint", "indexed_erased", "indexed_written", "basic_written",
     "basic_erased", "basic_adjoint", "expand_back", "_outer",
     "_softmax_pullback", "_log_softmax_pullback", "_convolution_weight", "_put_back", "add_along",
+    "_add_positions", "_weighed_put", "expand_to", "_diagonal_adjoint", "_unrepeat",
+    "resample_back", "overlap_add", "add_rows", "_weighed_rows",
     "_window_spread", "share_of_ties", "_gather_adjoint", "_index_select_adjoint",
 })  # fmt: skip
 # What gives floats of integers and a float.
@@ -55,6 +57,9 @@ INDEXED = (
     "gather", "index_select", "index_add", "index_copy", "scatter_add", "_scatter",
     "_scatter_number", "_scatter_combined", "_fill_rows",
 )  # fmt: skip
+
+# Operations whose nodes have not saved what their rules read as operations of a run.
+READ_AGAIN = frozenset({"maxima", "indexed", "indexed_written", "_batch_norm_by_running"})
 
 _FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 _BOOL = np.dtype(np.bool_)

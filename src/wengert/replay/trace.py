@@ -241,7 +241,7 @@ class Record:
         size: how many entries there are.
         settled: how often a run was settled, and `deferred` the steps that were deferred by then.
         plans: the programs, by the entry where values were read and what was alive; `peeks` those
-            of checks, by the entry and what is looked at.
+            of checks, by the entry and what is looked at, `ways` those of gradients with a graph.
         reads: how often a value was read, by line.
         compiled: whether the compiler has come to the end of some program.
         retired: whether runs have turned out not to pay.
@@ -253,6 +253,7 @@ class Record:
         self.size = self.settled = self.deferred = 0
         self.plans: dict[Any, Any] = {}
         self.peeks: dict[Any, Any] = {}
+        self.ways: dict[Any, Any] = {}
         self.reads = Reads()
         self.retired = self.compiled = False
 
@@ -271,7 +272,7 @@ class Record:
         self.retired = True
         if self.size > _MANY:
             self.root, self.plans = Entry(None, None), {}  # runs hold what they go along
-            self.peeks = {}
+            self.peeks, self.ways = {}, {}
 
 
 class OpEntry(Entry):
