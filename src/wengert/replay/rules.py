@@ -44,6 +44,7 @@ _OTHERS = frozenset({
     "region_max_positions", "take_positions", "all", "any", "count_nonzero", "_glu",
     "_kron", "_multi_margin", "_grid_sample", "_one_hot", "keep", "drop", "no_slope",
     "indexed", "indexed_adjoint", "indexed_erased", "indexed_written", "basic_written",
+    "mask_written",
     "basic_erased", "basic_adjoint", "expand_back", "_outer",
     "_softmax_pullback", "_log_softmax_pullback", "_convolution_weight", "_put_back", "add_along",
     "_add_positions", "_weighed_put", "expand_to", "_diagonal_adjoint", "_unrepeat",
