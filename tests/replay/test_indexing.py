@@ -368,8 +368,24 @@ def test_a_mask_that_was_computed_splits_with_its_line() -> None:
         y = x.tanh()
         return y[y > 0].exp().sum()
 
-    (line,) = explain(f)(batch()).splits
+    found = explain(f)(batch())
+    (line,) = found.splits
     assert line.endswith("return y[y > 0].exp().sum()")
+    assert "torch.where(mask, a, b)" in str(found)
+
+
+def test_writes_where_a_computed_mask_is_true_split_nothing() -> None:
+    reset()
+    w = nn.Parameter(wengert.randn(8, 6))
+
+    def f(x):
+        y = x @ w
+        y[y < 0] = 0
+        z = y * 2
+        z[z.detach().sum(1) > 1] = y[0]
+        z.sum().backward()
+
+    assert explain(f)(batch()).splits == []
 
 
 def _in_key(x, i):

@@ -426,7 +426,8 @@ class Run(Walks):
             self._forget()
             self.settled = True
             self.record.reads.add(line)
-            self.entry.read_at = line
+            if self.entry.read_at != line:
+                self.entry.read_at, self.entry.read_by = line, _outermost(getframe(1))
 
     def _compute(self) -> None:
         if self.steps:
@@ -490,6 +491,14 @@ def _hops(frame: FrameType | None) -> int:
     while frame is not None and frame.f_code.co_filename in internal:
         frame, hops = frame.f_back, hops + 1
     return 0 if frame is None else hops
+
+
+def _outermost(frame: FrameType | None) -> str:
+    """The function of the package that the user's line calls."""
+    name = ""
+    while frame is not None and frame.f_code.co_filename in internal:
+        frame, name = frame.f_back, frame.f_code.co_name
+    return name
 
 
 def current_run() -> Run | None:

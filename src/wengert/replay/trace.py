@@ -141,6 +141,7 @@ class Entry:
         after: where the record goes on once values were read here.
         first: the place of its first value among those of the run.
         inputs: the inputs that it met first.
+        read_at: the line where a value was read here, `read_by` what was called there.
         replaceable: by place, whether its value may be replaced by another here.
     """
 
@@ -158,6 +159,7 @@ class Entry:
         "parent",
         "reaches",
         "read_at",
+        "read_by",
         "replaceable",
     )  # fmt: skip
 
@@ -176,6 +178,7 @@ class Entry:
         self.reaches: dict[tuple[int, ...], Reach | None] = {}
         self.replaceable: dict[int, bool] = {}
         self.read_at: tuple[CodeType, int] | None = None
+        self.read_by = ""
         self.code, self.lasti = line or (None, 0)
 
     def path(self) -> list[Entry]:
