@@ -96,6 +96,32 @@ def views_and_names(wrap, log):
 
 
 @program
+def views_that_are_gone(wrap, log):
+    w = wengert.randn(8, requires_grad=True)
+
+    @wrap
+    def step(x, kind):
+        y = x * w
+        total = y.detach().sum() + y[0].detach()[2:].sum()
+        kept = y.view(-1)[:3].detach() if kind == 1 else None
+        saved = (y.detach()[0] * w).sum() if kind == 2 else 0
+        first = y[:2] * 2
+        y.mul_(2)
+        y += total
+        y[y.detach() > 3] = 0.0
+        (y.sum() + first.sum() + saved).backward()
+        return y, kept, total, y._version
+
+    for kind in (0, 0, 0, 1, 2, 0, 1, 2):
+        w.grad = None
+        try:
+            log += step(batch(), kind)
+        except RuntimeError as error:
+            log.append(str(error).split(":")[0])
+        log.append(w.grad)
+
+
+@program
 def versions(wrap, log):
     @wrap
     def step(x):
@@ -298,6 +324,15 @@ def test_rebinding(function: Program, trials: bool, monkeypatch: pytest.MonkeyPa
 def test_residual_blocks_in_place_are_one_program() -> None:
     _, step = residual_step()
     assert not compiler.explain(step)(wengert.randn(4, 6, 8, 8)).splits
+
+
+def test_views_that_are_gone_split_nothing() -> None:
+    def step(x: wengert.Tensor) -> wengert.Tensor:
+        y = x * 2
+        y += y.detach()[0].sum()
+        return y.exp()
+
+    assert not compiler.explain(step)(batch()).splits
 
 
 def test_in_place_operations_on_other_memory_end_no_program() -> None:

@@ -136,7 +136,10 @@ def rebinding(target: Tensor) -> Rebinding | AtOnce | None:
         if type(target) is Tensor and _is_alone(target):
             return Adopting(run)
         return _at_once if type(target) in tensors else None
-    if place in run.updates or not _is_replaceable(run.entry, place):
+    if place in run.updates:
+        return None
+    views = _views_of(run.entry, place)
+    if views is None or any(run.outputs[k]() is not None for k in views):
         return None
     return Rebinding(run, place)
 
@@ -149,20 +152,40 @@ def _is_alone(target: Tensor) -> bool:
     return type(target._array) is np.ndarray and not shows_exposed(target)
 
 
-def _is_replaceable(entry: Entry, place: int) -> bool:
-    """Whether no view shows a value, and no graph has saved it."""
-    found = entry.replaceable.get(place)
-    if found is None:
+def _views_of(entry: Entry, place: int) -> tuple[int, ...] | None:
+    """The places of views that show a value; None if it is one, or a graph has saved it."""
+    if place not in entry.replaceable:
         path = entry.path()
         maker = producers(path)[place]
-        kept = isinstance(maker, OpEntry) and (
-            not isinstance(maker.op, Op | ListForm)
-            or maker.op.view
-            or (maker.records and isinstance(maker.op, Op) and "out" in maker.op.keeps)
+        alone = not isinstance(maker, OpEntry) or (
+            isinstance(maker.op, Op | ListForm) and not maker.op.view and not _saves(maker)
         )
-        readers = [e for e in path if isinstance(e, OpEntry) and _reads(e, place)]
-        found = entry.replaceable[place] = not kept and not any(_keeps(e, place) for e in readers)
-    return found
+        entry.replaceable[place] = _shown(path, place) if alone else None
+    return entry.replaceable[place]
+
+
+def _shown(path: list[Entry], place: int) -> tuple[int, ...] | None:
+    """The places of views of a value, and of views of these; None if a graph has saved one."""
+    found, waiting = list[int](), [place]
+    while waiting:
+        place = waiting.pop()
+        for e in path:
+            if not isinstance(e, OpEntry) or not _reads(e, place):
+                continue
+            if e.op.view:
+                if _saves(e):
+                    return None
+                views = [e.first + k for k in range(len(e.outlines))]
+                found += views
+                waiting += views
+            if _keeps(e, place):
+                return None
+    return tuple(found)
+
+
+def _saves(maker: OpEntry) -> bool:
+    """Whether an operation's node saves its result."""
+    return maker.records and isinstance(maker.op, Op) and "out" in maker.op.keeps
 
 
 def _reads(entry: OpEntry, place: int) -> bool:
@@ -170,11 +193,9 @@ def _reads(entry: OpEntry, place: int) -> bool:
 
 
 def _keeps(entry: OpEntry, place: int) -> bool:
-    """Whether an operation's results show an operand, or its node saves it."""
+    """Whether an operation's node saves an operand."""
     op: Any = entry.op
-    if op.view or not isinstance(op, Op | ListForm):
-        return True
-    if isinstance(op, ListForm) or not entry.records:
+    if not entry.records or not isinstance(op, Op):
         return False
     names = [n for n, r in entry.refs.items() if r and r.kind == "value" and r.index == place]
     return any(n in op.keeps for n in names)

@@ -497,7 +497,7 @@ def _outermost(frame: FrameType | None) -> str:
     """The function of the package that the user's line calls."""
     name = ""
     while frame is not None and frame.f_code.co_filename in internal:
-        frame, name = frame.f_back, frame.f_code.co_name
+        name, frame = frame.f_code.co_name, frame.f_back
     return name
 
 
