@@ -142,8 +142,7 @@ class Entry:
         first: the place of its first value among those of the run.
         inputs: the inputs that it met first.
         read_at: the line where a value was read here, `read_by` what was called there.
-        replaceable: by place, which views show its value, which may be replaced by another if
-            nobody has these; None if it may not.
+        replaceable: by place, how its value may be replaced by another here; None if it may not.
     """
 
     __slots__ = (
@@ -177,7 +176,7 @@ class Entry:
         self.after: Entry | None = None
         self.hot: Entry | None = None
         self.reaches: dict[tuple[int, ...], Reach | None] = {}
-        self.replaceable: dict[int, tuple[int, ...] | None] = {}
+        self.replaceable: dict[int, Any] = {}
         self.read_at: tuple[CodeType, int] | None = None
         self.read_by = ""
         self.code, self.lasti = line or (None, 0)
