@@ -23,6 +23,7 @@ from wengert.replay.deferred import Outline, filled, restored
 from wengert.replay.emitting import dense_strides
 from wengert.replay.ends import fuse_ends
 from wengert.replay.fusion import eliminate, fuse, fuse_rules, schedule
+from wengert.replay.grams import join_grams
 from wengert.replay.ir import Program
 from wengert.replay.linearity import collect
 from wengert.replay.lowering import Lowering, laid_out, view_of
@@ -141,6 +142,7 @@ class Plan:
             if not self.exact:
                 collect(program)
                 join_products(program)
+                join_grams(program)
                 schedule(program)
                 eliminate(program)
                 plan_products(program)
