@@ -17,7 +17,7 @@ _SIZED = (
     "how large the result is depends on values: torch.where(mask, a, b) and sums of a * mask have"
     " the size of the mask"
 )
-# What to do about a split, by what is called there.
+# What to do about a split, by a function that reads.
 _INSTEAD = {
     **dict.fromkeys(("getitem", "masked_select", "nonzero", "argwhere", "unique", "where"), _SIZED),
     "_bool": f"{_LATER}: torch.where(condition, a, b) chooses without looking",
@@ -131,6 +131,7 @@ def explanation_of(function: Compiled) -> Explanation:
             code, lasti = entry.read_at
             line = f"{location_of(code, lasti)}  {source_text(code, lasti)}".rstrip()
             found.splits.append(line)
-            found.instead.append(_INSTEAD.get(entry.read_by, _LATER))
+            known = [_INSTEAD[name] for name in entry.read_by if name in _INSTEAD]
+            found.instead.append(known[-1] if known else _LATER)
     found.bytes = max(sizes)
     return found

@@ -427,7 +427,7 @@ class Run(Walks):
             self.settled = True
             self.record.reads.add(line)
             if self.entry.read_at != line:
-                self.entry.read_at, self.entry.read_by = line, _outermost(getframe(1))
+                self.entry.read_at, self.entry.read_by = line, _names(getframe(1))
 
     def _compute(self) -> None:
         if self.steps:
@@ -493,12 +493,13 @@ def _hops(frame: FrameType | None) -> int:
     return 0 if frame is None else hops
 
 
-def _outermost(frame: FrameType | None) -> str:
-    """The function of the package that the user's line calls."""
-    name = ""
+def _names(frame: FrameType | None) -> tuple[str, ...]:
+    """The functions of the package that are inside of the user's line, the innermost first."""
+    names = list[str]()
     while frame is not None and frame.f_code.co_filename in internal:
-        name, frame = frame.f_code.co_name, frame.f_back
-    return name
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    return tuple(names)
 
 
 def current_run() -> Run | None:

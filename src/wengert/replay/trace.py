@@ -141,7 +141,7 @@ class Entry:
         after: where the record goes on once values were read here.
         first: the place of its first value among those of the run.
         inputs: the inputs that it met first.
-        read_at: the line where a value was read here, `read_by` what was called there.
+        read_at: the line where a value was read here, `read_by` the functions that did.
         replaceable: by place, how its value may be replaced by another here; None if it may not.
     """
 
@@ -178,7 +178,7 @@ class Entry:
         self.reaches: dict[tuple[int, ...], Reach | None] = {}
         self.replaceable: dict[int, Any] = {}
         self.read_at: tuple[CodeType, int] | None = None
-        self.read_by = ""
+        self.read_by: tuple[str, ...] = ()
         self.code, self.lasti = line or (None, 0)
 
     def path(self) -> list[Entry]:
