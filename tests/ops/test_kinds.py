@@ -30,7 +30,7 @@ JOINTLY_LINEAR = [
     "_convolution", "_fill_rows", "_masked_fill",
     "_scatter", "_scatter_number", "_shifted", "_transposed_convolution", "_where", "addmm",
     "baddbmm", "basic_written", "index_add", "index_copy", "index_written", "indexed_written",
-    "linear", "scatter_add",
+    "linear", "mask_written", "scatter_add",
 ]  # fmt: skip
 # Primitives that add up where the samples lie.
 LINEAR_ALMOST_EVERYWHERE = {
@@ -143,6 +143,7 @@ def indexed_in_programs() -> None:
     indexed.indexed_written(x, x[1:] * 2, *operands, (0,))
     indexed.basic_written(x, x[1:] * 2, (slice(3),))
     indexed.basic_erased(x, (slice(3),))
+    indexed.mask_written(x, x[0] * 2, x > 0)
 
 
 # What no row reaches.

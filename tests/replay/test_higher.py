@@ -124,9 +124,138 @@ def hooks_and_reads_between(wrap, log):
         log += [loss.detach(), w.grad]
 
 
+class Layers(nn.Module):
+    """One of each layer whose operation has rules of its own for a graph, or several results."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.batch, self.norm = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.LayerNorm(12)
+        self.heads, self.last = nn.Linear(12, 36), nn.Linear(24, 5)
+
+    def forward(self, x):
+        x = F.max_pool2d(self.batch(self.conv(x)).tanh(), 2)
+        rows = self.norm(x.flatten(2).repeat(1, 1, 2)[..., :12])
+        q, k, v = self.heads(rows).split(12, -1)
+        y = F.scaled_dot_product_attention(q, k, v)
+        first, *_, last = y.unbind(1)
+        y = wengert.stack([first * last, first], 1).flatten(1)
+        return self.last(wengert.cat([y[:, 2:], y[:, :2] * 2], 1))
+
+
+def layers_step(wrap):
+    model = Layers()
+    parameters = [*model.parameters()]
+
+    @wrap
+    def step(x, y, weights):
+        loss = F.cross_entropy(model(x), y, label_smoothing=0.1)
+        gradients = grad(loss, parameters, create_graph=True)
+        product = sum([(g * w).sum() for g, w in zip(gradients, weights, strict=True)])
+        return loss, *grad(product, parameters)
+
+    def arguments():
+        weights = [wengert.randn(p.shape) for p in parameters]
+        return wengert.randn(6, 1, 8, 8), wengert.randint(5, (6,)), weights
+
+    return step, arguments
+
+
+@program
+def products_through_layers(wrap, log):
+    step, arguments = layers_step(wrap)
+    for _ in range(5):
+        log += step(*arguments())
+
+
+def penalty_step(wrap):
+    model = nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16), nn.Tanh(), nn.Linear(16, 4))
+    parameters = [*model.parameters()]
+    optimizer = wengert.optim.SGD(parameters, lr=0.1)
+
+    @wrap
+    def step(x, y, kept=False):
+        if not kept:
+            optimizer.zero_grad()
+        loss = F.nll_loss(F.log_softmax(model(x), 1), y)
+        loss.backward(create_graph=True)
+        (sum([p.grad.square().sum() for p in parameters]) * 0.1).backward()
+        for p in parameters:
+            p.grad.detach_()
+        optimizer.step()
+        return loss
+
+    return model, step
+
+
+@program
+def backwards_with_a_graph(wrap, log):
+    model, step = penalty_step(wrap)
+    for k in range(7):
+        log += [step(batch(), wengert.randint(4, (64,)), k in (3, 6)), *state(model)]
+
+
+@program
+def graphs_that_change_while_they_are_recorded(wrap, log):
+    w = wengert.randn(8, 4, requires_grad=True)
+
+    @wrap
+    def step(x, kind):
+        y = x @ w
+        z = y.exp()
+        if kind == 1:
+            y.mul_(2)
+        elif kind == 2:
+            z.register_hook(lambda g: g * 2)
+        elif kind == 3:
+            z.add_(1)  # which its node has saved
+        elif kind == 4:
+            z.detach().numpy()[0] = 1
+        (g,) = grad((z * 1 / y).sum(), w, create_graph=True)
+        return g, (g * g).sum()
+
+    for kind in (0, 1, 2, 3, 4, 0, 0, 1, 2, 3, 4):
+        w.grad = None
+        try:
+            g, total = step(wengert.rand(6, 8) + 1, kind)
+            total.backward()
+            log += [g, w.grad]
+        except RuntimeError as error:
+            log.append(str(error).split("\n")[0][:60])
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_compiled_and_eager_do_the_same(function: Program) -> None:
     compare(function)
+
+
+def test_layers_with_rules_of_their_own_are_part_of_the_program() -> None:
+    reset()
+    step, arguments = layers_step(lambda f: f)
+    found = explain(step)(*arguments())
+    assert found.splits == []
+    assert found.backwards == 1
+
+
+def test_a_backward_with_a_graph_is_part_of_the_program() -> None:
+    reset()
+    _, step = penalty_step(lambda f: f)
+    assert explain(step)(batch(), wengert.randint(4, (64,))).splits == []
+
+
+def test_gradients_with_a_graph_are_recorded_in_one_call() -> None:
+    reset()
+    w = nn.Parameter(batch(8, 4))
+
+    def step(x, y):
+        inner, w.grad = w, None
+        for _ in range(6):
+            (g,) = grad(F.cross_entropy(x @ inner, y), inner, create_graph=True)
+            inner = inner - 0.1 * g
+        F.cross_entropy(x @ inner, y).backward()
+
+    found = explain(step)(batch(), wengert.randint(4, (64,)))
+    assert found.splits == []
+    assert found.ways == 1
 
 
 def test_a_second_backward_is_part_of_the_program() -> None:

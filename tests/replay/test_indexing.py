@@ -123,6 +123,38 @@ def elements_written_by_keys(wrap, log):
 
 
 @program
+def elements_written_where_masks_are_true(wrap, log):
+    w = wengert.randn(8, 6, requires_grad=True)
+
+    @wrap
+    def step(x, known, width):
+        w.grad = None
+        y = (x @ w).tanh()
+        a, b, c, d = y * 2, y.clone(), y + 1, y.detach() * 1
+        a[a < 0] = 0
+        rows = y.detach().sum(1) > 0
+        b[rows] = 0.5
+        b[~rows] = y[0]
+        c[y > 0.5] = y.sum()
+        c[known] = x[:width, 0].sum(0, keepdim=True)
+        d[d < 0] = y.mean()
+        e = x.clone()
+        e[e.isnan()] = 0.0
+        try:
+            d[rows] = x[:3, :5]
+        except RuntimeError as error:
+            log.append(str(error).split(" of")[0])
+        loss = a.square().sum() + b.sum() + (c * y).sum() + d.exp().sum()
+        loss.backward()
+        return a, b, c, d, e, a._version, b._version
+
+    for k in range(6):
+        x = batch()
+        x[0, 0] = float("nan") if k == 3 else 1.0
+        log += [*step(x, wengert.arange(64) % 5 < 2 + k // 4, 3), w.grad]
+
+
+@program
 def indices_that_were_computed(wrap, log):
     model = mlp(8, 32, 5)
 
@@ -336,8 +368,24 @@ def test_a_mask_that_was_computed_splits_with_its_line() -> None:
         y = x.tanh()
         return y[y > 0].exp().sum()
 
-    (line,) = explain(f)(batch()).splits
+    found = explain(f)(batch())
+    (line,) = found.splits
     assert line.endswith("return y[y > 0].exp().sum()")
+    assert "torch.where(mask, a, b)" in str(found)
+
+
+def test_writes_where_a_computed_mask_is_true_split_nothing() -> None:
+    reset()
+    w = nn.Parameter(wengert.randn(8, 6))
+
+    def f(x):
+        y = x @ w
+        y[y < 0] = 0
+        z = y * 2
+        z[z.detach().sum(1) > 1] = y[0]
+        z.sum().backward()
+
+    assert explain(f)(batch()).splits == []
 
 
 def _in_key(x, i):

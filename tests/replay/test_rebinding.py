@@ -96,6 +96,64 @@ def views_and_names(wrap, log):
 
 
 @program
+def views_that_are_gone(wrap, log):
+    w = wengert.randn(8, requires_grad=True)
+
+    @wrap
+    def step(x, kind):
+        y = x * w
+        total = y.detach().sum() + y[0].detach()[2:].sum()
+        kept = y.view(-1)[:3].detach() if kind == 1 else None
+        saved = (y.detach()[0] * w).sum() if kind == 2 else 0
+        first = y[:2] * 2
+        y.mul_(2)
+        y += total
+        y[y.detach() > 3] = 0.0
+        (y.sum() + first.sum() + saved).backward()
+        return y, kept, total, y._version
+
+    for kind in (0, 0, 0, 1, 2, 0, 1, 2):
+        w.grad = None
+        try:
+            log += step(batch(), kind)
+        except RuntimeError as error:
+            log.append(str(error).split(":")[0])
+        log.append(w.grad)
+
+
+@program
+def parts_of_values(wrap, log):
+    w = wengert.randn(8, requires_grad=True)
+
+    @wrap
+    def step(x, kind):
+        y = x * 2
+        other = y[5:] if kind == 1 else None
+        row = y[1:3]
+        row += 1
+        y[0].mul_(3)
+        y[:, 1].zero_()
+        y[..., 2:4].copy_(x[:, :2])
+        y[4][2:] = x[0, 2:]
+        row -= y[0] * 2
+        below = row[0]
+        below.exp_()
+        z = x * w if kind == 2 else x + w.detach()
+        z[1].mul_(2)
+        z[2] += w if kind == 3 else y[0]
+        total = (z * y).sum() + row.tanh().sum()
+        if kind > 1:
+            total.backward()
+        return y, row, below, other, z, total, y._version, row._version, z._version
+
+    for kind in (0, 0, 0, 1, 2, 3, 0, 1, 2, 3, 0):
+        w.grad = None
+        y, row, *others = step(batch(), kind)
+        row.add_(1)
+        log += [y, row, *others, w.grad, y._version]
+
+
+@program
 def versions(wrap, log):
     @wrap
     def step(x):
@@ -270,6 +328,11 @@ def other_ways_to_write(wrap, log):
         part, shown = x * 5, x.clone()
         part[1:3] = 7
         shown.data.add_(1)
+        for wrong in (x[None], x[:3], x.double()):
+            try:
+                (x * 2).copy_(wrong)
+            except RuntimeError as error:
+                log.append(str(error))
         return given, copied, emptied, filled, part, shown
 
     for _ in range(6):
@@ -298,6 +361,26 @@ def test_rebinding(function: Program, trials: bool, monkeypatch: pytest.MonkeyPa
 def test_residual_blocks_in_place_are_one_program() -> None:
     _, step = residual_step()
     assert not compiler.explain(step)(wengert.randn(4, 6, 8, 8)).splits
+
+
+def test_views_that_are_gone_split_nothing() -> None:
+    def step(x: wengert.Tensor) -> wengert.Tensor:
+        y = x * 2
+        y += y.detach()[0].sum()
+        return y.exp()
+
+    assert not compiler.explain(step)(batch()).splits
+
+
+def test_writes_to_parts_split_nothing() -> None:
+    def step(x: wengert.Tensor) -> wengert.Tensor:
+        y = x * 2
+        y[0].mul_(3)
+        y[:, 1].zero_()
+        y[..., 2:4].copy_(x[:, :2])
+        return y.exp()
+
+    assert not compiler.explain(step)(batch()).splits
 
 
 def test_in_place_operations_on_other_memory_end_no_program() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from wengert import kernels
-from wengert.core.tensor import Tensor, memory_of, wrap
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.precision import in_float32
 from wengert.ops.checks import require_in_range, require_kind
 from wengert.ops.complexes import conj
@@ -160,7 +160,7 @@ def softsign(input: Tensor) -> Tensor:
     tensor([-0.5000,  0.7500])
     """
     require_tensor("softsign", "input", input)
-    if memory_of(input).dtype.kind == "c":  # it has no derivative as a complex function
+    if input._outline.dtype.kind == "c":  # it has no derivative as a complex function
         return input / (abs(input) + 1.0)
     return _softsign(input)
 

@@ -15,6 +15,7 @@ from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.op import REGISTRY
 from wengert.ops.operands import sum_to
 from wengert.ops.subscript import basic, write_at
+from wengert.ops.zeros import drop, keep
 
 Key = tuple[Any, ...]
 Shape = tuple[int, ...]
@@ -162,6 +163,23 @@ def basic_written(input: Value, values: Value, key: Key) -> Value:
     """A copy of the input with `values`, broadcast, at a basic key."""
     out = layout.copy(input)
     out[key] = values
+    return out
+
+
+@primitive(
+    input=lambda g, mask: drop(g, mask),
+    values=lambda g, mask, values_shape: sum_to(keep(g, mask), values_shape),
+    mask=None,
+    mixed=False,
+    batch=one_by_one,
+    scalar=lambda input, values, mask: np.where(mask, values, input),
+    label="IndexPutBackward0",
+    name="__setitem__",
+)
+def mask_written(input: Value, values: Value, mask: Value) -> Value:
+    """A copy of the input with `values` where a mask is true; both broadcast to it."""
+    out = layout.copy(input)
+    np.copyto(out, values, where=mask)
     return out
 
 

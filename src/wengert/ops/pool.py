@@ -312,7 +312,7 @@ def _max_pool(
     if not return_indices:
         result = batched(maxima, input, n, windows)
         # PyTorch takes a different path if no gradient is needed.
-        return contiguous(result) if n == 1 and result._edge is None else result
+        return contiguous(result) if n == 1 and not result.requires_grad else result
     indices = max_positions(input, windows)
     values = _taken(input, indices, windows)
     hollow = _hollow(size, windows)

@@ -23,7 +23,7 @@ from wengert.ops.op import REGISTRY, Op
 from wengert.ops.operators import calling
 from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
 from wengert.replay.deferred import Deferred
-from wengert.replay.higher import gradients_with_graph
+from wengert.replay.higher import backward_with_graph, gradients_with_graph
 from wengert.replay.indexing import picked, put
 from wengert.replay.peeking import are_within, peeked
 from wengert.replay.plain import plain
@@ -225,6 +225,8 @@ class WalkFront(_Behind):
 
     __slots__ = ("names",)
 
+    leading = 2  # arguments before those that say what is kept
+
     def __init__(self, function: Any, names: tuple[str, ...]) -> None:
         super().__init__(function, asking)
         self.names = names  # of the arguments; the second is that of the cotangents
@@ -232,11 +234,29 @@ class WalkFront(_Behind):
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the walk gives, or nothing."""
         run = None if active.busy else current_run()
+        if (
+            run is not None
+            and kwargs.get("create_graph") is True
+            and self.creates(run, args, kwargs)
+        ):
+            return None
         given = None if run is None else self.given(args, kwargs)
         if run is None or given is None:
             return self.at_once(args, kwargs)
         roots, seeds, inputs, retain = given
         return self.walk(run, roots, seeds, inputs, retain, lambda: self.at_once(args, kwargs))
+
+    def creates(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the rules were called as operations of a run, whose results have a graph."""
+        given = self._given_graph(args, kwargs)
+        return given is not None and backward_with_graph(run, *given)
+
+    def _given_graph(self, args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, Any] | None:
+        """What `given` says of a walk with a graph; None if it does not keep that."""
+        plain = {k: v for k, v in kwargs.items() if k != "create_graph"}
+        retained = plain.pop("retain_graph", None) is not False
+        given = self.given(args, plain) if retained and len(args) <= self.leading else None
+        return None if given is None else given[:3]
 
     def at_once(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The walk, whose rules are computed as it is called."""
@@ -273,6 +293,8 @@ class GradFront(WalkFront):
 
     __slots__ = ()
 
+    leading = 3
+
     def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
         """The roots, cotangents and targets of a walk that a record may hold; else None."""
         outputs, inputs, *others = (*args, *[None] * 3)[: max(len(args), 3)]
@@ -285,15 +307,18 @@ class GradFront(WalkFront):
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The gradients, as operations of the run if they have a graph."""
-        if kwargs.get("create_graph") is True and len(args) < 4 and not active.busy:
-            run, plain = current_run(), {k: v for k, v in kwargs.items() if k != "create_graph"}
-            retained = plain.pop("retain_graph", None) is not False
-            given = self.given(args, plain) if run is not None and retained else None
-            if run is not None and given is not None and given[2] is not None:
-                found = gradients_with_graph(run, *given[:3])
+        run = None if active.busy or kwargs.get("create_graph") is not True else current_run()
+        if run is not None:
+            given = self._given_graph(args, kwargs)
+            if given is not None and given[2] is not None:
+                found = gradients_with_graph(run, *given)
                 if found is not None:
                     return found
         return super().ask(args, kwargs)
+
+    def creates(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """No: `ask` has tried."""
+        return False
 
     def walk(self, run: Run, roots: Any, seeds: Any, inputs: Any, retain: bool, impl: Any) -> Any:
         """A step of a run."""
@@ -319,6 +344,8 @@ class EscapeFront(_Behind):
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What was deferred reads that memory now."""
+        if active.run is not None:
+            active.run.shown = True
         if args and type(args[0]) is not type and isinstance(args[0], Tensor):
             before_write(args[0]._array)
         return self.impl(*args, **kwargs)

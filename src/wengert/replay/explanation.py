@@ -12,6 +12,18 @@ from wengert.replay.run import current_run
 from wengert.replay.skipping import Skipping
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry
 
+_LATER = "read it after the function, or not at all"
+_SIZED = (
+    "how large the result is depends on values: torch.where(mask, a, b) and sums of a * mask have"
+    " the size of the mask"
+)
+# What to do about a split, by a function that reads.
+_INSTEAD = {
+    **dict.fromkeys(("getitem", "masked_select", "nonzero", "argwhere", "unique", "where"), _SIZED),
+    "_bool": f"{_LATER}: torch.where(condition, a, b) chooses without looking",
+    "unscale_": "whether there is to be a step depends on it",
+}
+
 
 @dataclass
 class Explanation:
@@ -22,7 +34,8 @@ class Explanation:
         backwards: the backwards in its programs.
         calls: the calls of native code and NumPy that its programs make.
         loops: for each fused loop, the operations in it.
-        splits: the lines that read a value, which ends a program.
+        splits: the lines that read a value, which ends a program, and `instead` what to do
+            about each.
         ways: how many ways through the function are on record.
         bytes: the most bytes of intermediate values and of what kernels write between, and those
             of values as eager mode would hold them.
@@ -37,6 +50,7 @@ class Explanation:
     calls: int = 0
     loops: list[str] = field(default_factory=list)
     splits: list[str] = field(default_factory=list)
+    instead: list[str] = field(default_factory=list)
     ways: int = 0
     bytes: tuple[int, int] = (0, 0)
     seconds: list[float] = field(default_factory=list)
@@ -61,8 +75,8 @@ class Explanation:
         if self.python:
             lines.append(self.python)
         lines += [
-            f"split where a value is read: {line}; read it after the function, or not at all"
-            for line in self.splits
+            f"split where a value is read: {line}; {instead}"
+            for line, instead in zip(self.splits, self.instead, strict=True)
         ]
         return "\n".join(lines)
 
@@ -112,14 +126,12 @@ def explanation_of(function: Compiled) -> Explanation:
         found.loops += [i.name for i in plan.program.instructions if i.members]
         sizes.append((plan.bytes, plan.eager_bytes))
         found.programs.append(plan.program)
-        if entry.children or (entry.after is not None and entry.after.children):
-            found.splits += _read_at(entry)
+        goes_on = entry.children or (entry.after is not None and entry.after.children)
+        if goes_on and entry.read_at is not None:
+            code, lasti = entry.read_at
+            line = f"{location_of(code, lasti)}  {source_text(code, lasti)}".rstrip()
+            found.splits.append(line)
+            known = [_INSTEAD[name] for name in entry.read_by if name in _INSTEAD]
+            found.instead.append(known[-1] if known else _LATER)
     found.bytes = max(sizes)
     return found
-
-
-def _read_at(entry: Entry) -> list[str]:
-    if entry.read_at is None:
-        return []
-    code, lasti = entry.read_at
-    return [f"{location_of(code, lasti)}  {source_text(code, lasti)}".rstrip()]

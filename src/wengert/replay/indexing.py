@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor, mode, wrap
-from wengert.ops.indexed import INDICES, basic_written
+from wengert.ops.indexed import INDICES, basic_written, mask_written
 from wengert.ops.masking import filling, masked_fill
 from wengert.ops.op import REGISTRY
 from wengert.ops.subscript import basic, broadcasts, index, index_written
@@ -127,17 +127,26 @@ def _written_by(run: Run, tensor: Any, key: Any, value: Any) -> Callable[[], Any
     recorded = mode.site is not None and (
         tensor.requires_grad or (isinstance(value, Tensor) and value.requires_grad)
     )
-    if _is_mask(key) and not recorded and not _shape_of(value):
-        if key._outline.shape != outline.shape[: key._outline.ndim]:
+    if _is_mask(key):
+        rank = key._outline.ndim
+        if key._outline.shape != outline.shape[:rank]:
             return None
-        fitted = key.reshape(*key.shape, *(1,) * (outline.ndim - key.ndim))
-        return lambda: masked_fill(tensor, fitted, value)
+        if broadcasts(_without_ones(_shape_of(value)), outline.shape[rank:]):
+            return lambda: _put_where(tensor, key, value, recorded)
     parsed = _parsed(key, outline.shape)
     if parsed is None or (recorded and parsed.view is not None and parsed.picks):
         return None
     if not broadcasts(_without_ones(_shape_of(value)), parsed.shape):
         return None
     return lambda: _put(run, tensor, parsed, _fitting(value, tensor))
+
+
+def _put_where(tensor: Any, mask: Any, value: Any, recorded: bool) -> Any:
+    """The tensor with a value where a mask is true."""
+    fitted = mask.reshape(*mask.shape, *(1,) * (tensor.ndim - mask.ndim))
+    if not recorded and not _shape_of(value):
+        return masked_fill(tensor, fitted, value)
+    return mask_written(tensor, _fitting(value, tensor), fitted)
 
 
 def _put(run: Run, tensor: Any, parsed: Parsed, values: Any) -> Any:

@@ -23,7 +23,7 @@ from wengert.replay.bounds import checking
 from wengert.replay.deferred import Outline
 from wengert.replay.ir import SUM, Instruction, Program, Type
 from wengert.replay.plain import plain_function
-from wengert.replay.rules import DetachForm, ListForm, SeveralForm
+from wengert.replay.rules import DetachForm, ListForm, SeveralForm, kept_of
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref, inputs_of, reached
 
 
@@ -224,10 +224,8 @@ class Lowering:
     def kept(self, entry: OpEntry) -> Any:
         """What the rule of a form reads: it depends on shapes alone."""
         types = [self.operand_type(r) for n in entry.op.inputs if (r := entry.refs[n])]
-        blank = [np.broadcast_to(np.zeros((), t.dtype), t.shape) for t in types]
-        params = tuple(entry.params.values())
-        arrays = blank if isinstance(entry.op, ListForm) else blank[0]
-        return entry.op.op.forward(arrays, *params)[1]
+        like = [(t.shape, t.dtype) for t in types]
+        return kept_of(entry.op, like, tuple(entry.params.values()))
 
     def _pull_list(self, entry: OpEntry, g: int, walk: BackwardEntry) -> list[tuple[Ref, int]]:
         op, kept, gradients = entry.op, self.kept(entry), []

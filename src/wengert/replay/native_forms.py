@@ -73,6 +73,7 @@ from wengert.replay.row_forms import (
     softmax_form,
     taken_form,
 )
+from wengert.replay.rule_forms import RULE_FORMS
 from wengert.replay.sum_forms import (
     mean,
     mean_back,
@@ -226,4 +227,5 @@ _BY_KEY: dict[Any, Form] = {
     ("_transposed_convolution", "bias"): channel_sums,
     **dict.fromkeys(product(("_layer_norm", "_batch_norm"), _NORMALISED), taken_form),
     **dict.fromkeys(RESHAPES, reshaped),
+    **RULE_FORMS,
 }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
 from wengert.kernels.products import gemm, packed
@@ -151,6 +154,16 @@ def addmm_left(emitter: Emitter, instruction: Instruction) -> bool:
 def addmm_right(emitter: Emitter, instruction: Instruction) -> bool:
     """The gradient of the right factor."""
     return _is_plain(instruction) and matmul_right(emitter, instruction)
+
+
+def swapped(form: Callable[[Emitter, Instruction], bool]) -> Callable[[Emitter, Instruction], bool]:
+    """A form whose operands come in the other order."""
+
+    def swap(emitter: Emitter, instruction: Instruction) -> bool:
+        first, second, *rest = instruction.inputs
+        return form(emitter, replace(instruction, inputs=(second, first, *rest)))
+
+    return swap
 
 
 def matmul_left(emitter: Emitter, instruction: Instruction) -> bool:

@@ -7,19 +7,27 @@ memory, as in eager mode.
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.core.storage import write_count
 from wengert.core.tensor import Tensor, tensors
+from wengert.ops.indexed import basic_written
 from wengert.ops.op import Op
+from wengert.ops.subscript import basic
 from wengert.replay.deferred import Deferred, set_class
 from wengert.replay.rules import ListForm
 from wengert.replay.run import Run
 from wengert.replay.state import active, asking, computing_at_once, shows_exposed
 from wengert.replay.trace import Entry, OpEntry, producers
 from wengert.replay.walks import nobody
+
+# What part of a value a view shows, as a basic key.
+_KEYS: dict[str, Any] = {
+    "basic": lambda rank, key: key,
+    "select": lambda rank, dim, index: ((slice(None),) * (dim % rank)) + (index, ...),
+}
 
 
 class Rebinding:
@@ -105,6 +113,61 @@ class Adopting(Rebinding):
         return True
 
 
+class Part(Rebinding):
+    """One in-place operation on a view of a value: the value and the view get the next ones.
+
+    Attributes:
+        source: the tensor that the view shows, and `key` which part of it.
+    """
+
+    __slots__ = ("key", "source")
+
+    def __init__(self, run: Run, place: int, source: Tensor, key: tuple[Any, ...]) -> None:
+        super().__init__(run, place)
+        self.source, self.key = source, key
+
+    def rebound(self, target: Tensor, result: Tensor) -> bool:
+        """Whether the two now stand for deferred results; if not, the target is written to."""
+        run, source = self.run, self.source
+        if type(target) is not Deferred or type(result) is not Deferred:
+            return False
+        shown, found = target._outline, result._outline
+        if found.requires_grad or (shown.shape, shown.dtype) != (found.shape, found.dtype):
+            return False
+        whole = basic_written(source, result, self.key)
+        part = basic(whole, self.key)
+        pairs = (source, whole), (target, part)
+        with run.lock:
+            if run.settled or any(type(x) is not Deferred for pair in pairs for x in pair):
+                return False
+            if any(a._outline != b._outline for a, b in pairs):
+                return False
+            for (tensor, new), shows in zip(pairs, (None, source), strict=True):
+                before = run.place_of(tensor)
+                assert before is not None
+                _, place, outline, _ = new._pending  # type: ignore[attr-defined]
+                tensor._pending = run, place, outline, shows  # type: ignore[attr-defined]
+                run.outputs[place], run.outputs[before] = weakref.ref(tensor), nobody
+                if shows is None:
+                    run.writes[place] = run.writes.pop(before, 0) + 1
+        return True
+
+    def written(self, target: Tensor, result: Tensor) -> None:
+        """Note in the record that the two have got the elements of results."""
+        run = self.run
+        if not run.recording or run.settled or run.place_of(result) is None:
+            return
+        whole = basic_written(self.source, result, self.key)
+        part = basic(whole, self.key)
+        for tensor, new in ((self.source, whole), (target, part)):
+            before, place = run.place_of(tensor), run.place_of(new)
+            if before is None or place is None:
+                return
+            run.recorded[id(tensor)] = weakref.ref(tensor), place
+            run.outputs[place], run.outputs[before] = weakref.ref(tensor), nobody
+            del run.recorded[id(new)]
+
+
 class AtOnce:
     """An in-place operation on memory that is there: a deferred result would be read at once."""
 
@@ -136,9 +199,29 @@ def rebinding(target: Tensor) -> Rebinding | AtOnce | None:
         if type(target) is Tensor and _is_alone(target):
             return Adopting(run)
         return _at_once if type(target) in tensors else None
-    if place in run.updates or not _is_replaceable(run.entry, place):
+    if place in run.updates:
         return None
-    return Rebinding(run, place)
+    shown = _shown_of(run.entry, place)
+    if shown is None or any(run.outputs[k]() is not None for k in shown.views):
+        return None
+    if shown.source is None:
+        return Rebinding(run, place)
+    source = run.outputs[shown.source]()
+    if source is None or run.place_of(source) != shown.source:
+        return None
+    return Part(run, place, source, shown.key)
+
+
+class Shown(NamedTuple):
+    """How a value may be replaced, if nobody has the views at some places.
+
+    Attributes:
+        source: the place of the value of which it is a view, if it is one, and `key` of what part.
+    """
+
+    views: tuple[int, ...]
+    source: int | None = None
+    key: tuple[Any, ...] = ()
 
 
 def _is_alone(target: Tensor) -> bool:
@@ -149,20 +232,63 @@ def _is_alone(target: Tensor) -> bool:
     return type(target._array) is np.ndarray and not shows_exposed(target)
 
 
-def _is_replaceable(entry: Entry, place: int) -> bool:
-    """Whether no view shows a value, and no graph has saved it."""
-    found = entry.replaceable.get(place)
-    if found is None:
+def _shown_of(entry: Entry, place: int) -> Shown | None:
+    """How a value may be replaced; None if a graph has saved it, or what it is a view of."""
+    if place not in entry.replaceable:
         path = entry.path()
-        maker = producers(path)[place]
-        kept = isinstance(maker, OpEntry) and (
-            not isinstance(maker.op, Op | ListForm)
-            or maker.op.view
-            or (maker.records and isinstance(maker.op, Op) and "out" in maker.op.keeps)
-        )
-        readers = [e for e in path if isinstance(e, OpEntry) and _reads(e, place)]
-        found = entry.replaceable[place] = not kept and not any(_keeps(e, place) for e in readers)
-    return found
+        entry.replaceable[place] = _as_part(path, place) or _as_whole(path, place)
+    return entry.replaceable[place]
+
+
+def _as_whole(path: list[Entry], place: int) -> Shown | None:
+    maker = producers(path)[place]
+    if isinstance(maker, OpEntry):
+        is_new = isinstance(maker.op, Op | ListForm) and not maker.op.view
+        if not is_new or _saves(maker):
+            return None
+    views = _shown(path, place)
+    return None if views is None else Shown(views)
+
+
+def _as_part(path: list[Entry], place: int) -> Shown | None:
+    """The same of a basic view, without a graph, of a value that may be replaced."""
+    makers = producers(path)
+    maker = makers[place]
+    if not isinstance(maker, OpEntry) or maker.op.name not in _KEYS or maker.records:
+        return None
+    ref = maker.refs["input"]
+    if ref is None or ref.kind != "value":
+        return None
+    whole, source = _as_whole(path, ref.index), makers[ref.index]
+    outline = source.outlines[ref.index - source.first]
+    if whole is None or outline.requires_grad:
+        return None
+    key = _KEYS[maker.op.name](outline.ndim, **maker.params)
+    return Shown(tuple([k for k in whole.views if k != place]), ref.index, key)
+
+
+def _shown(path: list[Entry], place: int) -> tuple[int, ...] | None:
+    """The places of views of a value, and of views of these; None if a graph has saved one."""
+    found, waiting = list[int](), [place]
+    while waiting:
+        place = waiting.pop()
+        for e in path:
+            if not isinstance(e, OpEntry) or not _reads(e, place):
+                continue
+            if e.op.view:
+                if _saves(e):
+                    return None
+                views = [e.first + k for k in range(len(e.outlines))]
+                found += views
+                waiting += views
+            if _keeps(e, place):
+                return None
+    return tuple(found)
+
+
+def _saves(maker: OpEntry) -> bool:
+    """Whether an operation's node saves its result."""
+    return maker.records and isinstance(maker.op, Op) and "out" in maker.op.keeps
 
 
 def _reads(entry: OpEntry, place: int) -> bool:
@@ -170,11 +296,9 @@ def _reads(entry: OpEntry, place: int) -> bool:
 
 
 def _keeps(entry: OpEntry, place: int) -> bool:
-    """Whether an operation's results show an operand, or its node saves it."""
+    """Whether an operation's node saves an operand."""
     op: Any = entry.op
-    if op.view or not isinstance(op, Op | ListForm):
-        return True
-    if isinstance(op, ListForm) or not entry.records:
+    if not entry.records or not isinstance(op, Op):
         return False
     names = [n for n, r in entry.refs.items() if r and r.kind == "value" and r.index == place]
     return any(n in op.keeps for n in names)

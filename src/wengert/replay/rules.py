@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,11 @@ _OTHERS = frozenset({
     "region_max_positions", "take_positions", "all", "any", "count_nonzero", "_glu",
     "_kron", "_multi_margin", "_grid_sample", "_one_hot", "keep", "drop", "no_slope",
     "indexed", "indexed_adjoint", "indexed_erased", "indexed_written", "basic_written",
+    "mask_written",
     "basic_erased", "basic_adjoint", "expand_back", "_outer",
     "_softmax_pullback", "_log_softmax_pullback", "_convolution_weight", "_put_back", "add_along",
+    "_add_positions", "_weighed_put", "expand_to", "_diagonal_adjoint", "_unrepeat",
+    "resample_back", "overlap_add", "add_rows", "_weighed_rows",
     "_window_spread", "share_of_ties", "_gather_adjoint", "_index_select_adjoint",
 })  # fmt: skip
 # What gives floats of integers and a float.
@@ -54,6 +58,9 @@ INDEXED = (
     "gather", "index_select", "index_add", "index_copy", "scatter_add", "_scatter",
     "_scatter_number", "_scatter_combined", "_fill_rows",
 )  # fmt: skip
+
+# Operations whose nodes have not saved what their rules read as operations of a run.
+READ_AGAIN = frozenset({"maxima", "indexed", "indexed_written", "_batch_norm_by_running"})
 
 _FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 _BOOL = np.dtype(np.bool_)
@@ -102,6 +109,12 @@ class DetachForm(_Form):
     differentiable: tuple[str, ...] = ()
     rules: dict[str, Any] = {"input": None}  # noqa: RUF012
     params: dict[str, Any] = {}  # noqa: RUF012
+
+
+def kept_of(form: ListForm | SeveralForm, like: Sequence[Any], params: tuple[Any, ...]) -> Any:
+    """What the rule of a form reads, which depends on the shapes and dtypes of its operands."""
+    blank = [np.broadcast_to(np.zeros((), dtype), shape) for shape, dtype in like]
+    return form.op.forward(blank if isinstance(form, ListForm) else blank[0], *params)[1]
 
 
 def defers(op: Op) -> bool:

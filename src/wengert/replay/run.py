@@ -34,7 +34,7 @@ from wengert.core.tensor import (
 from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.operands import UnseenError, among
 from wengert.replay.places import ends_of
-from wengert.replay.rules import Step, eligible
+from wengert.replay.rules import READ_AGAIN, Step, eligible
 from wengert.replay.settling import compute
 from wengert.replay.state import (
     active,
@@ -76,6 +76,8 @@ class Run(Walks):
         follows: whether calls may be deferred without a lock: nobody settles it, or has done so.
         spare: how many of the first places have no tensor, but for those in `held`.
         writes: by place, how often its tensor was written to, which showed earlier values before.
+        kept: operands that gradients with a graph may read, until the function returns.
+        shown: whether others than tensors were given the memory of a value.
     """
 
     def __init__(self, record: Record, start: Entry | None = None) -> None:
@@ -89,6 +91,8 @@ class Run(Walks):
         self.outputs: list[Any] = []
         self.spare, self.held = 0, list[int]()
         self.writes: dict[int, int] = {}
+        self.kept: list[Any] = []
+        self.shown = False
 
     def _forget(self) -> None:
         """Let go of the inputs: nothing is deferred any more."""
@@ -329,6 +333,8 @@ class Run(Walks):
         )
         self._grow(entry, tuple(key))
         self._bind(fresh, numbers)
+        if op.name in READ_AGAIN and records:
+            self.kept += arguments.values()
         for r in results:
             self._keep(r)
         for x in buffers:
@@ -420,7 +426,8 @@ class Run(Walks):
             self._forget()
             self.settled = True
             self.record.reads.add(line)
-            self.entry.read_at = line
+            if self.entry.read_at != line:
+                self.entry.read_at, self.entry.read_by = line, _names(getframe(1))
 
     def _compute(self) -> None:
         if self.steps:
@@ -486,6 +493,15 @@ def _hops(frame: FrameType | None) -> int:
     return 0 if frame is None else hops
 
 
+def _names(frame: FrameType | None) -> tuple[str, ...]:
+    """The functions of the package that are inside of the user's line, the innermost first."""
+    names = list[str]()
+    while frame is not None and frame.f_code.co_filename in internal:
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    return tuple(names)
+
+
 def current_run() -> Run | None:
     """The run of this thread, or the next one if its values were read."""
     run = active.run
@@ -507,6 +523,8 @@ def current_run() -> Run | None:
 def end_run() -> None:
     """A compiled function has returned: from here on its values hold the run."""
     run = current_run()
+    if run is not None:
+        run.kept.clear()
     if run is None or not run.recording:
         active.set_run(None)
         active.behind = None if run is None else weakref.ref(run)

@@ -141,7 +141,8 @@ class Entry:
         after: where the record goes on once values were read here.
         first: the place of its first value among those of the run.
         inputs: the inputs that it met first.
-        replaceable: by place, whether its value may be replaced by another here.
+        read_at: the line where a value was read here, `read_by` the functions that did.
+        replaceable: by place, how its value may be replaced by another here; None if it may not.
     """
 
     __slots__ = (
@@ -158,6 +159,7 @@ class Entry:
         "parent",
         "reaches",
         "read_at",
+        "read_by",
         "replaceable",
     )  # fmt: skip
 
@@ -174,8 +176,9 @@ class Entry:
         self.after: Entry | None = None
         self.hot: Entry | None = None
         self.reaches: dict[tuple[int, ...], Reach | None] = {}
-        self.replaceable: dict[int, bool] = {}
+        self.replaceable: dict[int, Any] = {}
         self.read_at: tuple[CodeType, int] | None = None
+        self.read_by: tuple[str, ...] = ()
         self.code, self.lasti = line or (None, 0)
 
     def path(self) -> list[Entry]:
@@ -241,7 +244,7 @@ class Record:
         size: how many entries there are.
         settled: how often a run was settled, and `deferred` the steps that were deferred by then.
         plans: the programs, by the entry where values were read and what was alive; `peeks` those
-            of checks, by the entry and what is looked at.
+            of checks, by the entry and what is looked at, `ways` those of gradients with a graph.
         reads: how often a value was read, by line.
         compiled: whether the compiler has come to the end of some program.
         retired: whether runs have turned out not to pay.
@@ -253,6 +256,7 @@ class Record:
         self.size = self.settled = self.deferred = 0
         self.plans: dict[Any, Any] = {}
         self.peeks: dict[Any, Any] = {}
+        self.ways: dict[Any, Any] = {}
         self.reads = Reads()
         self.retired = self.compiled = False
 
@@ -271,7 +275,7 @@ class Record:
         self.retired = True
         if self.size > _MANY:
             self.root, self.plans = Entry(None, None), {}  # runs hold what they go along
-            self.peeks = {}
+            self.peeks, self.ways = {}, {}
 
 
 class OpEntry(Entry):

@@ -62,6 +62,24 @@ def transposed_weight(emitter: Emitter, instruction: Instruction) -> bool:
     return _grad_weight(emitter, instruction, x, g, out)
 
 
+def weight_back_grad(emitter: Emitter, instruction: Instruction) -> bool:
+    """Of the gradient of weights, that of the first factor, the gradient of outputs."""
+    views = _views(emitter, instruction)
+    if views is None or len(views) != 3:
+        return False
+    g, x, out = views
+    return _forward(emitter, instruction, [x, g, out])
+
+
+def weight_back_input(emitter: Emitter, instruction: Instruction) -> bool:
+    """Of the gradient of weights, that of the second factor, the inputs."""
+    views = _views(emitter, instruction)
+    if views is None or len(views) != 3:
+        return False
+    g, grad, out = views
+    return _grad_input(emitter, instruction, [grad, g, out])
+
+
 def channel_sums(emitter: Emitter, instruction: Instruction) -> bool:
     """The gradient of the bias of each channel."""
     views = _views(emitter, instruction)

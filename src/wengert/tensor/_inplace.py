@@ -18,6 +18,7 @@ from wengert.autograd.grad_mode import enable_grad
 from wengert.autograd.history import rebase_history, set_edge
 from wengert.autograd.saved.packing import saver_stack
 from wengert.core import storage
+from wengert.core.deferring import putting
 from wengert.core.dtypes import of_numpy, scalar_array
 from wengert.core.float8 import is_float8, rounded
 from wengert.core.inference import check_written
@@ -340,6 +341,28 @@ def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> T
     As in assignments, values are converted to the dtype of `target`. With `one_value` the
     target may have overlapping elements.
     """
+    found = _next(target, src) if putting else None
+    if found is None:
+        return _overwrite(target, src, name, one_value)
+    deferred, result = found
+    if not deferred.rebound(target, result):
+        _overwrite(target, src, name, one_value)
+        deferred.written(target, result)
+    return target
+
+
+def _next(target: Any, src: Any) -> Any:
+    """What a target without a graph is to become in a compiled function, and how; else None."""
+    if not isinstance(src, Tensor) or not isinstance(target, Tensor):
+        return None
+    if mode.site is not None and (target.requires_grad or src.requires_grad):
+        return None
+    if src._outline.ndim > target._outline.ndim:  # an assignment would take ones
+        return None
+    return putting[0](target, ..., src)
+
+
+def _overwrite(target: Tensor, src: Any, name: str, one_value: bool) -> Tensor:
     if type(src) is Tensor and src._edge is None and is_plain(target, name, one_value):
         write_plain(target, src._array, name)
         target._cut = src._cut
@@ -366,7 +389,7 @@ def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> T
 
 def overwrite_with(target: Tensor, number: np.ndarray, name: str) -> Tensor:
     """`overwrite` with a number of its dtype: in fewer steps where nothing is recorded."""
-    if type(target) is not Tensor or target._edge is not None or inferences:
+    if type(target) is not Tensor or target._edge is not None or inferences or putting:
         return overwrite(target, wrap(number), name, one_value=True)
     if mode.site is not None and getattr(target, "_root", None) is not None:
         check_writable(target, name)
