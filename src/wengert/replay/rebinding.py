@@ -151,6 +151,8 @@ def _is_alone(target: Tensor) -> bool:
 
 def _is_replaceable(entry: Entry, place: int) -> bool:
     """Whether no view shows a value, and no graph has saved it."""
+    if entry.replaceable is None:
+        entry.replaceable = {}
     found = entry.replaceable.get(place)
     if found is None:
         path = entry.path()
