@@ -337,7 +337,8 @@ class Run(Walks):
         entry.inputs = tuple(inputs)
         outlines = [outline_of(r._array, records) for r in results]
         outlines += [outline_of(x._array, False) for x in buffers]
-        entry.outlines = tuple(outlines)
+        found = tuple(outlines)
+        entry.outlines = self.record.sites.shared.setdefault(found, found)
         self._grow(entry, key)
         self._bind(fresh, numbers)
         for r in results:
@@ -352,11 +353,14 @@ class Run(Walks):
     ) -> dict[str, Ref | None]:
         """What a call's operands refer to; its new inputs are collected."""
         refs: dict[str, Ref | None] = site.refs.copy()
-        numbers = len(self.numbers)
+        numbers, shared = len(self.numbers), self.record.sites.shared
         for name, k in site.operands:
             key = keys[k]
-            if type(key) is int:
-                refs[name] = Ref("value", key)
+            known = shared.get(key)
+            if type(known) is Ref:
+                refs[name] = known
+            elif type(key) is int:
+                refs[name] = shared[key] = Ref("value", key)
             elif type(key) is Input:
                 refs[name] = Ref("input", len(self.tensors) + len(inputs))
                 inputs.append(key)
@@ -364,7 +368,7 @@ class Run(Walks):
                 refs[name] = Ref("number", numbers)
                 numbers += 1
             elif key[0] == "i":
-                refs[name] = Ref("input", key[1])
+                refs[name] = shared[key] = Ref("input", key[1])
             elif every[k] is not None:
                 refs[name] = Ref("constant", every[k])
         return refs

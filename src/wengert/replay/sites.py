@@ -60,9 +60,14 @@ class Site:
 
 
 class Sites:
-    """The lines and sites of a record."""
+    """The lines and sites of a record.
+
+    Attributes:
+        shared: what many entries are to share that say the same.
+    """
 
     def __init__(self) -> None:
+        self.shared: dict[Any, Any] = {}
         self._lines: dict[tuple[int, int], Line] = {}
         self._codes: WeakKeyDictionary[CodeType, int] = WeakKeyDictionary()
         self._numbers = count()
