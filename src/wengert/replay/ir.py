@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ Compute = Callable[..., Any]
 SUM = ("sum",)
 
 
-@dataclass(frozen=True)
-class Type:
+class Type(NamedTuple):
     """Shape and dtype of a value; of what only kernels read, nothing is known."""
 
     shape: tuple[int, ...] = ()
@@ -37,7 +36,7 @@ class Type:
         return f"{of_numpy[self.dtype].name}{list(self.shape)}"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Instruction:
     """One call: `outputs = compute(*inputs)`; several outputs come as a sequence.
 

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 
 from wengert.autograd.engine import anomaly
@@ -26,7 +26,6 @@ from wengert.core.tensor import (
     caller,
     getframe,
     inferences,
-    internal,
     mode,
     new,
     tick,
@@ -35,7 +34,7 @@ from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.operands import UnseenError, among
 from wengert.replay.rules import Step
 from wengert.replay.settling import compute
-from wengert.replay.sites import Line, Site, users_frame
+from wengert.replay.signatures import Line, Signature, users_frame
 from wengert.replay.state import (
     active,
     before_write,
@@ -59,8 +58,7 @@ from wengert.replay.walks import Walks, nobody
 
 reference = weakref.ref
 
-# A line, the code of the first frame outside of the operation, and how many frames are from there to
-# the line.
+# A line, the code of the first frame outside of the operation, and how many are from there to it.
 Where = tuple[Line, CodeType, int]
 
 # Frames from `Run.quickly` to that of whoever called the operation, whose front is between.
@@ -210,12 +208,12 @@ class Run(Walks):
         if not known:
             inner = getframe(_OUTSIDE)
             frame, hops = users_frame(inner)
-            line = self.record.sites.line(frame.f_code, frame.f_lasti)
+            line = self.record.signatures.line(frame.f_code, frame.f_lasti)
             return self._search(op, names, impl, args, kwargs, (line, inner.f_code, hops))
         fresh: list[Any] = []
         numbers: list[float] = []
         if not self._is_as(child, args, kwargs, fresh, numbers):
-            line = self.record.sites.line(child.code, child.lasti)
+            line = self.record.signatures.line(child.code, child.lasti)
             where = line, child.inner, child.reach - _CALLER
             return self._search(op, names, impl, args, kwargs, where)
         if not child.continues and not active.inside:
@@ -230,33 +228,31 @@ class Run(Walks):
             return impl(*args, **kwargs)
         fresh: list[Any] = []
         numbers: list[float] = []
-        keys: list[Any] = []
-        rules = op.rules
+        key, rules, operands = self._key, op.rules, zip(names, args, strict=False)
         try:
-            for name, x in zip(names, args):  # noqa: B905 (some have defaults)
-                keys.append(self._key(x, fresh, numbers, name in rules))
-            for name, x in kwargs.items():
-                keys.append(self._key(x, fresh, numbers, name in rules))
+            keys = [
+                key(x, fresh, numbers, name in rules) for name, x in (*operands, *kwargs.items())
+            ]
         except UnseenError:
             return impl(*args, **kwargs)
-        if len(args) > len(names) or not (active.inside or int in map(type, keys)):
+        continues = int in map(type, keys)  # the place of a value
+        if len(args) > len(names) or not (continues or active.inside):
             return impl(*args, **kwargs)
         if op.view and self._is_copied(args[0], fresh):
             return impl(*args, **kwargs)
-        key = (op, mode.site is not None, where[0].key, (*kwargs,), *keys)
+        whole = (op, mode.site is not None, where[0].key, (*kwargs,), *keys)
         try:
-            child = None if self.recording else self.entry.children.get(key)
+            child = None if self.recording else self.entry.children.get(whole)
             if child is None:
-                continues = int in map(type, keys)
-                site = self.record.sites.site(op, names, args, kwargs, keys, continues)
+                signature = self.record.signatures.of(op, names, args, kwargs, keys, continues)
         except TypeError:  # an argument without a hash
             return impl(*args, **kwargs)
         if child is not None:
             self.entry.hot = child
             return self._follow(child, mode.site, fresh, numbers, impl, args, kwargs)
-        if not site.eligible or not self._has_room():
+        if not signature.eligible or not self._has_room():
             return impl(*args, **kwargs)
-        return self._record(site, impl, args, kwargs, key, where, (fresh, numbers))
+        return self._record(signature, impl, args, kwargs, whole, where, (fresh, numbers))
 
     def _follow(
         self, child: Any, site: Any, fresh: Any, numbers: Any, impl: Any, args: Any, kwargs: Any
@@ -301,13 +297,13 @@ class Run(Walks):
             storage.guards.append(before_write)
 
     def _record(
-        self, site: Site, impl: Any, args: Any, kwargs: Any, key: tuple[Any, ...], where: Where,
-        new_operands: tuple[list[Any], list[float]],
+        self, signature: Signature, impl: Any, args: Any, kwargs: Any, key: tuple[Any, ...],
+        where: Where, new_operands: tuple[list[Any], list[float]],
     ) -> Any:  # fmt: skip
         """Compute a call that is not in the record, and note it there."""
         fresh, numbers = new_operands
         every = (*args, *kwargs.values())
-        buffers = [every[k] for k in site.buffers]
+        buffers = [every[k] for k in signature.buffers]
         if buffers and not self._may_update(buffers, fresh):
             return impl(*args, **kwargs)
         self._leave_record()
@@ -324,13 +320,13 @@ class Run(Walks):
             records |= r._edge is not None
         op, keys, (line, inner, hops) = key[0], key[4:], where
         inputs: list[Input] = []
-        refs = self._refs(site, keys, every, inputs)
-        entry = OpEntry(self.entry, line, op, refs, site, records)
+        refs = self._refs(signature, keys, every, inputs)
+        entry = OpEntry(self.entry, line, op, refs, signature, records)
         entry.single = type(result) is not tuple and not buffers
         entry.inner, entry.reach = inner, _CALLER + hops
         entry.grad, entry.keywords = key[1], key[3]
-        entry.pattern = tuple(map(_expected, keys))
-        entry.continues = int in map(type, keys)
+        entry.continues = signature.continues
+        entry.expect(keys, self.record.signatures.shared)
         entry.shows = op.view and op.kind != "detach"
         if not kwargs and not buffers:
             entry.look_no_further(args, len(self.tensors))
@@ -338,7 +334,7 @@ class Run(Walks):
         outlines = [outline_of(r._array, records) for r in results]
         outlines += [outline_of(x._array, False) for x in buffers]
         found = tuple(outlines)
-        entry.outlines = self.record.sites.shared.setdefault(found, found)
+        entry.outlines = self.record.signatures.shared.setdefault(found, found)
         self._grow(entry, key)
         self._bind(fresh, numbers)
         for r in results:
@@ -349,12 +345,16 @@ class Run(Walks):
         return result
 
     def _refs(
-        self, site: Site, keys: tuple[Any, ...], every: tuple[Any, ...], inputs: list[Input]
+        self,
+        signature: Signature,
+        keys: tuple[Any, ...],
+        every: tuple[Any, ...],
+        inputs: list[Input],
     ) -> dict[str, Ref | None]:
         """What a call's operands refer to; its new inputs are collected."""
-        refs: dict[str, Ref | None] = site.refs.copy()
-        numbers, shared = len(self.numbers), self.record.sites.shared
-        for name, k in site.operands:
+        refs: dict[str, Ref | None] = signature.refs.copy()
+        numbers, shared = len(self.numbers), self.record.signatures.shared
+        for name, k in signature.operands:
             key = keys[k]
             known = shared.get(key)
             if type(known) is Ref:
@@ -463,13 +463,6 @@ class Run(Walks):
         if self.entry.after is None:
             self.entry.after = Entry(None, None)
         return Run(self.record, self.entry.after)
-
-
-def _expected(key: Any) -> Any:
-    """A key in the form in which the next argument is compared with it."""
-    if type(key) is Input:
-        return Memo(key)
-    return Again(key[1]) if type(key) is tuple and key[0] == "i" else key
 
 
 def current_run() -> Run | None:

@@ -22,10 +22,11 @@ from wengert.replay.background import background
 from wengert.replay.deferred import Outline, filled, restored
 from wengert.replay.emitting import dense_strides
 from wengert.replay.ends import fuse_ends
+from wengert.replay.forwards import laid_out, view_of
 from wengert.replay.fusion import eliminate, fuse, fuse_rules, schedule
 from wengert.replay.ir import Program
 from wengert.replay.linearity import collect
-from wengert.replay.lowering import Lowering, laid_out, view_of
+from wengert.replay.lowering import Lowering
 from wengert.replay.natively import natively, views_of_inputs
 from wengert.replay.products import join_products, plan_products
 from wengert.replay.rules import DetachForm, SeveralForm, Step

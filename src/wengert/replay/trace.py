@@ -19,7 +19,7 @@ import numpy as np
 from wengert.core.storage import location_of, source_text
 from wengert.core.tensor import Leaf, tensors
 from wengert.replay.deferred import Deferred, Outline
-from wengert.replay.sites import Line, Site, Sites
+from wengert.replay.signatures import Line, Signature, Signatures
 
 LEAF, INNER = 1, 2  # how an input requires grad
 MOST_ENTRIES = 50_000
@@ -236,7 +236,7 @@ class Record:
         plans: the programs, by the entry where values were read and what was alive; `peeks` those
             of checks, by the entry and what is looked at.
         reads: how often a value was read, by line.
-        sites: where its operations are called.
+        signatures: where its operations are called.
         compiled: whether the compiler has come to the end of some program.
         retired: whether runs have turned out not to pay.
     """
@@ -247,7 +247,7 @@ class Record:
         self.size = self.settled = self.deferred = 0
         self.plans: dict[Any, Any] = {}
         self.peeks: dict[Any, Any] = {}
-        self.reads, self.sites = Reads(), Sites()
+        self.reads, self.signatures = Reads(), Signatures()
         self.retired = self.compiled = False
 
     def pays(self) -> bool:
@@ -272,7 +272,7 @@ class OpEntry(Entry):
     """A declared operation.
 
     Attributes:
-        refs: its operands, by name; `params` are the other arguments, those of its `site`.
+        refs: its operands, by name; `params` are the other arguments, those of its `signature`.
         records: whether its result has a place in a graph.
         pattern: the keys of its arguments in order, `keywords` the names of the last.
         quick: the operation, if the arguments need no further look than this: `count` of them, of
@@ -307,8 +307,8 @@ class OpEntry(Entry):
         "records",
         "refs",
         "shows",
+        "signature",
         "single",
-        "site",
         "updated",
         "values",
     )
@@ -324,18 +324,30 @@ class OpEntry(Entry):
     updated: tuple[int, ...]
 
     def __init__(
-        self, parent: Entry, line: Line, op: Any, refs: dict[str, Ref | None], site: Site,
+        self, parent: Entry, line: Line, op: Any, refs: dict[str, Ref | None], signature: Signature,
         records: bool,
     ) -> None:  # fmt: skip
         super().__init__(parent, (line.code, line.lasti))
-        self.op, self.refs, self.site, self.params = op, refs, site, site.params
-        self.records, self.updated, self.end = records, site.updated, line.end
+        self.op, self.refs, self.signature, self.params = op, refs, signature, signature.params
+        self.records, self.updated, self.end = records, signature.updated, line.end
         self.quick: Any = None
         self.count = 0
         self.values: tuple[tuple[int, int], ...] = ()
         self.again: tuple[tuple[int, int], ...] = ()
         self.floats: tuple[int, ...] = ()
         self.others: tuple[tuple[int, Any], ...] = ()
+
+    def expect(self, keys: Sequence[Any], shared: dict[Any, Any]) -> None:
+        """Let the next arguments be compared with these, by their keys."""
+        pattern: list[Any] = []
+        for key in keys:
+            if type(key) is tuple and key[0] == "i":
+                slot = ~key[1]  # no key of another thing that is shared
+                again = shared.get(slot)
+                pattern.append(shared.setdefault(slot, Again(key[1])) if again is None else again)
+            else:
+                pattern.append(Memo(key) if type(key) is Input else key)
+        self.pattern = tuple(pattern)
 
     def look_no_further(self, args: Sequence[Any], met: int) -> None:
         """Let `quick` say what the arguments of a run are that has met so many inputs.
@@ -345,7 +357,10 @@ class OpEntry(Entry):
         pattern = self.pattern
         if self.op.view and type(pattern[0]) is not int:
             return
-        values, again, floats, others = list[Any](), list[Any](), list[int](), list[Any]()
+        values: list[tuple[int, int]] = []
+        again: list[tuple[int, int]] = []
+        floats: list[int] = []
+        others: list[tuple[int, Any]] = []
         for n, expected in enumerate(pattern):
             kind = type(expected)
             if kind is int:
@@ -355,8 +370,10 @@ class OpEntry(Entry):
             elif kind is Again:
                 if expected.slot >= met:
                     return
-                of_array = type(args[n]) is np.ndarray
-                (others if of_array else again).append((n, expected if of_array else expected.slot))
+                if type(args[n]) is np.ndarray:
+                    others.append((n, expected))
+                else:
+                    again.append((n, expected.slot))
             else:
                 others.append((n, Known(expected, args[n]) if kind is tuple else expected))
         self.quick, self.count = self.op, len(pattern)

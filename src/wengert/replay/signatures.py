@@ -17,7 +17,7 @@ from wengert.core.tensor import internal
 from wengert.replay.places import ends_of
 from wengert.replay.rules import eligible
 
-# Lines and sites that are kept; with more of them, they are found anew.
+# Lines and signatures that are kept; with more of them, they are found anew.
 _MOST = 4096
 
 
@@ -35,11 +35,12 @@ class Line:
         self.code, self.lasti, self.end, self.key = code, lasti, end, key
 
 
-class Site:
+class Signature:
     """Calls of one operation with operands of the same kinds.
 
     Attributes:
         eligible: whether a record may hold them.
+        continues: whether values of the run are among the operands.
         params: the arguments that are no operands.
         refs: the operands, none of which is known yet; `operands` are their names and places among
             the arguments.
@@ -47,10 +48,10 @@ class Site:
             arguments; `buffers` are they in the order of its results.
     """
 
-    __slots__ = ("buffers", "eligible", "operands", "params", "refs", "updated")
+    __slots__ = ("buffers", "continues", "eligible", "operands", "params", "refs", "updated")
 
     def __init__(self, op: Any, arguments: dict[str, Any], continues: bool) -> None:
-        self.eligible = eligible(op, arguments, continues)
+        self.continues, self.eligible = continues, eligible(op, arguments, continues)
         self.params = {n: as_it_is(arguments.get(n, default)) for n, default in op.params.items()}
         self.refs: dict[str, Any] = dict.fromkeys(op.inputs)
         self.operands = [(n, k) for k, n in enumerate(arguments) if n in self.refs]
@@ -59,8 +60,8 @@ class Site:
         self.updated = tuple(sorted(self.buffers))
 
 
-class Sites:
-    """The lines and sites of a record.
+class Signatures:
+    """The lines and signatures of a record.
 
     Attributes:
         shared: what many entries are to share that say the same.
@@ -71,7 +72,7 @@ class Sites:
         self._lines: dict[tuple[int, int], Line] = {}
         self._codes: WeakKeyDictionary[CodeType, int] = WeakKeyDictionary()
         self._numbers = count()
-        self._sites: dict[Any, Site] = {}
+        self._found: dict[Any, Signature] = {}
 
     def line(self, code: CodeType, lasti: int) -> Line:
         """The line of an offset."""
@@ -88,29 +89,27 @@ class Sites:
         line = self._lines[id(code), lasti] = Line(code, first, end, (number, first))
         return line
 
-    def site(
+    def of(
         self, op: Any, names: tuple[str, ...], args: Any, kwargs: Any, keys: list[Any],
         continues: bool,
-    ) -> Site:  # fmt: skip
+    ) -> Signature:  # fmt: skip
         """What calls of an operation with such arguments have in common; TypeError without a hash.
 
         `keys` say what the arguments are.
         """
-        kinds: list[Any] = [op, len(args), *kwargs]
+        kinds: list[Any] = [op, continues, len(args), *kwargs]
         for x, key in zip((*args, *kwargs.values()), keys, strict=True):
-            if type(key) is tuple and key[0] != "i":
-                kinds.append(key)
-            elif key is float:
+            if key is float or (type(key) is tuple and key[0] != "i"):
                 kinds.append(key)
             else:
                 kinds.append(x.dtype if type(x) is np.ndarray else x._outline.dtype)
         place = tuple(kinds)
-        found = self._sites.get(place)
+        found = self._found.get(place)
         if found is None:
             arguments = dict(zip(names, args, strict=False)) | kwargs
-            if len(self._sites) >= _MOST:
-                self._sites.clear()
-            found = self._sites[place] = Site(op, arguments, continues)
+            if len(self._found) >= _MOST:
+                self._found.clear()
+            found = self._found[place] = Signature(op, arguments, continues)
         return found
 
 
