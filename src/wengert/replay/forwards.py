@@ -24,6 +24,12 @@ def view_of(entry: OpEntry, array: np.ndarray) -> Any:
     return forward_of(entry.op, [entry.op.inputs[0]], entry.params)(array)
 
 
+def apply_of_values(rule: Any, *values: Any) -> Any:
+    """A rule of nothing but values."""
+    result = rule(*values)
+    return result.dense() if type(result) in deferred else result
+
+
 def apply_rule(rule: Any, template: tuple[Any, ...], *values: Any) -> Any:
     """A rule with its constants in their places; `values` begin with its first argument."""
     rest = [constant if k is None else values[k] for k, constant in template]
@@ -32,22 +38,27 @@ def apply_rule(rule: Any, template: tuple[Any, ...], *values: Any) -> Any:
 
 
 def of_list(forward: Any, params: tuple[Any, ...], *arrays: Any) -> Any:
+    """A forward of a list, which gives what its rule reads as well."""
     return forward(list(arrays), *params)[0]
 
 
 def of_one(forward: Any, params: tuple[Any, ...], array: Any) -> Any:
+    """The same of one array."""
     return forward(array, *params)[0]
 
 
 def converted(to: np.dtype[Any], array: Any) -> Any:
+    """An array of another dtype."""
     return array.astype(to)
 
 
 def list_rule(rule: Any, k: int, kept: Any, g: Any) -> Any:
+    """The rule of one of the tensors of a list."""
     return rule(g, k, kept)
 
 
 def several_rule(rule: Any, kept: Any, template: tuple[Any, ...], *gs: Any) -> Any:
+    """The rule of several outputs, those without a cotangent in their places."""
     return rule([gs[t] if type(t) is int else t for t in template], kept)
 
 

@@ -21,6 +21,7 @@ from wengert.ops.op import REGISTRY, Op
 from wengert.replay.bounds import checking
 from wengert.replay.deferred import Outline
 from wengert.replay.forwards import (
+    apply_of_values,
     apply_rule,
     converted,
     forward_of,
@@ -535,6 +536,8 @@ class Lowering:
             value, constant = (shared, None) if read == "shared" else self.read(entry, place, read)
             template.append((None, constant) if value is None else (len(values), None))
             values += [] if value is None else [value]
+        if all(k is not None for k, _ in template):
+            return partial(apply_of_values, rule), tuple(values)
         return partial(apply_rule, rule, tuple(template)), tuple(values)
 
 

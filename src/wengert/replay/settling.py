@@ -534,28 +534,42 @@ def _marks(plan: Plan, run: Run) -> dict[BackwardEntry, NodeState]:
 
 def interpreted(program: Program) -> Function:
     """The program as a function that goes through its instructions: there at once."""
-    constants, last = program.constants, program.last_uses()
-    steps = []
-    for k, one in enumerate(program.instructions):
-        gone = dict.fromkeys((*one.inputs, *one.outputs))
-        dead = tuple([v for v in gone if last.get(v) == k])
-        several = one.unpacked or len(one.outputs) > 1
-        steps.append((one.compute, one.inputs, one.outputs, several, dead))
     inputs, numbers, results = program.inputs, program.numbers, program.results
+    blank = [program.constants.get(v) for v in range(len(program.types))]
+    steps = _steps(program)
 
     def run(arrays: Sequence[Any], scalars: Sequence[float]) -> Sequence[Any]:
-        values: dict[int, Any] = {**constants}
-        values.update(zip(inputs, arrays, strict=False))
-        values.update(zip(numbers, scalars, strict=False))
+        values: list[Any] = blank.copy()
+        for v, given in (*zip(inputs, arrays, strict=False), *zip(numbers, scalars, strict=False)):
+            values[v] = given
+        given = None
         for compute, reads, outputs, several, dead in steps:
-            found = compute(*[values[v] for v in reads])
-            values.update(zip(outputs, found if several else (found,), strict=True))
-            del found
+            if several:
+                found = compute(*[values[v] for v in reads])
+                for v, value in zip(outputs, found, strict=True):
+                    values[v] = value
+                found = value = None
+            else:
+                values[outputs] = compute(*[values[v] for v in reads])
             for v in dead:
-                del values[v]
+                values[v] = None
         return [values[v] for v in results]
 
     return run
+
+
+def _steps(program: Program) -> list[tuple[Any, ...]]:
+    """Of each instruction the function, what it reads and gives, and which values are dead then."""
+    seen, steps = {*program.results, *program.constants}, []
+    for one in reversed(program.instructions):
+        reads, outputs, dead = one.inputs, one.outputs, []
+        for v in (*reads, *outputs):
+            if v not in seen:
+                seen.add(v)
+                dead.append(v)
+        several = one.unpacked or len(outputs) > 1
+        steps.append((one.compute, reads, outputs if several else outputs[0], several, dead))
+    return steps[::-1]
 
 
 def written(program: Program) -> Function:
