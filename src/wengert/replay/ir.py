@@ -136,12 +136,17 @@ class Program:
     def peak(self) -> int:
         """The most bytes of values that are alive at once, without inputs."""
         last, outside = self.last_uses(), {*self.inputs, *self.numbers, *self.constants}
+        sizes = {t: t.nbytes for t in {*self.types}}
+        bytes = [sizes[t] for t in self.types]
         now = most = 0
         for k, instruction in enumerate(pace.over(self.instructions)):
-            now += sum(self.types[v].nbytes for v in instruction.outputs)
-            most = max(most, now)
-            gone = {*instruction.inputs, *instruction.outputs} - outside
-            now -= sum(self.types[v].nbytes for v in gone if last.get(v) == k)
+            for v in instruction.outputs:
+                now += bytes[v]
+            if now > most:
+                most = now
+            for v in {*instruction.inputs, *instruction.outputs}:
+                if last.get(v) == k and v not in outside:
+                    now -= bytes[v]
         return most
 
     def __str__(self) -> str:
