@@ -478,10 +478,11 @@ class Lowering:
     ) -> int:  # fmt: skip
         """The instruction of one rule."""
         forward, operands = self.of_entries[place]
-        template = forward.rules.get(name)
+        key = name, shared is None  # rules may do without what they share
+        template = forward.rules.get(key)
         if template is None:
             template = self._new_rule(entry, place, rule, takes, name, shared)
-            forward.rules[name] = template
+            forward.rules[key] = template
         if template.passes:
             return g
         values = [g]
@@ -521,7 +522,7 @@ class Lowering:
         order = [n for n, _ in self.of_entries[place][0].operands]
         found.reads = tuple([
             order.index(read) if read in order else read for read in takes
-            if read == "shared" or self.read(entry, place, read)[0] is not None
+            if (shared if read == "shared" else self.read(entry, place, read)[0]) is not None
         ])  # fmt: skip
         return found
 

@@ -19,7 +19,7 @@ class Template:
         identity: equal for instructions that compute the same of the same operands; None if that
             cannot be told.
         operands: of a forward, the names of its operands, and whether each is a value as it is.
-        rules: of a forward, the templates of the rules, by name.
+        rules: of a forward, the templates of the rules, by name and whether they share nothing.
         reads: of a rule, the places among the forward's operands of what it reads beside its
             cotangent, or else the names.
         passes: of a rule, whether it passes its cotangent on.
@@ -43,7 +43,7 @@ class Template:
             self.identity = None
         self.operands: tuple[tuple[str, bool], ...] = ()
         self.reads: tuple[int | str, ...] = ()
-        self.rules: dict[str, Template] = {}
+        self.rules: dict[tuple[str, bool], Template] = {}
 
 
 def hashed(name: Any, params: dict[str, Any]) -> Any:
