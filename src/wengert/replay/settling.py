@@ -25,6 +25,7 @@ from wengert.replay.ends import fuse_ends
 from wengert.replay.forwards import laid_out, view_of
 from wengert.replay.functions import Function, interpreted, written
 from wengert.replay.fusion import eliminate, fuse, fuse_rules, schedule
+from wengert.replay.grams import join_grams
 from wengert.replay.ir import Program
 from wengert.replay.linearity import collect
 from wengert.replay.lowering import Lowering
@@ -138,6 +139,7 @@ class Plan:
             if not self.exact:
                 collect(program)
                 join_products(program)
+                join_grams(program)
                 schedule(program)
                 eliminate(program)
                 plan_products(program)
