@@ -348,7 +348,7 @@ def test_integers_of_the_run_are_on_record_though_others_are_computed_at_once() 
     """Calls that look alike but for where their operands come from."""
 
     def step(x: Any, index: Any) -> Any:
-        return index + 1, x.argmax(1) + 1
+        return x.argmax(1) + 1, index + 1
 
     f, x, index = compiled(step), batch(), wengert.arange(4)
     for _ in range(3):
