@@ -14,7 +14,7 @@ from tests.replay.harness import Log, Program, adding_to, batch, compare, mlp, s
 from wengert.compiler import compile as compiled
 from wengert.nn import functional as F
 from wengert.replay.state import active
-from wengert.replay.trace import Known
+from wengert.replay.trace import Known, OpEntry
 
 pytestmark = pytest.mark.filterwarnings("ignore:torch.compile. .* runs as it is from here on")
 
@@ -342,3 +342,32 @@ def test_threads_may_read_what_another_one_defers() -> None:
         stopped.set()
         thread.join()
     assert all(np.isfinite(read))
+
+
+def test_integers_of_the_run_are_on_record_though_others_are_computed_at_once() -> None:
+    """Calls that look alike but for where their operands come from."""
+
+    def step(x: Any, index: Any) -> Any:
+        return x.argmax(1) + 1, index + 1
+
+    f, x, index = compiled(step), batch(), wengert.arange(4)
+    for _ in range(3):
+        assert all(map(wengert.equal, f(x, index), step(x, index)))
+    entries = [e for e in f.compiled.record.root.below() if isinstance(e, OpEntry)]
+    assert [e.op.name for e in entries] == ["argmax", "_add"]
+
+
+def test_equal_code_is_one_line_on_record() -> None:
+    source = "def step(x):\n    return (x.tanh() * 2.0).sum()\n"
+
+    def written() -> Any:
+        scope: dict[str, Any] = {}
+        exec(source, scope)
+        return scope["step"]
+
+    current = written()
+    f, x = compiled(lambda x: current(x)), batch()
+    for _ in range(4):
+        f(x)
+        current = written()
+    assert f.compiled.record.size == 3

@@ -49,6 +49,29 @@ def test_no_two_values_are_in_one_place_at_once(seed: int) -> None:
     assert sum(blocks) <= 1.4 * most
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_small_value_is_in_the_first_gap(seed: int) -> None:
+    rng = random.Random(seed)
+    emitter, calls, views = Emitter(Program(), {}, 1), list[Call](), list[View]()
+    for value in range(80):
+        view = emitter.views[value] = dense(value, (16 * rng.randint(1, 30),), F32)
+        read = rng.sample(views[-6:], min(len(views), 2))
+        calls.append(Call(None, (*read, view), 1, 1))
+        views.append(view)
+    places, _ = planned(calls, emitter, set())
+    size = {root: 4 * emitter.views[root].size for root in places}
+    last = {v.root: k for k, call in enumerate(calls) for v in call.arguments}
+    for value in range(80):  # the call that writes it has its number
+        alive = [r for r in range(value) if last[r] >= value]
+        taken = sorted([(places[r][1], places[r][1] + size[r]) for r in alive])
+        place = 0
+        for start, stop in taken:
+            if place + size[value] <= start:
+                break
+            place = max(place, stop)
+        assert places[value] == (0, place)
+
+
 def test_what_comes_from_outside_has_no_place() -> None:
     calls, emitter = lifetimes(0)
     places, _ = planned(calls, emitter, {0, 5})

@@ -109,6 +109,14 @@ class Op:
         return inspect.signature(self.declared)
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of its arguments."""
+        code = getattr(self.declared, "__code__", None)
+        if code is None or hasattr(self.declared, "__wrapped__") or code.co_flags & _STARRED:
+            return tuple(self.signature.parameters)
+        return tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+    @cached_property
     def inputs(self) -> list[str]:
         unknown = self.rules.keys() - self.signature.parameters.keys()
         if unknown:
@@ -206,6 +214,10 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+
+# The flags of code that takes any number of arguments.
+_STARRED = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def _check_name(op: Op) -> None:

@@ -68,7 +68,7 @@ class OpFront(_Behind):
 
     def __init__(self, op: Op, function: Any = None) -> None:
         super().__init__(op.function if function is None else function, asking)
-        self.op, self.names = op, tuple(op.signature.parameters)
+        self.op, self.names = op, op.names
         self._operator: OpFront | None = None
 
     @property

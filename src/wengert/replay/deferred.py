@@ -8,6 +8,7 @@ shape and dtype are those of the record. Whatever else is read, by users or by t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,12 +44,7 @@ class Outline(NamedTuple):
     @property
     def c_contiguous(self) -> bool:
         """Whether the elements are dense, in the order of the dimensions."""
-        step = self.itemsize
-        for n, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
-            if n != 1 and stride != step:
-                return not self.size
-            step *= n
-        return True
+        return _is_dense(self.shape, self.strides, self.dtype.itemsize)
 
     @property
     def itemsize(self) -> int:
@@ -68,6 +64,16 @@ class Outline(NamedTuple):
     def text(self) -> str:
         """As in ``float32[32, 10]``."""
         return f"{of_numpy[self.dtype].name}{list(self.shape)}"
+
+
+@lru_cache(1024)
+def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    step = itemsize
+    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if n != 1 and stride != step:
+            return not prod(shape)
+        step *= n
+    return True
 
 
 # Where a deferred tensor's value will come from: the run, the place, what the record says of it,

@@ -21,7 +21,7 @@ from wengert.kernels.jit import LARGE
 from wengert.kernels.jit.pace import pace
 from wengert.ops.publish import has_kernel_of_rules
 from wengert.replay.background import background
-from wengert.replay.ir import Instruction, Program, Type
+from wengert.replay.ir import Instruction, Program
 from wengert.replay.trace import OpEntry
 
 # Elements in a loop so short that the last of them, one by one, would take most of its time.
@@ -153,9 +153,20 @@ def fuse(program: Program, least: int = WORTH) -> None:
 
     A loop has at least so many elements, times instructions.
     """
+    groups, users = _groups(program), users_of(program)
+    program.instructions = [
+        i for m in pace.over(groups) for k in range(0, len(m), _LONGEST)
+        for i in _merged(program, m[k : k + _LONGEST], users, least)
+    ]  # fmt: skip
+    schedule(program)
+
+
+def _groups(program: Program) -> list[list[Instruction]]:
+    """The instructions that may share a loop, in an order in which groups may be computed."""
     given = (*program.inputs, *program.numbers, *program.constants)
     level: dict[int, int] = dict.fromkeys(given, 0)
     makers: dict[int, Instruction] = {}
+    shapes: dict[int, tuple[int, ...]] = {}  # of values that a loop may go on with
     levels: dict[Instruction, int] = {}
     group: dict[Instruction, Instruction] = {}  # a representative, as in union-find
 
@@ -166,42 +177,29 @@ def fuse(program: Program, least: int = WORTH) -> None:
 
     for instruction in pace.over(program.instructions):
         group[instruction] = instruction
-        depth, joined = 0, []
-        for v in instruction.inputs:
-            maker = makers.get(v)
-            together = maker is not None and _fit(program, maker, instruction)
-            depth = max(depth, level[v] + (not together))
-            if together:
-                joined.append(maker)
+        shape, inputs = _shape_of_loop(program, instruction), instruction.inputs
+        together = [v for v in inputs if shapes.get(v, ()) == shape]
+        depth = max([level[v] + (v not in together) for v in inputs], default=0)
         levels[instruction] = depth
         for v in instruction.outputs:
             makers[v], level[v] = instruction, depth
-        for maker in joined:
-            assert maker is not None
-            if levels[maker] == depth:
-                group[representative(maker)] = representative(instruction)
+            if shape is not None:
+                shapes[v] = shape
+        for v in together:
+            if levels[makers[v]] == depth:
+                group[representative(makers[v])] = representative(instruction)
     members: dict[Instruction, list[Instruction]] = {}
     for instruction in pace.over(program.instructions):
         members.setdefault(representative(instruction), []).append(instruction)
-    users = users_of(program)
-    ordered = sorted(members.values(), key=lambda m: levels[m[0]])
-    program.instructions = [
-        i for m in pace.over(ordered) for k in range(0, len(m), _LONGEST)
-        for i in _merged(program, m[k : k + _LONGEST], users, least)
-    ]  # fmt: skip
-    schedule(program)
+    return sorted(members.values(), key=lambda m: levels[m[0]])
 
 
-def _fit(program: Program, a: Instruction, b: Instruction) -> bool:
-    """Whether two instructions may share a loop."""
-    if a.pointwise is None or b.pointwise is None:
-        return False
-    x, y = program.types[a.outputs[0]], program.types[b.outputs[0]]
-    return x.shape == y.shape and len(x.shape) > 0 and _is_native(x) and _is_native(y)
-
-
-def _is_native(type_: Type) -> bool:
-    return type_.dtype in (_F32, _BOOL)
+def _shape_of_loop(program: Program, instruction: Instruction) -> tuple[int, ...] | None:
+    """The shape that an instruction is a loop over, which others may share."""
+    if instruction.pointwise is None:
+        return None
+    type_ = program.types[instruction.outputs[0]]
+    return type_.shape if type_.shape and type_.dtype in (_F32, _BOOL) else None
 
 
 def users_of(program: Program) -> dict[int, list[Instruction | None]]:
@@ -242,19 +240,22 @@ def _merged(
 def schedule(program: Program) -> None:
     """Order instructions as closely to the record as their operands allow: values die early."""
     makers = {v: i for i in program.instructions for v in i.outputs}
-    done: set[int] = set()
+    done: set[int] = set()  # values
+    done.update(program.inputs, program.numbers, program.constants)
     order: list[Instruction] = []
-    for one in pace.over(sorted(program.instructions, key=lambda i: max(i.outputs))):
+    for one in pace.over(sorted(program.instructions, key=_last_output)):
         waiting = [one]
         while waiting:
             last = waiting[-1]
-            if id(last) in done:
+            if last.outputs[0] in done:
                 waiting.pop()
-                continue
-            before = [makers[v] for v in last.inputs if v in makers and id(makers[v]) not in done]
-            if before:
-                waiting += before
-            else:
-                done.add(id(last))
+            elif done.issuperset(last.inputs):
+                done.update(last.outputs)
                 order.append(waiting.pop())
+            else:
+                waiting += [makers[v] for v in last.inputs if v not in done]
     program.instructions = order
+
+
+def _last_output(instruction: Instruction) -> int:
+    return max(instruction.outputs)

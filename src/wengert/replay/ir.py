@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ Compute = Callable[..., Any]
 SUM = ("sum",)
 
 
-@dataclass(frozen=True)
-class Type:
+class Type(NamedTuple):
     """Shape and dtype of a value; of what only kernels read, nothing is known."""
 
     shape: tuple[int, ...] = ()
@@ -37,7 +36,7 @@ class Type:
         return f"{of_numpy[self.dtype].name}{list(self.shape)}"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Instruction:
     """One call: `outputs = compute(*inputs)`; several outputs come as a sequence.
 
@@ -137,12 +136,17 @@ class Program:
     def peak(self) -> int:
         """The most bytes of values that are alive at once, without inputs."""
         last, outside = self.last_uses(), {*self.inputs, *self.numbers, *self.constants}
+        sizes = {t: t.nbytes for t in {*self.types}}
+        bytes = [sizes[t] for t in self.types]
         now = most = 0
         for k, instruction in enumerate(pace.over(self.instructions)):
-            now += sum(self.types[v].nbytes for v in instruction.outputs)
-            most = max(most, now)
-            gone = {*instruction.inputs, *instruction.outputs} - outside
-            now -= sum(self.types[v].nbytes for v in gone if last.get(v) == k)
+            for v in instruction.outputs:
+                now += bytes[v]
+            if now > most:
+                most = now
+            for v in {*instruction.inputs, *instruction.outputs}:
+                if last.get(v) == k and v not in outside:
+                    now -= bytes[v]
         return most
 
     def __str__(self) -> str:

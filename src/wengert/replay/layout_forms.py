@@ -12,8 +12,8 @@ from wengert.kernels import copies
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.jit import CHUNK, operands
 from wengert.replay.emitting import BOOL, F32, I64, Emitter, View
+from wengert.replay.forwards import view_of
 from wengert.replay.ir import Instruction
-from wengert.replay.lowering import view_of
 from wengert.replay.trace import OpEntry
 
 # Gradients of these lie as the elements of a reshaped array.

@@ -9,10 +9,10 @@ from typing import Any
 from wengert.kernels import copies
 from wengert.kernels.jit import CHUNK, operands
 from wengert.replay.emitting import BOOL, F32, Emitter, Scalar, View
+from wengert.replay.forwards import pointwise_of
 from wengert.replay.fusion import SHORT, FusedLoop
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import dense_of
-from wengert.replay.lowering import pointwise_of
 
 
 def elementwise(emitter: Emitter, instruction: Instruction) -> bool:

@@ -18,12 +18,25 @@ from wengert.ops import operands
 from wengert.ops.indexed import INDICES, private_key
 from wengert.ops.numbers import number_as_array
 from wengert.ops.op import REGISTRY, Op
-from wengert.ops.subscript import deferred
 from wengert.replay.bounds import checking
 from wengert.replay.deferred import Outline
+from wengert.replay.forwards import (
+    apply_of_values,
+    apply_rule,
+    converted,
+    forward_of,
+    in_layout,
+    list_rule,
+    of_list,
+    of_one,
+    of_one_element,
+    pointwise_of_entry,
+    several_rule,
+)
 from wengert.replay.ir import SUM, Instruction, Program, Type
 from wengert.replay.plain import plain_function
 from wengert.replay.rules import DetachForm, ListForm, SeveralForm, kept_of
+from wengert.replay.templates import Template, hashed, is_identity
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref, inputs_of, reached
 
 
@@ -33,6 +46,7 @@ class Lowering:
     Attributes:
         places: the value of each place of the run.
         aux: the further results of forwards, by place and name.
+        of_entries: by place of a declared operation, its template and its operands.
         released: the places whose nodes a backward has released.
         own: the places that share a value with no other, though it is the same.
         additions: by place of a gradient that was there before the run, what is added to that.
@@ -48,7 +62,15 @@ class Lowering:
         self.aux: dict[tuple[int, str], int] = {}
         self.released: dict[int, BackwardEntry] = {}
         self.additions: dict[int, int] = {}
+        self.of_entries: dict[int, tuple[Template, tuple[int, ...]]] = {}
         self._known: dict[Any, tuple[int, ...]] = {}
+        self._numbers: dict[Any, int] = {}  # of the identities of templates
+        self._templates: dict[Any, Template] = {}
+        self._sums: dict[Type, Template] = {}
+        self._dense: dict[int, bool] = {}
+        self._input_outlines = [
+            Outline(one.shape, one.strides, np.dtype(one.dtype), False) for one in self.inputs
+        ]
         self._constants: dict[Any, int] = {}
         self._dtypes: dict[OpEntry, np.dtype[Any]] = {}
         for one in self.inputs:
@@ -64,20 +86,37 @@ class Lowering:
 
     def _emit(
         self, name: str, compute: Any, inputs: tuple[int, ...], types: list[Type], entry: Any,
-        key: Any = None, pointwise: Any = None, unpacked: bool = False,
+        key: Any = None,
     ) -> tuple[int, ...]:  # fmt: skip
-        """Add an instruction, unless the same is there: common subexpressions are computed once."""
-        identity = None if key is None else (name, key, inputs, tuple(types))
+        """Add an instruction of one kind."""
+        return self._add(Template(name, compute, tuple(types), key), inputs, entry)
+
+    def _add(
+        self, template: Template, inputs: tuple[int, ...], entry: Any, own: int | None = None
+    ) -> tuple[int, ...]:
+        """Add an instruction, unless the same is there: common subexpressions are computed once.
+
+        The value at a place of its `own` is that of no other.
+        """
+        identity, key = template.identity, template.key
         if identity is not None:
-            try:
-                if identity in self._known:
-                    return self._known[identity]
-            except TypeError:  # a parameter without a hash
-                identity = None
-        outputs = tuple([self.program.value(t) for t in types])
+            number = self._numbers.setdefault(identity, len(self._numbers))
+            identity = (number, inputs) if own is None else (number, inputs, own)
+            known = self._known.get(identity)
+            if known is not None:
+                return known
+        if own is not None:
+            key = (*key, own)
+        values = self.program.types
+        first = len(values)
+        values += template.types
+        outputs = (first,) if len(template.types) == 1 else tuple(range(first, len(values)))
         self.program.instructions.append(
-            Instruction(name, compute, inputs, outputs, entry, key, pointwise, unpacked)
-        )
+            Instruction(
+                template.name, template.compute, inputs, outputs, entry, key, template.pointwise,
+                template.unpacked,
+            )
+        )  # fmt: skip
         if identity is not None:
             self._known[identity] = outputs
         return outputs
@@ -112,7 +151,7 @@ class Lowering:
         type_, to = self.program.types[value], self._dtype(entry)
         if type_.dtype == to:
             return value
-        convert = partial(_converted, to)
+        convert = partial(converted, to)
         return self._emit("to", convert, (value,), [Type(type_.shape, to)], entry, (to.str,))[0]
 
     def _is_of_integers(self, value: int) -> bool:
@@ -146,33 +185,69 @@ class Lowering:
         if not isinstance(entry.op, Op):
             self._forward_of_form(entry)
             return
-        op, outline = entry.op, entry.outlines[0]
-        present = [n for n in op.inputs if entry.refs[n] is not None and n not in op.updates]
-        values = tuple([self._operand(entry, r) for n in present if (r := entry.refs[n])])
-        compute = checking(forward_of(op, present, entry.params), entry, present)
-        types = [Type(outline.shape, outline.dtype)]
-        pointwise = None
-        integers = outline.dtype.kind in "iu" or any(map(self._is_of_integers, values))
-        if outline.c_contiguous and not integers:
-            pointwise = pointwise_of_entry(entry)
-        if not op.view and not op.aux and (pointwise is None or not self._is_plain(entry)):
-            compute = in_layout(compute, outline.shape, outline.strides)
-        if not outline.shape and not op.aux:
-            compute = _as_array(compute)
-        if op.aux:
-            types += [Type() for _ in op.aux]
-        place = len(self.places)
-        outputs = self._emit(
-            op.public_name, compute, values, types, entry, self._key(entry, place),
-            pointwise, bool(op.aux),
-        )  # fmt: skip
+        places, inputs = self.places, self.program.inputs
+        template, place = self._template(entry), len(places)
+        values = tuple([
+            (places if ref.kind == "value" else inputs)[ref.index]
+            if direct else self._operand(entry, ref)
+            for n, direct in template.operands if (ref := entry.refs[n])
+        ])  # fmt: skip
+        own = place if place in self.own else None
+        outputs = self._add(template, values, entry, own)
         self.places.append(outputs[0])
-        self.entries[place] = entry
+        self.entries[place], self.of_entries[place] = entry, (template, values)
+        op = entry.op
         for name, value in zip(op.aux, outputs[1:], strict=True):
             self.aux[place, name] = value
         for name in op.updates:
             if entry.refs[name] is not None:
                 self.places.append(self._update(entry, place, name))
+
+    def _template(self, entry: OpEntry) -> Template:
+        """What entries with operands and results like these are computed by."""
+        types: list[Type | None] = []
+        plain = self._is_dense(entry.outlines[0])
+        for ref in entry.refs.values():
+            if ref is None or ref.kind not in ("value", "input"):
+                types.append(None)
+                continue
+            outlines = self._outlines if ref.kind == "value" else self._input_outlines
+            plain = plain and self._is_dense(outlines[ref.index])
+            types.append(self.operand_type(ref))
+        key = entry.signature, id(entry.outlines), plain, *types  # the path holds the entries
+        found = self._templates.get(key)
+        if found is None:
+            found = self._templates[key] = self._new_template(entry, plain)
+        return found
+
+    def _new_template(self, entry: OpEntry, plain: bool) -> Template:
+        op, outline = entry.op, entry.outlines[0]
+        present = [n for n in op.inputs if entry.refs[n] is not None and n not in op.updates]
+        values = [self._operand(entry, r) for n in present if (r := entry.refs[n])]
+        compute = checking(forward_of(op, present, entry.params), entry, present)
+        pointwise = None
+        integers = outline.dtype.kind in "iu" or any(map(self._is_of_integers, values))
+        if outline.c_contiguous and not integers:
+            pointwise = pointwise_of_entry(entry)
+        if not op.view and not op.aux and (pointwise is None or not plain):
+            compute = in_layout(compute, outline.shape, outline.strides)
+        if not outline.shape and not op.aux:
+            compute = of_one_element(compute)
+        types = Type(outline.shape, outline.dtype), *[Type() for _ in op.aux]
+        key = hashed(op.name, entry.params)
+        found = Template(op.public_name, compute, types, key, pointwise, bool(op.aux))
+        found.operands = tuple([
+            (n, r.kind in ("value", "input") and self._value_of(r) == value)
+            for n, value in zip(present, values, strict=True) if (r := entry.refs[n])
+        ])  # fmt: skip
+        return found
+
+    def _is_dense(self, outline: Outline) -> bool:
+        """Whether a value's elements are in the order of its dimensions."""
+        found = self._dense.get(id(outline))  # the path holds the outlines
+        if found is None:
+            found = self._dense[id(outline)] = outline.c_contiguous
+        return found
 
     def _update(self, entry: OpEntry, place: int, name: str) -> int:
         """What a buffer holds after an operation that writes to it."""
@@ -185,22 +260,6 @@ class Lowering:
         (value,) = self._emit(f"{op.public_name}_{name}", compute, values, [type_], entry, key)
         return value
 
-    def _key(self, entry: OpEntry, place: int) -> Any:
-        """What an operation computes, to compare, and where no other may have its value."""
-        key = hashed(entry.op.name, entry.params)
-        return (*key, place) if place in self.own else key
-
-    def _is_plain(self, entry: OpEntry) -> bool:
-        """Whether operands and result of an operation are dense in the order of dimensions."""
-        outlines = [entry.outlines[0]]
-        for ref in entry.refs.values():
-            if ref is not None and ref.kind == "input":
-                one = self.inputs[ref.index]
-                outlines.append(Outline(one.shape, one.strides, np.dtype(one.dtype), False))
-            elif ref is not None and ref.kind == "value":
-                outlines.append(self._outlines[ref.index])
-        return all(outline.c_contiguous for outline in outlines)
-
     def _forward_of_form(self, entry: OpEntry) -> None:
         """An operation on a list of tensors, or one with several outputs."""
         if isinstance(entry.op, DetachForm):
@@ -211,12 +270,11 @@ class Lowering:
             return
         op, params = entry.op, tuple(entry.params.values())
         values = tuple([self._operand(entry, r) for n in op.inputs if (r := entry.refs[n])])
-        compute = partial(_of_list if isinstance(op, ListForm) else _of_one, op.op.forward, params)
-        types = [Type(o.shape, o.dtype) for o in entry.outlines]
-        outputs = self._emit(
-            op.public_name, compute, values, types, entry, self._key(entry, entry.first),
-            unpacked=not entry.single,
-        )  # fmt: skip
+        compute = partial(of_list if isinstance(op, ListForm) else of_one, op.op.forward, params)
+        types = tuple([Type(o.shape, o.dtype) for o in entry.outlines])
+        key, place = hashed(op.name, entry.params), entry.first
+        template = Template(op.public_name, compute, types, key, unpacked=not entry.single)
+        outputs = self._add(template, values, entry, place if place in self.own else None)
         for value in outputs:
             self.entries[len(self.places)] = entry
             self.places.append(value)
@@ -232,7 +290,7 @@ class Lowering:
         for k, name in enumerate(op.inputs):
             ref = entry.refs[name]
             if ref is not None and self.wants(ref) and walk.sends(ref):
-                rule = partial(_list_rule, op.rules[name], k, kept)
+                rule = partial(list_rule, op.rules[name], k, kept)
                 (gradient,) = self._emit(
                     f"{op.public_name}_backward", rule, (g,), [self.operand_type(ref)], entry
                 )
@@ -246,13 +304,14 @@ class Lowering:
         op, ref = entry.op, entry.refs["input"]
         if ref is None or not self.wants(ref) or not walk.sends(ref):
             return []
-        values, template = list[int](), list[Any]()
+        values: list[int] = []
+        template: list[Any] = []
         for k, outline in enumerate(entry.outlines):
             g = cotangents.pop(("value", entry.first + k), None)
             template.append(np.broadcast_to(np.zeros((), outline.dtype), outline.shape)
                             if g is None else len(values))  # fmt: skip
             values += [] if g is None else [g]
-        rule = partial(_several_rule, op.rules["input"], self.kept(entry), tuple(template))
+        rule = partial(several_rule, op.rules["input"], self.kept(entry), tuple(template))
         (gradient,) = self._emit(
             f"{op.public_name}_backward", rule, tuple(values), [self.operand_type(ref)], entry
         )
@@ -261,13 +320,14 @@ class Lowering:
     # Backward
 
     def _backward(self, entry: BackwardEntry) -> None:
-        cotangents, found = self._seeds(entry), dict[Any, int]()
+        cotangents, targets = self._seeds(entry), frozenset(entry.targets)
+        found: dict[Any, int] = {}
         stops = _stops_of(entry, self.path)
         for place in range(max(entry.roots), -1, -1):
             producer, where = self.entries.get(place), Ref("value", place)
             if producer is None:
                 continue
-            if where in entry.targets:
+            if where in targets:
                 found[where] = cotangents[where]
             if where in stops:
                 del cotangents[where]
@@ -284,7 +344,7 @@ class Lowering:
 
     def _seeds(self, entry: BackwardEntry) -> dict[Any, int]:
         """The cotangents of the roots, by what they belong to."""
-        cotangents = dict[Any, int]()
+        cotangents: dict[Any, int] = {}
         for root, ref in zip(entry.roots, entry.seeds, strict=True):
             where = Ref("value", root)
             if not entry.sends(where):
@@ -334,15 +394,20 @@ class Lowering:
         return entry.outlines[place - entry.first]
 
     def _sum(self, a: int, b: int, entry: Entry) -> int:
-        return self._emit(
-            "add",
-            plain_function(REGISTRY["_add"]),
-            (a, b),
-            [self.program.types[a]],
-            entry,
-            SUM,
-            np.add,
-        )[0]
+        type_ = self.program.types[a]
+        template = self._sums.get(type_)
+        if template is None:
+            add = plain_function(REGISTRY["_add"])
+            template = self._sums[type_] = Template("add", add, (type_,), SUM, np.add)
+        return self._add(template, (a, b), entry)[0]
+
+    def _summed_to(self, gradient: int, type_: Type, entry: OpEntry) -> int:
+        """The gradient of an operand that was broadcast."""
+        template = self._templates.get(type_)
+        if template is None:
+            fit, key = partial(operands.sum_to, shape=type_.shape), ("sum_to", type_.shape)
+            template = self._templates[type_] = Template("sum_to", fit, (type_,), key)
+        return self._add(template, (gradient,), entry)[0]
 
     def wants(self, ref: Ref | None) -> bool:
         """Whether the gradient of an operand is needed."""
@@ -370,16 +435,17 @@ class Lowering:
             gradient = self._rule(entry, place, g, rule, takes, name, shared)
             type_ = self.operand_type(ref)
             if self.program.types[gradient].shape != type_.shape:
-                fit = partial(operands.sum_to, shape=type_.shape)
-                key = "sum_to", type_.shape
-                (gradient,) = self._emit("sum_to", fit, (gradient,), [type_], entry, key)
+                gradient = self._summed_to(gradient, type_, entry)
             gradients.append((ref, gradient))
         return gradients
 
     def operand_type(self, ref: Ref) -> Type:
         """The type of an operand that is no number."""
-        of = self.places if ref.kind == "value" else self.program.inputs
-        return self.program.types[of[ref.index]]
+        return self.program.types[self._value_of(ref)]
+
+    def _value_of(self, ref: Ref) -> int:
+        """The value of an operand that is no number."""
+        return (self.places if ref.kind == "value" else self.program.inputs)[ref.index]
 
     def read(self, entry: OpEntry, place: int, name: str) -> tuple[int | None, Any]:
         """What a rule reads by a name: a value of the program, or a constant."""
@@ -409,11 +475,35 @@ class Lowering:
         shared: int | None,
     ) -> int:  # fmt: skip
         """The instruction of one rule."""
-        op = entry.op
-        compute, values = self._call(entry, place, rule, takes, g, shared)
-        if not takes and name != "shared" and _is_identity(rule):
+        forward, operands = self.of_entries[place]
+        key = name, shared is None  # rules may do without what they share
+        template = forward.rules.get(key)
+        if template is None:
+            template = self._new_rule(entry, place, rule, takes, name, shared)
+            forward.rules[key] = template
+        if template.passes:
             return g
-        ref = entry.refs.get(name)
+        values = [g]
+        for read in template.reads:
+            if type(read) is int:
+                values.append(operands[read])
+            elif read == "out":
+                values.append(self.places[place])
+            elif read == "shared":
+                assert shared is not None
+                values.append(shared)
+            else:
+                value = self.read(entry, place, str(read))[0]
+                assert value is not None
+                values.append(value)
+        return self._add(template, tuple(values), entry)[0]
+
+    def _new_rule(
+        self, entry: OpEntry, place: int, rule: Any, takes: list[str], name: str,
+        shared: int | None,
+    ) -> Template:  # fmt: skip
+        op, ref = entry.op, entry.refs.get(name)
+        compute, _ = self._call(entry, place, rule, takes, -1, shared)
         type_ = Type(entry.outlines[0].shape, entry.outlines[0].dtype)
         elementwise = op.scalar is not None and name != "shared"
         if ref is not None and op.kind != "elementwise":
@@ -422,22 +512,32 @@ class Lowering:
         if name == "shared":
             type_ = Type()
         key = hashed((op.name, name), entry.params)
-        return self._emit(
-            f"{op.public_name}_backward_{name}", compute, values, [type_], entry, key,
+        found = Template(
+            f"{op.public_name}_backward_{name}", compute, (type_,), key,
             compute if elementwise else None,
-        )[0]  # fmt: skip
+        )  # fmt: skip
+        found.passes = not takes and name != "shared" and is_identity(rule)
+        order = [n for n, _ in self.of_entries[place][0].operands]
+        found.reads = tuple([
+            order.index(read) if read in order else read for read in takes
+            if (shared if read == "shared" else self.read(entry, place, read)[0]) is not None
+        ])  # fmt: skip
+        return found
 
     def _call(
         self, entry: OpEntry, place: int, rule: Any, takes: list[str], first: int,
         shared: int | None,
     ) -> tuple[Callable[..., Any], tuple[int, ...]]:  # fmt: skip
         """A rule of a value and what else it takes, as a function of values."""
-        values, template = [first], list[Any]()
+        values = [first]
+        template: list[Any] = []
         for read in takes:
             value, constant = (shared, None) if read == "shared" else self.read(entry, place, read)
             template.append((None, constant) if value is None else (len(values), None))
             values += [] if value is None else [value]
-        return partial(_apply_rule, rule, tuple(template)), tuple(values)
+        if all(k is not None for k, _ in template):
+            return partial(apply_of_values, rule), tuple(values)
+        return partial(apply_rule, rule, tuple(template)), tuple(values)
 
 
 def _stops_of(walk: BackwardEntry, path: list[Entry]) -> frozenset[Ref]:
@@ -446,120 +546,3 @@ def _stops_of(walk: BackwardEntry, path: list[Entry]) -> frozenset[Ref]:
     values = [ref for ref in walk.targets if ref.kind == "value"]
     below = {ref: reached(path, [ref.index]) for ref in values}
     return frozenset(ref for ref, reach in below.items() if passed.isdisjoint(reach.below()))
-
-
-def hashed(name: Any, params: dict[str, Any]) -> Any:
-    """What an operation computes, to compare; 0.0 and -0.0 differ."""
-    return name, tuple([(type(v), repr(v) if type(v) is float else v) for v in params.values()])
-
-
-def view_of(entry: OpEntry, array: np.ndarray) -> Any:
-    """What an operation that gives views shows of an array; several views, if it gives several."""
-    if isinstance(entry.op, SeveralForm):
-        return _of_one(entry.op.op.forward, tuple(entry.params.values()), array)
-    return forward_of(entry.op, [entry.op.inputs[0]], entry.params)(array)
-
-
-def _apply_rule(rule: Any, template: tuple[Any, ...], *values: Any) -> Any:
-    """A rule with its constants in their places; `values` begin with its first argument."""
-    rest = [constant if k is None else values[k] for k, constant in template]
-    result = rule(values[0], *rest)
-    return result.dense() if type(result) in deferred else result
-
-
-def _of_list(forward: Any, params: tuple[Any, ...], *arrays: Any) -> Any:
-    return forward(list(arrays), *params)[0]
-
-
-def _of_one(forward: Any, params: tuple[Any, ...], array: Any) -> Any:
-    return forward(array, *params)[0]
-
-
-def _converted(to: np.dtype[Any], array: Any) -> Any:
-    return array.astype(to)
-
-
-def _list_rule(rule: Any, k: int, kept: Any, g: Any) -> Any:
-    return rule(g, k, kept)
-
-
-def _several_rule(rule: Any, kept: Any, template: tuple[Any, ...], *gs: Any) -> Any:
-    return rule([gs[t] if type(t) is int else t for t in template], kept)
-
-
-def _is_identity(rule: Any) -> bool:
-    """Whether a rule passes its cotangent on."""
-    cotangent = object()
-    try:
-        return rule(cotangent) is cotangent
-    except Exception:  # it computes something
-        return False
-
-
-def pointwise_of(instruction: Instruction) -> Callable[..., Any] | None:
-    """What an operation computes of single elements; None for what is no such operation."""
-    entry, key = instruction.entry, instruction.key
-    if not isinstance(entry, OpEntry) or not key or type(key[0]) is not str:
-        return None
-    return pointwise_of_entry(entry) if isinstance(entry.op, Op) else None
-
-
-def pointwise_of_entry(entry: OpEntry) -> Callable[..., Any] | None:
-    """The same, of an operation as it is recorded."""
-    op = entry.op
-    if op.scalar is None or any(entry.refs[n] is None for n in op.inputs):
-        return None
-    return partial(_scalar, op, tuple(entry.params.values()))
-
-
-def _scalar(op: Op, params: tuple[Any, ...], *inputs: Any) -> Any:
-    return operands.apply(op.scalar, op, inputs, params)
-
-
-def forward_of(op: Op, present: list[str], params: dict[str, Any]) -> Callable[..., Any]:
-    """The forward of an operation on arrays, given the inputs that are present."""
-    options = {n: v for n, v in params.items() if v is not op.params[n]}
-    absent = [op.signature.parameters[n] for n in op.inputs if n not in present]
-    if op.aux or any(p.default is p.empty for p in absent):
-        every = tuple(params.values())
-
-        def further(*arrays: Any) -> Any:
-            by_name = dict(zip(present, arrays, strict=True))
-            return operands.apply(op.forward, op, [by_name.get(n) for n in op.inputs], every)
-
-        return further
-    function = plain_function(op)
-    if op.in_order and present == op.inputs[: len(present)]:
-        return partial(function, **options) if options else function
-    return lambda *arrays: function(**dict(zip(present, arrays, strict=True)), **options)
-
-
-def _as_array(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """A forward of one element, which NumPy gives as a number: others take arrays alone."""
-    return lambda *arrays: np.asarray(compute(*arrays))
-
-
-def in_layout(
-    compute: Callable[..., Any], shape: tuple[int, ...], strides: tuple[int, ...]
-) -> Callable[..., Any]:
-    """A forward whose result has the record's layout in memory; that of eager mode."""
-    if len(shape) < 2:
-        return compute
-
-    def computed(*arrays: Any) -> Any:
-        out = compute(*arrays)
-        return out if out.strides == strides else laid_out(out, strides)
-
-    return computed
-
-
-def laid_out(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
-    """A copy with these strides, if they are those of a dense array; else the array."""
-    # A dimension of length 1 has any stride.
-    order = sorted(range(array.ndim), key=lambda d: (array.shape[d] != 1, -strides[d], d))
-    dense = np.empty([array.shape[d] for d in order], array.dtype)
-    out = dense.transpose(np.argsort(order))
-    if any(out.strides[d] != strides[d] for d in order if array.shape[d] != 1):
-        return array
-    out[...] = array
-    return np.ndarray(array.shape, array.dtype, dense, 0, strides)

@@ -25,6 +25,7 @@ from wengert.replay.class_forms import (
 )
 from wengert.replay.emitting import Emitter
 from wengert.replay.ends import FusedEnds
+from wengert.replay.forwards import pointwise_of
 from wengert.replay.fusion import FusedLoop
 from wengert.replay.index_forms import (
     added,
@@ -50,7 +51,6 @@ from wengert.replay.layout_forms import (
 )
 from wengert.replay.logsum_forms import logsumexp, logsumexp_back
 from wengert.replay.loop_forms import elementwise
-from wengert.replay.lowering import pointwise_of
 from wengert.replay.product_forms import (
     addmm,
     addmm_input,

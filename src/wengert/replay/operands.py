@@ -25,6 +25,8 @@ _OF_INTS = frozenset({Geometry, NormPlan})
 _MOST_BYTES = 1 << 16
 # So many are compared faster as bytes than element by element.
 _FEW_BYTES = 1 << 14
+# The reference and the place of what is no value of a run.
+_NOT_RECORDED: tuple[Any, int | None] = (lambda: None), None
 # What elements of a size are compared as, bit by bit.
 _WORDS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
@@ -97,7 +99,9 @@ class Operands:
         raise UnseenError(kind.__name__)
 
     def _operand(self, x: Any, fresh: list[Any]) -> Any:
-        place = self.place_of(x)
+        reference, place = self.recorded.get(id(x), _NOT_RECORDED)
+        if reference() is not x:
+            place = self.place_of(x)
         if place is not None:
             return place
         slot = self.slots.get(id(x))

@@ -25,7 +25,8 @@ from wengert.replay.plain import plain_function
 
 def join_products(program: Program) -> None:
     """Apply the three rewrites."""
-    Joining(program).run()
+    if any(map(_form, program.instructions)):
+        Joining(program).run()
 
 
 class Joining:
@@ -193,10 +194,10 @@ _FEW_ROWS = 128
 def plan_products(program: Program) -> None:
     """Let products of matrices call their kernel directly: all but the memory is known before."""
     for instruction in pace.over(program.instructions):
-        types = [program.types[v] for v in instruction.inputs]
+        form = _form(instruction)
+        types = [program.types[v] for v in instruction.inputs] if form else []
         if any(len(t.shape) != 2 for t in types[:2]) or not types:
             continue
-        form = _form(instruction)
         if form == "bias" and types[0].shape[0] <= _FEW_ROWS:
             instruction.compute = partial(np.add.reduce, axis=0)
         if form not in _TURNED or len(types) < 2:

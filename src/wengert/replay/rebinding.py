@@ -234,6 +234,8 @@ def _is_alone(target: Tensor) -> bool:
 
 def _shown_of(entry: Entry, place: int) -> Shown | None:
     """How a value may be replaced; None if a graph has saved it, or what it is a view of."""
+    if entry.replaceable is None:
+        entry.replaceable = {}
     if place not in entry.replaceable:
         path = entry.path()
         entry.replaceable[place] = _as_part(path, place) or _as_whole(path, place)

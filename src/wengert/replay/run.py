@@ -33,9 +33,9 @@ from wengert.core.tensor import (
 )
 from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.operands import UnseenError, among
-from wengert.replay.places import ends_of
-from wengert.replay.rules import READ_AGAIN, Step, eligible
+from wengert.replay.rules import READ_AGAIN, Step
 from wengert.replay.settling import compute
+from wengert.replay.signatures import Line, Signature, users_frame
 from wengert.replay.state import (
     active,
     before_write,
@@ -53,12 +53,14 @@ from wengert.replay.trace import (
     OpEntry,
     Record,
     Ref,
-    as_it_is,
     outline_of,
 )
 from wengert.replay.walks import Walks, nobody
 
 reference = weakref.ref
+
+# A line, the code of the first frame outside of the operation, and how many are from there to it.
+Where = tuple[Line, CodeType, int]
 
 # Frames from `Run.quickly` to that of whoever called the operation, whose front is between.
 _CALLER = 2
@@ -209,43 +211,53 @@ class Run(Walks):
         except ValueError:  # fewer frames than on record
             known = False
         if not known:
-            return self._search(op, names, impl, args, kwargs, _line())
+            inner = getframe(_OUTSIDE)
+            frame, hops = users_frame(inner)
+            line = self.record.signatures.line(frame.f_code, frame.f_lasti)
+            return self._search(op, names, impl, args, kwargs, (line, inner.f_code, hops))
         fresh: list[Any] = []
         numbers: list[float] = []
         if not self._is_as(child, args, kwargs, fresh, numbers):
-            return self._search(op, names, impl, args, kwargs, (child.code, child.lasti))
+            line = self.record.signatures.line(child.code, child.lasti)
+            where = line, child.inner, child.reach - _CALLER
+            return self._search(op, names, impl, args, kwargs, where)
         if not child.continues and not active.inside:
             return impl(*args, **kwargs)
         return self._follow(child, mode.site, fresh, numbers, impl, args, kwargs)
 
     def _search(
-        self, op: Any, names: tuple[str, ...], impl: Any, args: Any, kwargs: Any, line: Any
+        self, op: Any, names: tuple[str, ...], impl: Any, args: Any, kwargs: Any, where: Where
     ) -> Any:
         """A call that is not as the last time: another way on record, or a new one."""
         if args and not isinstance(args[0], Tensor | float | int):  # a rule, on arrays
             return impl(*args, **kwargs)
         fresh: list[Any] = []
         numbers: list[float] = []
-        key = [op, mode.site is not None, *line]
+        key, rules, operands = self._key, op.rules, zip(names, args, strict=False)
         try:
-            for name, x in zip(names, args, strict=False):
-                key.append(self._key(x, fresh, numbers, name in op.rules))
-            for name, x in kwargs.items():
-                key += [name, self._key(x, fresh, numbers, name in op.rules)]
+            keys = [
+                key(x, fresh, numbers, name in rules) for name, x in (*operands, *kwargs.items())
+            ]
         except UnseenError:
             return impl(*args, **kwargs)
-        if len(args) > len(names) or not (active.inside or _has_value(key[4:])):
+        continues = int in map(type, keys)  # the place of a value
+        if len(args) > len(names) or not (continues or active.inside):
             return impl(*args, **kwargs)
         if op.view and self._is_copied(args[0], fresh):
             return impl(*args, **kwargs)
+        whole = (op, mode.site is not None, where[0].key, (*kwargs,), *keys)
         try:
-            child = None if self.recording else self.entry.children.get(tuple(key))
+            child = None if self.recording else self.entry.children.get(whole)
+            if child is None:
+                signature = self.record.signatures.of(op, names, args, kwargs, keys, continues)
         except TypeError:  # an argument without a hash
             return impl(*args, **kwargs)
-        if child is None:
-            return self._record(op, names, impl, args, kwargs, key, line, (fresh, numbers))
-        self.entry.hot = child
-        return self._follow(child, mode.site, fresh, numbers, impl, args, kwargs)
+        if child is not None:
+            self.entry.hot = child
+            return self._follow(child, mode.site, fresh, numbers, impl, args, kwargs)
+        if not signature.eligible or not self._has_room():
+            return impl(*args, **kwargs)
+        return self._record(signature, impl, args, kwargs, whole, where, (fresh, numbers))
 
     def _follow(
         self, child: Any, site: Any, fresh: Any, numbers: Any, impl: Any, args: Any, kwargs: Any
@@ -290,15 +302,13 @@ class Run(Walks):
             storage.guards.append(before_write)
 
     def _record(
-        self, op: Any, names: tuple[str, ...], impl: Any, args: Any, kwargs: Any,
-        key: list[Any], line: Any, new_operands: tuple[list[Any], list[float]],
+        self, signature: Signature, impl: Any, args: Any, kwargs: Any, key: tuple[Any, ...],
+        where: Where, new_operands: tuple[list[Any], list[float]],
     ) -> Any:  # fmt: skip
         """Compute a call that is not in the record, and note it there."""
-        arguments = dict(zip(names, args, strict=False)) | kwargs
-        if not self._has_room() or not eligible(op, arguments, _has_value(key[4:])):
-            return impl(*args, **kwargs)
         fresh, numbers = new_operands
-        buffers = [x for n in op.updates if (x := arguments[n]) is not None]
+        every = (*args, *kwargs.values())
+        buffers = [every[k] for k in signature.buffers]
         if buffers and not self._may_update(buffers, fresh):
             return impl(*args, **kwargs)
         self._leave_record()
@@ -308,33 +318,32 @@ class Run(Walks):
         finally:
             active.set_busy(False)
         results = (result,) if type(result) is not tuple else result
-        if not all(type(r) is Tensor for r in results):
-            return result
-        refs, inputs = self._refs(op, key[4:], arguments, len(args))
-        params = {n: as_it_is(arguments.get(n, default)) for n, default in op.params.items()}
-        records = any(r._edge is not None for r in results)
-        entry = OpEntry(self.entry, line, op, refs, params, records)
+        records = False
+        for r in results:
+            if type(r) is not Tensor:
+                return result
+            records |= r._edge is not None
+        op, keys, (line, inner, hops) = key[0], key[4:], where
+        inputs: list[Input] = []
+        refs = self._refs(signature, keys, every, inputs)
+        entry = OpEntry(self.entry, line, op, refs, signature, records)
         entry.single = type(result) is not tuple and not buffers
-        entry.updated = tuple([
-            k for k, n in enumerate(arguments) if n in op.updates and arguments[n] is not None
-        ])  # fmt: skip
-        frame = getframe(_OUTSIDE + 2)
-        entry.inner, entry.reach = frame.f_code, _CALLER + _hops(frame)
-        entry.grad, entry.keywords = mode.site is not None, tuple(kwargs)
-        entry.pattern = tuple([_expected(k) for k in _positional(key[4:], len(args))])
-        entry.continues = _has_value(key[4:])
+        entry.inner, entry.reach = inner, _CALLER + hops
+        entry.grad, entry.keywords = key[1], key[3]
+        entry.continues = signature.continues
+        entry.expect(keys, self.record.signatures.shared)
         entry.shows = op.view and op.kind != "detach"
         if not kwargs and not buffers:
             entry.look_no_further(args, len(self.tensors))
         entry.inputs = tuple(inputs)
-        entry.outlines = (
-            *[outline_of(r._array, records) for r in results],
-            *[outline_of(x._array, False) for x in buffers],
-        )
-        self._grow(entry, tuple(key))
+        outlines = [outline_of(r._array, records) for r in results]
+        outlines += [outline_of(x._array, False) for x in buffers]
+        found = tuple(outlines)
+        entry.outlines = self.record.signatures.shared.setdefault(found, found)
+        self._grow(entry, key)
         self._bind(fresh, numbers)
         if op.name in READ_AGAIN and records:
-            self.kept += arguments.values()
+            self.kept += every
         for r in results:
             self._keep(r)
         for x in buffers:
@@ -343,31 +352,33 @@ class Run(Walks):
         return result
 
     def _refs(
-        self, op: Any, keys: list[Any], arguments: dict[str, Any], positional: int
-    ) -> tuple[dict[str, Ref | None], list[Input]]:
-        """What a call's operands refer to, and its new inputs."""
-        refs: dict[str, Ref | None] = dict.fromkeys(op.inputs)
-        inputs: list[Input] = []
-        for name, key in zip(arguments, _positional(keys, positional), strict=True):
-            self._note(refs, name, key, inputs, arguments[name])
-        return refs, inputs
-
-    def _note(self, refs: Any, name: str, key: Any, inputs: list[Input], value: Any) -> None:
-        """Turn the key of an argument into a reference, if it is an operand."""
-        if name not in refs:
-            return
-        if type(key) is int:
-            refs[name] = Ref("value", key)
-        elif type(key) is Input:
-            refs[name] = Ref("input", len(self.tensors) + len(inputs))
-            inputs.append(key)
-        elif key is float:
-            count = sum(r is not None and r.kind == "number" for r in refs.values())
-            refs[name] = Ref("number", len(self.numbers) + count)
-        elif key[0] == "i":
-            refs[name] = Ref("input", key[1])
-        elif value is not None:
-            refs[name] = Ref("constant", value)
+        self,
+        signature: Signature,
+        keys: tuple[Any, ...],
+        every: tuple[Any, ...],
+        inputs: list[Input],
+    ) -> dict[str, Ref | None]:
+        """What a call's operands refer to; its new inputs are collected."""
+        refs: dict[str, Ref | None] = signature.refs.copy()
+        numbers, shared = len(self.numbers), self.record.signatures.shared
+        for name, k in signature.operands:
+            key = keys[k]
+            known = shared.get(key)
+            if type(known) is Ref:
+                refs[name] = known
+            elif type(key) is int:
+                refs[name] = shared[key] = Ref("value", key)
+            elif type(key) is Input:
+                refs[name] = Ref("input", len(self.tensors) + len(inputs))
+                inputs.append(key)
+            elif key is float:
+                refs[name] = Ref("number", numbers)
+                numbers += 1
+            elif key[0] == "i":
+                refs[name] = shared[key] = Ref("input", key[1])
+            elif every[k] is not None:
+                refs[name] = Ref("constant", every[k])
+        return refs
 
     def _has_room(self) -> bool:
         return self.record.size < MOST_ENTRIES and len(self.entry.children) < MOST_BRANCHES
@@ -460,37 +471,6 @@ class Run(Walks):
         if self.entry.after is None:
             self.entry.after = Entry(None, None)
         return Run(self.record, self.entry.after)
-
-
-def _expected(key: Any) -> Any:
-    """A key in the form in which the next argument is compared with it."""
-    if type(key) is Input:
-        return Memo(key)
-    return Again(key[1]) if type(key) is tuple and key[0] == "i" else key
-
-
-def _has_value(key: list[Any]) -> bool:
-    """Whether some operand is a value of the run."""
-    return any(type(k) is int for k in key)
-
-
-def _positional(keys: list[Any], count: int) -> list[Any]:
-    """The keys of arguments, without the names of those by keyword."""
-    return keys[:count] + keys[count + 1 :: 2]
-
-
-def _line() -> tuple[CodeType, int]:
-    """The user's line that a call is on."""
-    code, lasti = caller(getframe(_OUTSIDE + 1))
-    return code, ends_of(code, lasti)[0]
-
-
-def _hops(frame: FrameType | None) -> int:
-    """How many frames of the package are inside of the user's."""
-    hops = 0
-    while frame is not None and frame.f_code.co_filename in internal:
-        frame, hops = frame.f_back, hops + 1
-    return 0 if frame is None else hops
 
 
 def _names(frame: FrameType | None) -> tuple[str, ...]:

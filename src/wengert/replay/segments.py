@@ -6,8 +6,9 @@ each has its place from the call that writes it to the last one that reads it.
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from threading import Lock
 from typing import Any
 
@@ -27,8 +28,8 @@ _LARGE = 1 << 16
 
 def views_of(call: Call) -> list[View]:
     """The memory that a call reads and writes."""
-    found = [a.view if isinstance(a, Scalar) else a for a in call.arguments]
-    return [a for a in found if isinstance(a, View)]
+    found = [a.view if type(a) is Scalar else a for a in call.arguments]
+    return [a for a in found if type(a) is View]
 
 
 class Segment:
@@ -221,15 +222,32 @@ def _place_small(
     places: dict[int, tuple[int, int]],
 ) -> int:  # fmt: skip
     """Give each a place in the first block, and that its bytes."""
-    most, alive = 0, list[tuple[int, int, int]]()  # where they begin and end, and their last call
+    alive: list[tuple[int, int, int]] = []  # a heap: their last call, where they begin and end
+    gaps, most = [(0, 1 << 62)], 0  # in order
     for root in pace.over(roots):
         start, end = spans[root]
-        alive = [one for one in alive if one[2] >= start]
-        place = _gap(sizes[root], alive)
-        places[root] = 0, place
-        insort(alive, (place, place + sizes[root], end))
-        most = max(most, place + sizes[root])
+        while alive and alive[0][0] < start:
+            _, low, high = heappop(alive)
+            _give_back(gaps, low, high)
+        size = sizes[root]
+        k = next(k for k, (low, high) in enumerate(gaps) if high - low >= size)
+        low, high = gaps[k]
+        gaps[k : k + 1] = [(low + size, high)] if high - low > size else []
+        places[root] = 0, low
+        heappush(alive, (end, low, low + size))
+        most = max(most, low + size)
     return most
+
+
+def _give_back(gaps: list[tuple[int, int]], low: int, high: int) -> None:
+    """Make a gap, and one with those beside it."""
+    k = bisect(gaps, (low, high))
+    first = last = k
+    if k and gaps[k - 1][1] == low:
+        first, low = k - 1, gaps[k - 1][0]
+    if k < len(gaps) and gaps[k][0] == high:
+        last, high = k + 1, gaps[k][1]
+    gaps[first:last] = [(low, high)]
 
 
 def _place_large(

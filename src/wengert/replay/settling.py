@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from wengert.autograd.engine import compatibility
 from wengert.core.storage import add_writes, owner
-from wengert.core.tensor import Call, Leaf, NodeState, Tensor, internal, new
+from wengert.core.tensor import Call, Leaf, NodeState, Tensor, new
 from wengert.kernels import jit
-from wengert.kernels.jit.pace import EndedError, pace
+from wengert.kernels.jit.pace import EndedError
 from wengert.ops.indexed import EAGER
 from wengert.ops.op import REGISTRY, NodeLayout, Op
 from wengert.ops.operands import mark_view
@@ -23,11 +23,13 @@ from wengert.replay.bindings import Bindings
 from wengert.replay.deferred import Outline, filled, restored
 from wengert.replay.emitting import dense_strides
 from wengert.replay.ends import fuse_ends
+from wengert.replay.forwards import laid_out, view_of
+from wengert.replay.functions import Function, interpreted, written
 from wengert.replay.fusion import eliminate, fuse, fuse_rules, schedule
 from wengert.replay.grams import join_grams
 from wengert.replay.ir import Program
 from wengert.replay.linearity import collect
-from wengert.replay.lowering import Lowering, laid_out, view_of
+from wengert.replay.lowering import Lowering
 from wengert.replay.natively import natively, views_of_inputs
 from wengert.replay.products import join_products, plan_products
 from wengert.replay.rules import DetachForm, SeveralForm, Step
@@ -38,12 +40,7 @@ if TYPE_CHECKING:
     from wengert.replay.run import Run
 
 
-Function = Callable[[Sequence[Any], Sequence[float]], Sequence[Any]]
 Code = tuple[Function, frozenset[int], dict[int, np.ndarray]]
-
-# What tracebacks call the file of a program: none of the user's.
-_FILE = "<program>"
-internal.add(_FILE)
 
 # A program that has run so often is worth compiling.
 _USES = 3
@@ -540,55 +537,3 @@ def _marks(plan: Plan, run: Bindings) -> dict[BackwardEntry, NodeState]:
         state.below.update(() if onward is None else onward.leaves)
         marks[entry] = state
     return marks
-
-
-def interpreted(program: Program) -> Function:
-    """The program as a function that goes through its instructions: there at once."""
-    constants, last = program.constants, program.last_uses()
-    steps = []
-    for k, one in enumerate(program.instructions):
-        gone = dict.fromkeys((*one.inputs, *one.outputs))
-        dead = tuple([v for v in gone if last.get(v) == k])
-        several = one.unpacked or len(one.outputs) > 1
-        steps.append((one.compute, one.inputs, one.outputs, several, dead))
-    inputs, numbers, results = program.inputs, program.numbers, program.results
-
-    def run(arrays: Sequence[Any], scalars: Sequence[float]) -> Sequence[Any]:
-        values: dict[int, Any] = {**constants}
-        values.update(zip(inputs, arrays, strict=False))
-        values.update(zip(numbers, scalars, strict=False))
-        for compute, reads, outputs, several, dead in steps:
-            found = compute(*[values[v] for v in reads])
-            values.update(zip(outputs, found if several else (found,), strict=True))
-            del found
-            for v in dead:
-                del values[v]
-        return [values[v] for v in results]
-
-    return run
-
-
-def written(program: Program) -> Function:
-    """The program as a Python function of its inputs and numbers: one line an instruction."""
-    scope: dict[str, Any] = {f"v{v}": array for v, array in program.constants.items()}
-    lines = ["def program(inputs, numbers):"]
-    for kind, values in (("inputs", program.inputs), ("numbers", program.numbers)):
-        if values:
-            names = ", ".join([f"v{v}" for v in values])
-            lines.append(f"    {names}, = {kind}[:{len(values)}]")
-    last = program.last_uses()
-    for k, instruction in enumerate(pace.over(program.instructions)):
-        scope[f"f{k}"] = instruction.compute
-        arguments = ", ".join(f"v{v}" for v in instruction.inputs)
-        outputs = ", ".join(f"v{v}" for v in instruction.outputs)
-        comma = "," if instruction.unpacked else ""
-        lines.append(f"    {outputs}{comma} = f{k}({arguments})")
-        gone = dict.fromkeys((*instruction.inputs, *instruction.outputs))
-        dead = [f"v{v}" for v in gone if last.get(v) == k]
-        if dead:
-            lines.append(f"    del {', '.join(dead)}")
-    lines.append(f"    return [{', '.join(f'v{v}' for v in program.results)}]")
-    exec(compile("\n".join(lines), _FILE, "exec"), scope)
-    # Out of its own globals, which would be a cycle.
-    run: Function = scope.pop("program")
-    return run

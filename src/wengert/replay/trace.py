@@ -19,7 +19,7 @@ import numpy as np
 from wengert.core.storage import location_of, source_text
 from wengert.core.tensor import Leaf, tensors
 from wengert.replay.deferred import Deferred, Outline
-from wengert.replay.places import ends_of
+from wengert.replay.signatures import Line, Signature, Signatures
 
 LEAF, INNER = 1, 2  # how an input requires grad
 MOST_ENTRIES = 50_000
@@ -105,13 +105,6 @@ class Known:
         self.key, self.value = key, value if _is_lasting(value) else _gone
 
 
-def as_it_is(value: Any) -> Any:
-    """A parameter of an entry: a copy of what the caller may change."""
-    if type(value) is list or type(value) is tuple:
-        return type(value)(map(as_it_is, value))
-    return value.copy(order="K") if type(value) is np.ndarray else value
-
-
 def _is_lasting(value: Any) -> bool:
     """Whether an object is the same for good."""
     if type(value) is tuple:
@@ -175,8 +168,8 @@ class Entry:
         self.children: dict[Any, Entry] = {}
         self.after: Entry | None = None
         self.hot: Entry | None = None
-        self.reaches: dict[tuple[int, ...], Reach | None] = {}
-        self.replaceable: dict[int, Any] = {}
+        self.reaches: dict[tuple[int, ...], Reach | None] | None = None  # of few entries
+        self.replaceable: dict[int, Any] | None = None
         self.read_at: tuple[CodeType, int] | None = None
         self.read_by: tuple[str, ...] = ()
         self.code, self.lasti = line or (None, 0)
@@ -246,6 +239,7 @@ class Record:
         plans: the programs, by the entry where values were read and what was alive; `peeks` those
             of checks, by the entry and what is looked at, `ways` those of gradients with a graph.
         reads: how often a value was read, by line.
+        signatures: where its operations are called.
         compiled: whether the compiler has come to the end of some program.
         retired: whether runs have turned out not to pay.
     """
@@ -257,7 +251,7 @@ class Record:
         self.plans: dict[Any, Any] = {}
         self.peeks: dict[Any, Any] = {}
         self.ways: dict[Any, Any] = {}
-        self.reads = Reads()
+        self.reads, self.signatures = Reads(), Signatures()
         self.retired = self.compiled = False
 
     def pays(self) -> bool:
@@ -282,7 +276,7 @@ class OpEntry(Entry):
     """A declared operation.
 
     Attributes:
-        refs: its operands, by name; `params` are the other arguments.
+        refs: its operands, by name; `params` are the other arguments, those of its `signature`.
         records: whether its result has a place in a graph.
         pattern: the keys of its arguments in order, `keywords` the names of the last.
         quick: the operation, if the arguments need no further look than this: `count` of them, of
@@ -317,6 +311,7 @@ class OpEntry(Entry):
         "records",
         "refs",
         "shows",
+        "signature",
         "single",
         "updated",
         "values",
@@ -333,18 +328,30 @@ class OpEntry(Entry):
     updated: tuple[int, ...]
 
     def __init__(
-        self, parent: Entry, line: tuple[CodeType, int], op: Any, refs: dict[str, Ref | None],
-        params: dict[str, Any], records: bool,
+        self, parent: Entry, line: Line, op: Any, refs: dict[str, Ref | None], signature: Signature,
+        records: bool,
     ) -> None:  # fmt: skip
-        super().__init__(parent, line)
-        self.op, self.refs, self.params, self.records = op, refs, params, records
-        self.end = ends_of(*line)[1]
+        super().__init__(parent, (line.code, line.lasti))
+        self.op, self.refs, self.signature, self.params = op, refs, signature, signature.params
+        self.records, self.updated, self.end = records, signature.updated, line.end
         self.quick: Any = None
         self.count = 0
         self.values: tuple[tuple[int, int], ...] = ()
         self.again: tuple[tuple[int, int], ...] = ()
         self.floats: tuple[int, ...] = ()
         self.others: tuple[tuple[int, Any], ...] = ()
+
+    def expect(self, keys: Sequence[Any], shared: dict[Any, Any]) -> None:
+        """Let the next arguments be compared with these, by their keys."""
+        pattern: list[Any] = []
+        for key in keys:
+            if type(key) is tuple and key[0] == "i":
+                slot = ~key[1]  # no key of another thing that is shared
+                again = shared.get(slot)
+                pattern.append(shared.setdefault(slot, Again(key[1])) if again is None else again)
+            else:
+                pattern.append(Memo(key) if type(key) is Input else key)
+        self.pattern = tuple(pattern)
 
     def look_no_further(self, args: Sequence[Any], met: int) -> None:
         """Let `quick` say what the arguments of a run are that has met so many inputs.
@@ -354,20 +361,27 @@ class OpEntry(Entry):
         pattern = self.pattern
         if self.op.view and type(pattern[0]) is not int:
             return
-        if any(type(k) is Again and k.slot >= met for k in pattern):
-            return
-        self.quick, self.count = self.op, len(pattern)
+        values: list[tuple[int, int]] = []
+        again: list[tuple[int, int]] = []
+        floats: list[int] = []
         others: list[tuple[int, Any]] = []
-        for n, (x, expected) in enumerate(zip(args, pattern, strict=True)):
+        for n, expected in enumerate(pattern):
             kind = type(expected)
             if kind is int:
-                self.values = (*self.values, (n, expected))
+                values.append((n, expected))
             elif expected is float:
-                self.floats = (*self.floats, n)
-            elif kind is Again and type(x) is not np.ndarray:
-                self.again = (*self.again, (n, expected.slot))
+                floats.append(n)
+            elif kind is Again:
+                if expected.slot >= met:
+                    return
+                if type(args[n]) is np.ndarray:
+                    others.append((n, expected))
+                else:
+                    again.append((n, expected.slot))
             else:
-                others.append((n, Known(expected, x) if kind is tuple else expected))
+                others.append((n, Known(expected, args[n]) if kind is tuple else expected))
+        self.quick, self.count = self.op, len(pattern)
+        self.values, self.again, self.floats = tuple(values), tuple(again), tuple(floats)
         self.others = tuple(others)
 
 

@@ -230,6 +230,8 @@ class Walks(Operands):
     def _reach(self, roots: tuple[int, ...]) -> Reach | None:
         """What is below some places; None if they are in no graph of operations."""
         reaches = self.entry.reaches
+        if reaches is None:
+            reaches = self.entry.reaches = {}
         if roots not in reaches:
             path = self.entry.path()
             by_place = producers(path)
