@@ -246,9 +246,7 @@ def _sums(array: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -
     return _run(array, index, axis, values) if known else None
 
 
-def _stored_sums(
-    array: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray
-) -> str | None:
+def _stored_sums(array: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -> str | None:
     """The same, of halves as well: each sum is rounded, as NumPy does."""
     run = stored_of(array, values)
     known = run is not None and index.dtype is _I64 and is_plain(index)
@@ -376,7 +374,7 @@ def sum_bags(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
 
 def take_elements(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray | None:
     """An element for each index along an axis; None where NumPy has to do it."""
-    run = _run(array, index, axis) if _as_long(array, index, axis) else None
+    run = _run(array, index, axis) if as_long(array, index, axis) else None
     if run is None:
         return None
     shape = array.shape
@@ -414,7 +412,7 @@ def add_slices(
 
 def add_elements(out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int) -> bool:
     """Add each value where its index along an axis says; False if it cannot."""
-    run = _stored_sums(out, index, axis, values) if _as_long(out, index, axis) else None
+    run = _stored_sums(out, index, axis, values) if as_long(out, index, axis) else None
     if run is None:
         return False
     shape = out.shape
@@ -433,7 +431,7 @@ def combine_elements(
     out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int, how: int
 ) -> bool:
     """Combine elements with each value where its index along an axis says; False if it cannot."""
-    run = _sums(out, index, axis, values) if _as_long(out, index, axis) else None
+    run = _sums(out, index, axis, values) if as_long(out, index, axis) else None
     if run is None:
         return False
     _in_stripes(getattr(_combine_elements, run), out, index, values, axis, index.shape[axis], how)
@@ -442,7 +440,7 @@ def combine_elements(
 
 def put_elements(out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int) -> bool:
     """Write each value where its index along an axis says; False if it cannot."""
-    if out.dtype != values.dtype or not _as_long(out, index, axis):
+    if out.dtype != values.dtype or not as_long(out, index, axis):
         return False
     run = _run(out, index, axis, values)
     if run is None:
@@ -477,7 +475,7 @@ def _stripe(outer: int, inner: int) -> int:
     return min(inner, -(-share // _LINE) * _LINE)
 
 
-def _as_long(array: np.ndarray, index: np.ndarray, axis: int) -> bool:
+def as_long(array: np.ndarray, index: np.ndarray, axis: int) -> bool:
     """Whether an index is as long as the array along all other axes."""
     a, b = array.shape, index.shape
     return a[:axis] == b[:axis] and a[axis + 1 :] == b[axis + 1 :]
