@@ -39,7 +39,9 @@ def vector_of(index: np.ndarray, axis: int) -> np.ndarray | None:
     for d, (n, step) in enumerate(zip(index.shape, index.strides, strict=True)):
         if d != axis and step and n != 1:
             return None
-    return index[(*(0,) * axis, slice(None), *(0,) * (index.ndim - axis - 1))]
+    key: Any = (*(0,) * axis, slice(None), *(0,) * (index.ndim - axis - 1))
+    vector: np.ndarray = index[key]
+    return vector
 
 
 def _slices_of(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray | None:
