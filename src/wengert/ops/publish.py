@@ -441,7 +441,8 @@ _CORE_NAMES = (
     "cut_at", "identity_lift", "inferences",
 )  # fmt: skip
 _OPERAND_NAMES = (
-    "call_foreign", "mixed", "foreign", "to_float", "call_error", "mark_view", "sum_to",
+    "call_foreign", "mixed", "foreign", "number_as_array", "to_float", "call_error", "mark_view",
+    "sum_to",
 )  # fmt: skip
 
 # The globals of every op's source.
