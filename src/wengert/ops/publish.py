@@ -469,8 +469,8 @@ _SCOPE: dict[str, Any] = {
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
     "fused", "excess", "excess_1", "excess_2", "pull", "operand", "settled_ndim", "ndim", "site",
-    "cut", "error", "out", "result", "frame", "code", "node", "type", "isinstance", "complex", "int",
-    "Exception", "KeyError", "TypeError",
+    "cut", "error", "out", "result", "frame", "code", "node", "type", "isinstance", "complex",
+    "int", "Exception", "KeyError", "TypeError",
 })  # fmt: skip
 
 
