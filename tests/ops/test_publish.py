@@ -57,7 +57,9 @@ def mul(input, other, excess=..., out=None):
         try:
             v_other = constants[other, v_input.dtype]
         except (KeyError, TypeError):
-            return call_foreign(op, (input, other), {})
+            if type(other) is not int or v_input.dtype.kind not in "iu":
+                return call_foreign(op, (input, other), {})
+            v_other = number_as_array(other, v_input.dtype)
         settled_ndim = 2
 """  # noqa: E501
 

@@ -517,3 +517,23 @@ def test_arrays_are_refused(name: str, mode: bool) -> None:
     with wengert.set_grad_enabled(mode), pytest.raises(TypeError, match="must be Tensor, not nda"):
         getattr(wengert, name)(array, *others)
     assert array.tolist() == [-1.0, 2.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bfloat16"])
+@pytest.mark.parametrize("name", ["index_add", "index_copy", "masked_fill"])
+def test_writes_without_a_copy_are_those_of_the_operation(name: str, dtype: str) -> None:
+    x = (wengert.randn(9, 50) * 9).to(getattr(wengert, dtype))
+    rows = wengert.tensor([3, 1, 3, 0, 8, 7, 1, 2, 5])
+    args: tuple[Any, ...] = (0, rows, x * 2)
+    if name == "masked_fill":
+        args = (x > 1, -1)
+    for target in (x.clone(), x.t().contiguous().t(), x.repeat(2, 1)[:9]):
+        assert getattr(target, f"{name}_")(*args) is target
+        assert target.equal(getattr(x, name)(*args))
+    if name != "masked_fill":
+        before = x.clone()
+        with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
+            getattr(x, f"{name}_")(0, rows + 1, x * 2)
+        assert x.equal(before)
+        getattr(x, f"{name}_")(0, rows, x)  # reads what it writes to
+        assert x.equal(getattr(before, name)(0, rows, before))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.jit import CHUNK, LARGE, available, exact_kernel, kernel, loaded
-from wengert.kernels.jit.builtins import f32, f32s, f64, f64s, i32s, i64, i64s
+from wengert.kernels.jit.builtins import f32, f32s, f64, f64s, i32s, i64, i64s, u16s
 from wengert.kernels.jit.mathlib64 import multiply_add
 
 # Below so many doubles NumPy's wider ones do.
@@ -31,7 +31,14 @@ def _fill_pairs(number: i64s, out: i64s, start: i64, stop: i64) -> None:
         out[i] = word
 
 
-_BY_WIDTH = {4: _fill_words, 8: _fill_pairs}
+@kernel
+def _fill_halves(number: u16s, out: u16s, start: i64, stop: i64) -> None:
+    word = number[0]
+    for i in range(start, stop):
+        out[i] = word
+
+
+_BY_WIDTH = {2: _fill_halves, 4: _fill_words, 8: _fill_pairs}
 
 
 def fill(array: np.ndarray, number: np.ndarray) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 Shape = tuple[int, ...]
+
+# Elements of a window from which its sum is taken by itself, rather than a row of sums at a time.
+_LONG = 1 << 4
 
 
 class Geometry(NamedTuple):
@@ -68,3 +72,15 @@ def offsets(
                 for k, n, s, d in zip(place, out, geometry.stride, geometry.dilation, strict=True)
             ),
         )
+
+
+def runs_of(size: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> tuple[int, int] | None:
+    """How many windows a plane has, and their elements, if each is a long run of memory."""
+    if any([low for low, _ in geometry.padding]):
+        return None
+    if kernel == size and prod(out) == 1:
+        return 1, prod(size)
+    width, ones = kernel[-1], (1,) * (len(size) - 1)
+    if width < _LONG or geometry.dilation[-1] != 1 or size != (*out[:-1], out[-1] * width):
+        return None
+    return (prod(out), width) if kernel[:-1] == ones and geometry.stride == (*ones, width) else None

@@ -25,9 +25,19 @@ NUMBER = """\
         try:
             v_{i} = constants[{i}, v_{other}.dtype]
         except (KeyError, TypeError):
-            return call_foreign(op, ({inputs}), {{{params}}})
-        settled_ndim = 2
+{miss}        settled_ndim = 2
 {operand}"""
+
+MISS = """\
+            return call_foreign(op, ({inputs}), {{{params}}})
+"""
+
+# Integers are not in the table: 2 and 2.0 would be one key.
+WHOLE_MISS = """\
+            if type({i}) is not int or v_{other}.dtype.kind not in "iu":
+                return call_foreign(op, ({inputs}), {{{params}}})
+            v_{i} = number_as_array({i}, v_{other}.dtype)
+"""
 
 NO_NUMBER = """\
         return call_foreign(op, ({inputs}), {{{params}}})
@@ -78,10 +88,12 @@ def mixed_source(op: Op) -> str:
     if is_pair(op):
         a, b = op.inputs
         call_text = {"inputs": inputs, "params": parameters_of(op)}
+        miss = MISS if op.floats else WHOLE_MISS
         numbers = {
             f"{name}_number": (NO_NUMBER if i in op.tensors else NUMBER).format(
                 i=i,
                 other=other,
+                miss=miss.format(i=i, other=other, **call_text),
                 operand=f"        operand = v_{b}\n" if i == a else "",
                 **call_text,
             )

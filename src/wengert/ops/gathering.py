@@ -93,7 +93,8 @@ def elementwise_index(name: str, array: np.ndarray, dim: int, index: Any) -> tup
                     f" no larger than self {list(array.shape)} apart from dimension {axis} in"
                     f" {name}()"
                 )
-    check_bounds(index, array.shape[axis], axis)
+    vector = kernels.scatter.vector_of(index, axis)
+    check_bounds(index if vector is None else vector, array.shape[axis], axis)
     return index, axis
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import kernels
 from wengert.core.dtypes import of_numpy
 from wengert.core.layout import contiguous_format
 from wengert.core.tensor import Tensor, wrap
@@ -21,10 +20,8 @@ from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.diagonals import diagonal
 from wengert.ops.gathering import (
-    check_bounds,
     flat_places,
     index_select,
-    require_index,
     with_dims,
 )
 from wengert.ops.joining import stack
@@ -35,6 +32,7 @@ from wengert.ops.outputs import write_out
 from wengert.ops.row_indices import Refusal, along_rows, from_start, out_of_bounds
 from wengert.ops.scatter import scatter_reduce
 from wengert.ops.shape import clone, contiguous, in_order_of, reshape
+from wengert.ops.slice_writes import add_slices, added_axis, copied_axis, slices_at
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
 from wengert.ops.variadic import require_tensor
 from wengert.ops.zeros import drop, or_zeros
@@ -43,19 +41,6 @@ if TYPE_CHECKING:
     from wengert.kernels.scatter import Key
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
-
-
-def _check_rows(name: str, input: np.ndarray, dim: int, index: Any, source: np.ndarray) -> int:
-    """Check an index vector and a source with a slice for each of its elements."""
-    require_index(name, index, 3)
-    axis = axis_of(dim, input.ndim)
-    if index.ndim > 1:
-        raise IndexError(f"{name}_(): Index should have dimension 1 or 0 (got {index.ndim})")
-    return axis
-
-
-def _slices(axis: int, index: np.ndarray) -> Key:
-    return (*(slice(None),) * axis, with_dims(index))
 
 
 @primitive(
@@ -76,34 +61,9 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: com
     >>> wengert.index_add(wengert.zeros(2), 0, index, wengert.tensor([1.0, 2.0]))
     tensor([3., 0.])
     """
-    axis = _check_rows("index_add", input, dim, index, source)
-    if index.dtype not in (_INT64, _INT32):
-        raise RuntimeError(
-            f"index_add_(): Expected dtype int32/int64 for index, got {of_numpy[index.dtype]}"
-        )
-    if source.dtype != input.dtype:
-        a, b = of_numpy[input.dtype].short, of_numpy[source.dtype].short
-        raise RuntimeError(
-            f"index_add_(): self ({a}) and source ({b}) must have the same scalar type"
-        )
-    rows = source.shape[axis] if source.ndim else 1
-    if index.size != rows:
-        raise RuntimeError(
-            f"index_add_(): Number of indices ({index.size}) should be equal to source.size(dim):"
-            f" ({rows}), for dim: {axis}"
-        )
-    if [n for d, n in enumerate(source.shape) if d != axis] != [
-        n for d, n in enumerate(input.shape) if d != axis
-    ] or source.ndim != input.ndim:
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension."
-            f" Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
-        )
+    axis = added_axis(input, dim, index, source)
     out = with_dims(input).copy()
-    check_bounds(index, out.shape[axis], axis)
-    # Python numbers do not wrap around: -1 with uint8 needs an array.
-    scaled = source if alpha == 1 else (source * np.asarray(alpha)).astype(source.dtype)
-    kernels.scatter.add_at(out, _slices(axis, index), with_dims(scaled))
+    add_slices(out, axis, index, source, alpha)
     return out.reshape(input.shape)
 
 
@@ -130,48 +90,10 @@ def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
     >>> wengert.index_copy(wengert.zeros(2), 0, wengert.tensor([1]), wengert.tensor([5.0]))
     tensor([0., 5.])
     """
-    axis = _check_rows("index_copy", input, dim, index, source)
-    if index.dtype != _INT64:
-        short = of_numpy[index.dtype].short
-        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {short}")
-    if source.dtype != input.dtype:
-        a, b = of_numpy[input.dtype].short, of_numpy[source.dtype].short
-        raise RuntimeError(
-            "index_copy_(): self and source expected to have the same dtype, but got (self)"
-            f" {a} and (source) {b}"
-        )
-    _check_copied(input, axis, index, source)
+    axis = copied_axis(input, dim, index, source)
     out = with_dims(input).copy()
-    out[_slices(axis, index)] = with_dims(source)
+    out[slices_at(axis, index)] = with_dims(source)
     return out.reshape(input.shape)
-
-
-def _check_copied(input: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray) -> None:
-    if source.ndim != input.ndim and source.ndim and input.ndim:
-        raise IndexError(
-            "index_copy_(): When source and destination are not scalars, their dimensionality must"
-            f" match. Source dimensionality ({source.ndim}), destination dimensionality"
-            f" ({input.ndim})"
-        )
-    rows = source.shape[axis] if source.ndim else 1
-    if index.size != rows:
-        raise IndexError(
-            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim)"
-            f" ({rows})"
-        )
-    slices = [[n for d, n in enumerate(a.shape) if d != axis] for a in (input, source)]
-    if slices[0] != slices[1]:
-        raise RuntimeError(
-            "index_copy_(): Source/destination tensor must have same slice shapes. Destination"
-            f" slice shape: {slices[0]} at dimension {axis} and source slice shape: {slices[1]} at"
-            f" dimension {axis}."
-        )
-    n = input.shape[axis] if input.ndim else 1
-    if not kernels.scatter.native.within(index, n):
-        wrong = next(i for i in index.ravel().tolist() if not 0 <= i < n)
-        raise IndexError(
-            f"index_copy_(): index {wrong} is out of bounds for dimension {axis} with size {n}"
-        )
 
 
 @primitive(
@@ -186,7 +108,7 @@ def _check_copied(input: np.ndarray, axis: int, index: np.ndarray, source: np.nd
 )
 def _fill_rows(input: Value, dim: int, index: Value, value: complex) -> Value:
     out = layout.copy(np.asarray(input))
-    with_dims(out)[_slices(axis_of(dim, input.ndim), index)] = value
+    with_dims(out)[slices_at(axis_of(dim, input.ndim), index)] = value
     return out
 
 

@@ -278,9 +278,11 @@ def renorm(
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")
     axis = axis_of(dim, input.ndim)
     others = tuple(d for d in range(input.ndim) if d != axis)
-    large = p_norm(input.detach(), p, others, True) > maxnorm
-    # Slices that are not rescaled do not take part in the derivative.
-    norms = p_norm(keep(input, large), p, others, True)
+    norms = p_norm(input.detach(), p, others, True)
+    large = norms > maxnorm
+    if type(input) is not Tensor or input._edge is not None:
+        # Slices that are not rescaled do not take part in the derivative.
+        norms = p_norm(keep(input, large), p, others, True)
     return contiguous(input * where(large, maxnorm / (norms + 1e-7), ones_matching(norms)))
 
 

@@ -441,7 +441,8 @@ _CORE_NAMES = (
     "cut_at", "identity_lift", "inferences",
 )  # fmt: skip
 _OPERAND_NAMES = (
-    "call_foreign", "mixed", "foreign", "to_float", "call_error", "mark_view", "sum_to",
+    "call_foreign", "mixed", "foreign", "number_as_array", "to_float", "call_error", "mark_view",
+    "sum_to",
 )  # fmt: skip
 
 # The globals of every op's source.
@@ -469,7 +470,7 @@ TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
     "fused", "excess", "excess_1", "excess_2", "pull", "operand", "settled_ndim", "ndim", "site",
     "cut", "error", "out", "result", "frame", "code", "node", "type", "isinstance", "complex",
-    "Exception", "KeyError", "TypeError",
+    "int", "Exception", "KeyError", "TypeError",
 })  # fmt: skip
 
 

@@ -57,14 +57,14 @@ def _scatter_parts(
             f" {name}() got index of shape {list(shape)} and src of shape {list(src.shape)}"
         )
     if src.shape == shape == out.shape and key.dtype == np.int64:
-        return out, plain(key), axis, plain(src)
+        return out, key, axis, plain(src)
     if any(n > m for n, m in zip(shape, src.shape, strict=True)):
         raise RuntimeError(
             f"Expected index {list(shape)} to be no larger than self {list(input.shape)} apart from"
             f" dimension {dim} and to be no larger size than src {list(src.shape)}"
         )
     fitted = src[tuple(slice(n) for n in shape)]
-    return out, plain(key.astype(np.int64, copy=False)), axis, plain(fitted)
+    return out, key.astype(np.int64, copy=False), axis, plain(fitted)
 
 
 def _batch(b: Batch) -> Any:
@@ -118,7 +118,7 @@ def _scatter_number(input: Value, dim: int, index: Value, value: Any) -> Value:
     places, axis = elementwise_index("scatter", out, dim, index)
     if places.size:
         values = layout.full(places.shape, out.dtype, value)
-        places = plain(places.astype(np.int64, copy=False))
+        places = places.astype(np.int64, copy=False)
         kernels.scatter.put_along(out, places, axis, values)
     return out.reshape(input.shape)
 

@@ -48,12 +48,14 @@ from wengert.ops.numbers import Number, number_as_array
 from wengert.ops.operands import innermost, sum_to
 from wengert.ops.outputs import check_castable, check_memory
 from wengert.ops.shape import clone
+from wengert.ops.slice_writes import IN_PLACE
 
 
 def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The in-place form of an operation, as a method called `name`."""
 
     ufunc = _DIRECT.get(function.__name__)
+    writer = IN_PLACE.get(function.__name__)
 
     @wraps(function)
     def method(self: Tensor, *args: Any, **options: Any) -> Any:
@@ -63,6 +65,8 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             check_writable(self, name)
             if ufunc is not None and len(args) == 1 and not options and _directly(self, args[0]):
                 return _write_directly(ufunc, self, args[0], name)
+            if writer is not None and not options and _write_in_place(writer, self, args, name):
+                return self
             since = tick()
             return _written(self, function(_original(self), *args, **options), since, name)
         except AttributeError:
@@ -112,13 +116,9 @@ _DIRECT = {
 
 def _directly(target: Tensor, other: Any) -> bool:
     """Whether a ufunc gives what an operation and a copy would: no graph, one dtype, one shape."""
+    if not _is_free(target):
+        return False
     array = target._array
-    if type(target) is not Tensor or target._edge is not None or inferences:
-        return False
-    if mode.site is not None and (
-        type(mode.site) is not Site or is_view(target) or hasattr(target, "_views")
-    ):
-        return False
     if array.dtype.kind not in "fi" or array.itemsize < 4:  # halves have kernels
         return False
     if type(other) is not Tensor:
@@ -127,6 +127,36 @@ def _directly(target: Tensor, other: Any) -> bool:
     if other._edge is not None or value.dtype is not array.dtype:
         return False
     return value.shape == array.shape[array.ndim - value.ndim :] and array.ndim >= value.ndim
+
+
+def _is_free(target: Any) -> bool:
+    """Whether nobody needs to know of a write but the log of writes."""
+    if type(target) is not Tensor or target._edge is not None or inferences:
+        return False
+    return mode.site is None or (
+        type(mode.site) is Site and not is_view(target) and not hasattr(target, "_views")
+    )
+
+
+def _write_in_place(
+    writer: Callable[..., bool], target: Tensor, args: tuple[Any, ...], name: str
+) -> bool:
+    """Write what an operation and a copy would; False if that has to be done."""
+    if not _is_free(target):
+        return False
+    array, arrays = target._array, []
+    for x in args:
+        if type(x) is Tensor:
+            if x._edge is not None or np.may_share_memory(array, x._array):
+                return False
+            arrays.append(x._array)
+        else:
+            arrays.append(x)
+    if check_memory(array, name, name in _OF_ONE_VALUE) or not writer(array, *arrays):
+        return False
+    target._cut = cut_from((target, *args))
+    touch(target, name)
+    return True
 
 
 def _write_directly(ufunc: np.ufunc, target: Tensor, other: Any, name: str) -> Tensor:

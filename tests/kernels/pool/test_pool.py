@@ -12,6 +12,7 @@ import pytest
 import wengert
 from tests.kernels.guarded import copied
 from wengert.kernels import pool
+from wengert.kernels.geometry import runs_of
 from wengert.kernels.jit import available, get_threads, set_threads
 from wengert.kernels.pool import native
 from wengert.nn import functional as F
@@ -134,6 +135,37 @@ def test_what_kernels_may_not_read_is_left_to_numpy() -> None:
             pool.max_pool(x, *windows)[1][0, 0].tolist()
             == ((np.arange(4) * 16)[:, None] + np.arange(4) * 2).tolist()
         )
+
+
+@needs_kernels
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    ("shape", "kernel", "runs"),
+    [
+        ((3, 50, 64), (16,), (4, 16)),
+        ((3, 9, 8, 64), (1, 32), (16, 32)),
+        ((3, 9, 8, 64), (8, 64), (1, 512)),
+        ((3, 50, 70), (16,), None),  # some are left
+        ((3, 9, 8, 64), (2, 64), None),
+    ],
+)
+def test_windows_side_by_side(
+    shape: Any, kernel: Any, runs: Any, dtype: str, by_numpy: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(native, "LARGE", 1)
+    n = len(kernel)
+    windows = windows_of(shape, n, kernel, kernel, 0, 1, False)
+    assert windows is not None
+    assert runs_of(shape[-n:], *windows) == runs
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    sums = native.sum_planes(x, *windows)
+    assert sums is not None
+    wanted = by_numpy.window_sum(x.astype("f8"), *windows)
+    exact = 1e-12 if dtype == "f8" else 1e-4
+    np.testing.assert_allclose(sums, wanted, atol=exact)
+    spread = native.spread_planes(sums, kernel, shape[-n:], windows.geometry)
+    wanted = by_numpy.window_spread(wanted, kernel, shape[-n:], windows.geometry)
+    np.testing.assert_allclose(spread, wanted, atol=exact)
 
 
 @needs_kernels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -170,6 +171,27 @@ def test_rows_of_a_table(left_out: int | None, dtype: str) -> None:
     found = scatter.sum_rows(70, index, values, left_out)
     assert found.dtype == dtype
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ml_dtypes.bfloat16, "i8"])
+@pytest.mark.parametrize(("shape", "axis"), [((80, 60), 0), ((9, 90, 7), 1), ((30, 4, 50), 2)])
+def test_an_index_that_is_repeated(shape: tuple[int, ...], axis: int, dtype: Any) -> None:
+    """As `expand` makes them: whole slices, each sum rounded as NumPy does."""
+    rng, _, index = made(shape, axis, (shape[axis],))
+    x, g = (rng.normal(size=(2, *shape)) * 9).astype(dtype)
+    step = [1] * len(shape)
+    step[axis] = -1
+    repeated = np.broadcast_to(index.reshape(step), shape)
+    vector = scatter.vector_of(repeated, axis)
+    assert vector is not None
+    np.testing.assert_array_equal(vector, index)
+    assert scatter.vector_of(repeated.copy(), axis) is None
+    found = scatter.take_along(x, repeated, axis)
+    np.testing.assert_array_equal(found, np.take_along_axis(x, repeated, axis))
+    wanted = x.copy()
+    scatter.add_along(x, repeated, axis, g)
+    np.add.at(wanted, scatter.along(repeated, axis), g)
+    np.testing.assert_array_equal(x, wanted)
 
 
 @pytest.mark.parametrize("unique", [True, False])

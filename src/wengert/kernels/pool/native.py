@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.calling import Caller, at_once
-from wengert.kernels.chunks import stored_for, stored_of
-from wengert.kernels.geometry import Geometry, Shape
-from wengert.kernels.jit import CHUNK, kernel, usable
+from wengert.kernels.chunks import real_of, stored_for, stored_of
+from wengert.kernels.geometry import Geometry, Shape, runs_of
+from wengert.kernels.jit import CHUNK, LARGE, kernel, usable
 from wengert.kernels.jit.builtins import at, i32, i32s, i64, inline, real, reals, storeds
 from wengert.kernels.jit.records import Record, by_axis
 from wengert.kernels.ordering import float_key
@@ -484,13 +484,17 @@ def _windows(size: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> Wind
     )
 
 
-def _is_whole(size: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> bool:
-    """Whether there is one window, the whole plane."""
-    return kernel == size and prod(out) == 1 and not any([low for low, _ in geometry.padding])
-
-
 def _share(size: Shape) -> int:
     return max(1, CHUNK // prod(size))
+
+
+def _variant(dtype: np.dtype[Any]) -> str:
+    return "f64" if dtype == np.float64 else "f32"
+
+
+def _summable(x: np.ndarray) -> bool:
+    """Whether kernels add elements; few of float64 are not worth a compilation."""
+    return usable(x) or (x.dtype == np.float64 and x.size >= LARGE and real_of(x) is not None)
 
 
 def call_max_planes(
@@ -516,11 +520,13 @@ def call_sum_planes(
 ) -> None:
     """Compute the sum of each window."""
     lead, size = x.shape[: -len(kernel)], x.shape[-len(kernel) :]
-    if _is_whole(size, kernel, out, geometry):
-        caller.call(_whole_sums.f32, x, sums, prod(size), total=prod(lead), chunk=_share(size))
+    runs, variant = runs_of(size, kernel, out, geometry), _variant(x.dtype)
+    if runs is not None:
+        run, (windows, width) = getattr(_whole_sums, variant), runs
+        caller.call(run, x, sums, width, total=prod(lead) * windows, chunk=_share((width,)))
         return
     plan = _windows(size, kernel, out, geometry)
-    caller.call(_sum_planes.f32, x, sums, plan, total=prod(lead), chunk=_share(size))
+    caller.call(getattr(_sum_planes, variant), x, sums, plan, total=prod(lead), chunk=_share(size))
 
 
 def call_spread_planes(
@@ -528,11 +534,15 @@ def call_spread_planes(
 ) -> None:
     """Compute the adjoint of `call_sum_planes`."""
     lead, out = g.shape[: -len(kernel)], g.shape[-len(kernel) :]
-    if _is_whole(size, kernel, out, geometry):
-        caller.call(_whole_spread.f32, g, total, prod(size), total=prod(lead), chunk=_share(size))
+    runs, variant = runs_of(size, kernel, out, geometry), _variant(g.dtype)
+    if runs is not None:
+        run, (windows, width) = getattr(_whole_spread, variant), runs
+        caller.call(run, g, total, width, total=prod(lead) * windows, chunk=_share((width,)))
         return
     plan = _windows(size, kernel, out, geometry)
-    caller.call(_spread_planes.f32, g, total, plan, total=prod(lead), chunk=_share(size))
+    caller.call(
+        getattr(_spread_planes, variant), g, total, plan, total=prod(lead), chunk=_share(size)
+    )
 
 
 def max_planes(
@@ -562,7 +572,7 @@ def add_planes(g: np.ndarray, where: np.ndarray, size: Shape) -> np.ndarray | No
 
 def sum_planes(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray | None:
     """The sum of each window; None if NumPy has to do it."""
-    if not usable(x):
+    if not _summable(x):
         return None
     sums = np.empty((*x.shape[: -len(kernel)], *out), x.dtype)
     call_sum_planes(at_once, x, sums, kernel, out, geometry)
@@ -573,7 +583,7 @@ def spread_planes(
     g: np.ndarray, kernel: Shape, size: Shape, geometry: Geometry
 ) -> np.ndarray | None:
     """The adjoint of `sum_planes`."""
-    if not usable(g):
+    if not _summable(g):
         return None
     total = np.empty((*g.shape[: -len(kernel)], *size), g.dtype)
     call_spread_planes(at_once, g, total, kernel, size, geometry)

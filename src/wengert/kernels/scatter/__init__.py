@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels import masks
-from wengert.kernels.chunks import FEW
+from wengert.kernels.chunks import FEW, is_plain, plain
 from wengert.kernels.jit import LARGE
 from wengert.kernels.precision import widened
 from wengert.kernels.scatter import native
@@ -32,8 +32,30 @@ def along(index: np.ndarray, axis: int) -> Key:
     )
 
 
+def vector_of(index: np.ndarray, axis: int) -> np.ndarray | None:
+    """The vector that an index repeats along all other axes, as `expand` does; else None."""
+    if index.ndim < 2:
+        return None
+    for d, (n, step) in enumerate(zip(index.shape, index.strides, strict=True)):
+        if d != axis and step and n != 1:
+            return None
+    key: Any = (*(0,) * axis, slice(None), *(0,) * (index.ndim - axis - 1))
+    vector: np.ndarray = index[key]
+    return vector
+
+
+def _slices_of(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray | None:
+    """The vector of an index that is one of whole slices of an array."""
+    if index.size < LARGE or is_plain(index) or not native.as_long(array, index, axis):
+        return None
+    return vector_of(index, axis)
+
+
 def take_along(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     """For each element of `index`, the array's element at that place along an axis."""
+    vector = _slices_of(array, index, axis)
+    if vector is not None:
+        return take_rows(array, plain(vector), axis)
     if index.size >= FEW:
         found = native.take_elements(array, index, axis)
         if found is not None:
@@ -52,12 +74,17 @@ def sum_along(
 
 def add_along(out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -> None:
     """Add each of `values` to a C-contiguous array where its index along an axis says."""
+    vector = _slices_of(out, index, axis)
+    if vector is not None and native.add_slices(out, plain(vector), values, axis):
+        return
+    index = plain(index)
     if index.size < FEW or not native.add_elements(out, index, values, axis):
         _apply_along(np.add, out, index, axis, values)
 
 
 def put_along(out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -> None:
     """Write each of `values` to a C-contiguous array where its index along an axis says."""
+    index = plain(index)
     if index.size < FEW or not native.put_elements(out, index, values, axis):
         out.reshape(-1)[_places(out.shape, index, axis)] = values
 
@@ -66,6 +93,7 @@ def combine_along(
     ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray
 ) -> None:
     """As `add_along`, with another function; there are kernels for products and extremes."""
+    index = plain(index)
     how = _HOW.get(ufunc) if index.size >= FEW else None
     if how is None or not native.combine_elements(out, index, values, axis, how):
         _apply_along(ufunc, out, index, axis, values)

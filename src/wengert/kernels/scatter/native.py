@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.calling import Caller
-from wengert.kernels.chunks import FEW, is_plain, real_of
+from wengert.kernels.chunks import FEW, is_plain, real_of, stored_of
 from wengert.kernels.jit import CHUNK, available, get_threads, kernel
-from wengert.kernels.jit.builtins import at, i64, i64s, inline, real, reals
+from wengert.kernels.jit.builtins import at, i64, i64s, inline, real, reals, storeds
 
 _I64 = np.dtype(np.int64)
 _LINE = 16  # numbers of a cache line
@@ -65,7 +65,7 @@ def _take_numbers(
 
 @kernel
 def _add_numbers(
-    out: reals, index: i64s, values: reals, length: i64, count: i64, step: i64, left_out: i64,
+    out: storeds, index: i64s, values: storeds, length: i64, count: i64, step: i64, left_out: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """The adjoint of `_take_numbers`."""
@@ -92,7 +92,7 @@ def _take_elements(
 
 @kernel
 def _add_slices(
-    out: reals, index: i64s, values: reals, length: i64, count: i64, inner: i64, stripe: i64,
+    out: storeds, index: i64s, values: storeds, length: i64, count: i64, inner: i64, stripe: i64,
     left_out: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     stripes = (inner + stripe - 1) // stripe
@@ -110,7 +110,7 @@ def _add_slices(
 
 @kernel
 def _add_elements(
-    out: reals, index: i64s, values: reals, length: i64, count: i64, inner: i64, stripe: i64,
+    out: storeds, index: i64s, values: storeds, length: i64, count: i64, inner: i64, stripe: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
     stripes = (inner + stripe - 1) // stripe
@@ -246,6 +246,13 @@ def _sums(array: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -
     return _run(array, index, axis, values) if known else None
 
 
+def _stored_sums(array: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -> str | None:
+    """The same, of halves as well: each sum is rounded, as NumPy does."""
+    run = stored_of(array, values)
+    known = run is not None and index.dtype is _I64 and is_plain(index)
+    return run if known and within(index, array.shape[axis]) else None
+
+
 @kernel
 def checked_places(
     index: i64s, out: i64s, wrong: i64s, n: i64, first: i64, start: i64, stop: i64
@@ -367,7 +374,7 @@ def sum_bags(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
 
 def take_elements(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray | None:
     """An element for each index along an axis; None where NumPy has to do it."""
-    run = _run(array, index, axis) if _as_long(array, index, axis) else None
+    run = _run(array, index, axis) if as_long(array, index, axis) else None
     if run is None:
         return None
     shape = array.shape
@@ -388,7 +395,7 @@ def add_slices(
     out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int, left_out: int = -1
 ) -> bool:
     """Add the slices of `values` where the index says, but for one place; False if it cannot."""
-    run = _sums(out, index, axis, values)
+    run = _stored_sums(out, index, axis, values)
     if run is None:
         return False
     shape = out.shape
@@ -405,7 +412,7 @@ def add_slices(
 
 def add_elements(out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int) -> bool:
     """Add each value where its index along an axis says; False if it cannot."""
-    run = _sums(out, index, axis, values) if _as_long(out, index, axis) else None
+    run = _stored_sums(out, index, axis, values) if as_long(out, index, axis) else None
     if run is None:
         return False
     shape = out.shape
@@ -424,7 +431,7 @@ def combine_elements(
     out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int, how: int
 ) -> bool:
     """Combine elements with each value where its index along an axis says; False if it cannot."""
-    run = _sums(out, index, axis, values) if _as_long(out, index, axis) else None
+    run = _sums(out, index, axis, values) if as_long(out, index, axis) else None
     if run is None:
         return False
     _in_stripes(getattr(_combine_elements, run), out, index, values, axis, index.shape[axis], how)
@@ -433,7 +440,7 @@ def combine_elements(
 
 def put_elements(out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int) -> bool:
     """Write each value where its index along an axis says; False if it cannot."""
-    if out.dtype != values.dtype or not _as_long(out, index, axis):
+    if out.dtype != values.dtype or not as_long(out, index, axis):
         return False
     run = _run(out, index, axis, values)
     if run is None:
@@ -468,7 +475,7 @@ def _stripe(outer: int, inner: int) -> int:
     return min(inner, -(-share // _LINE) * _LINE)
 
 
-def _as_long(array: np.ndarray, index: np.ndarray, axis: int) -> bool:
+def as_long(array: np.ndarray, index: np.ndarray, axis: int) -> bool:
     """Whether an index is as long as the array along all other axes."""
     a, b = array.shape, index.shape
     return a[:axis] == b[:axis] and a[axis + 1 :] == b[axis + 1 :]
