@@ -1,4 +1,4 @@
-"""Indices of sparse tensors, from one layout to the other: what graph packages ask ``torch`` for."""
+"""Indices of sparse tensors, from one layout to the other: graph packages ask for them."""
 
 from __future__ import annotations
 
