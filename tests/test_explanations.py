@@ -20,6 +20,7 @@ SECTIONS = ["Example", "Remedies", "In PyTorch", "See also"]
 OUTPUT = re.compile(r"^```text\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 PEER = re.compile(r'^```text title="PyTorch 2\.13"\n(.*?)^```\n', re.MULTILINE | re.DOTALL)
 RAISED = re.compile(r"^([\w.]+(?:Error|Warning)): (.*)", re.MULTILINE | re.DOTALL)
+CALL = re.compile(r"\b(?:message|more)\(")
 MORE = re.compile(r"^  More: wengert explain (.*)$", re.MULTILINE)
 
 # Where the text is not that of PyTorch.
@@ -48,7 +49,7 @@ def raised() -> set[str]:
     return {
         id
         for module, path in modules().items()
-        if module != "wengert.core.messages"
+        if module != "wengert.core.messages" and CALL.search(path.read_text())
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         if node.func.id in ("message", "more") and node.args

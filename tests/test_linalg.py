@@ -145,3 +145,14 @@ def test_gradients_of_equal_values(kind: str, dtype: str, torch: Any) -> None:
             gradients.append(a.grad.numpy())
         np.testing.assert_allclose(*gradients, rtol=1e-12, atol=1e-12)
         assert np.isfinite(gradients[0]).all()
+
+
+def test_derivatives_of_the_exponential_beside_large_cotangents() -> None:
+    """A cotangent of e^40 takes no digit from the matrix beside it."""
+    a = np.linspace(10, 20, 3)
+    x = wengert.tensor(np.diag(a), requires_grad=True)
+    y = wengert.linalg.matrix_exp(x).diagonal()
+    (first,) = wengert.autograd.grad(y.square().sum(), x, create_graph=True)
+    (second,) = wengert.autograd.grad(first.diagonal().square().sum(), x)
+    np.testing.assert_allclose(first.detach().diagonal().numpy(), 2 * np.exp(2 * a), rtol=1e-10)
+    np.testing.assert_allclose(second.diagonal().numpy(), 16 * np.exp(4 * a), rtol=1e-10)

@@ -19,7 +19,8 @@ import sys
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,13 +35,23 @@ VAGUE = frozenset((
 
 @dataclass
 class Module:
-    """One file: its dotted name, its syntax tree, its text."""
+    """One file: its dotted name, and what is in it, which is read when it is asked for."""
 
     name: str
     path: Path
-    text: str
-    tree: ast.Module
-    lines: Counter[str] = field(default_factory=Counter)
+
+    @cached_property
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @cached_property
+    def lines(self) -> Counter[str]:
+        """Its lines of code, docstrings and comments."""
+        return count_lines(self.text)
 
     @property
     def package(self) -> str:
@@ -54,8 +65,7 @@ def read(root: Path) -> list[Module]:
     for path in sorted(root.rglob("*.py")):
         parts = (root.name, *path.relative_to(root).with_suffix("").parts)
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        text = path.read_text(encoding="utf-8")
-        modules.append(Module(name, path, text, ast.parse(text), count_lines(text)))
+        modules.append(Module(name, path))
     return modules
 
 

@@ -202,3 +202,12 @@ def test_parameters_are_checked(torch: Any, case: Case) -> None:
             except (ValueError, RuntimeError) as error:
                 texts.append(str(error).split("(Parameter")[0][:40])
         assert texts[0] == texts[1], name
+
+
+def test_parameters_that_have_the_shape_are_kept_themselves(torch: Any) -> None:
+    for lib in (wengert, torch):
+        loc, wide = lib.zeros(2, requires_grad=True), lib.ones(3, 2)
+        for scale in (1.0, lib.ones(2), lib.ones(())):
+            assert lib.distributions.Normal(loc, scale).loc is loc
+        assert lib.distributions.Normal(loc, wide).loc is not loc
+        assert lib.distributions.Normal(loc, wide).scale is wide

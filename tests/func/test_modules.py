@@ -198,3 +198,44 @@ def test_gradients_of_a_network_for_each_sample(torch: Any) -> None:
     assert found.keys() == expected.keys()
     for name, g in found.items():
         np.testing.assert_allclose(array(g), array(expected[name]), rtol=1e-8, atol=1e-11)
+
+
+class Attributes:
+    """What a name in `functional_call` may be: a module's place that is empty, or an attribute."""
+
+    NAMES = ("layer.bias", "missing", "plain", "empty", "number", "layer", "a.b", "", "forward")
+
+    @staticmethod
+    def module(library: Any) -> Any:
+        class Model(library.nn.Module):  # type: ignore[name-defined, misc]
+            def __init__(self) -> None:
+                super().__init__()
+                self.layer = library.nn.Linear(2, 2, bias=False)
+                self.layer.weight.data.fill_(0.5)
+                self.plain, self.number = library.ones(2), 3
+                self.register_buffer("empty", None)
+
+            def forward(self, x: Any) -> Any:
+                return self.layer(x), getattr(self, "missing", None), self.plain, self.empty
+
+        return Model()
+
+    @classmethod
+    def outcome(cls, library: Any, name: str, strict: bool) -> Any:
+        module, value = cls.module(library), library.full((2,), 7.0)
+        try:
+            parts = library.func.functional_call(
+                module, {name: value}, library.ones(2), strict=strict
+            )
+        except Exception as error:
+            found = type(error)
+        else:
+            found = [None if p is None else p.detach().tolist() for p in parts]
+        left = (hasattr(module, "missing"), module.plain.tolist(), module.layer.bias, module.empty)
+        return found, left
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", Attributes.NAMES)
+def test_names_that_no_parameter_has(torch: Any, name: str, strict: bool) -> None:
+    assert Attributes.outcome(wengert, name, strict) == Attributes.outcome(torch, name, strict)

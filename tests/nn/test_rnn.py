@@ -40,6 +40,7 @@ WRONG = [
     "nn.LSTM(2, 3)(torch.zeros(4, 1, 2), (torch.zeros(1, 1, 3), torch.zeros(2, 1, 3)))",
     "nn.LSTM(2, 3)(torch.zeros(4, 2), (torch.zeros(1, 1, 3), torch.zeros(1, 1, 3)))",
     "nn.LSTM(2, 3, proj_size=3)",
+    "nn.LSTMCell(2, 3)(torch.zeros(1, 2), torch.zeros(1, 3))",
     "nn.LSTM(2, 3, proj_size=-1)",
     "nn.LSTM(0, 3)",
     "nn.LSTM(2, 0)",

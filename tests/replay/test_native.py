@@ -85,8 +85,15 @@ ROWS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
         lambda x: F.cross_entropy(x * 2, wengert.arange(8) % 5, reduction="none"),
         [(8, 5)],
     ),
+    "losses that are ignored, and divided by nothing": (
+        lambda x: F.cross_entropy(x * 2, FEW, reduction="none", ignore_index=3) / COUNTED,
+        [(8, 5)],
+    ),
 }
 
+
+FEW = wengert.arange(8) % 5
+COUNTED = (FEW != 3).float()
 
 # Rows of a table of five, some of them several times.
 ROWS_OF_A_TABLE = wengert.tensor([[3, 1, 4], [1, 0, 3]])

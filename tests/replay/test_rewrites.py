@@ -112,3 +112,28 @@ def test_exact_programs_give_the_bits_of_eager_mode(seed: int) -> None:
     assert len(ours) == len(eager)
     for a, b in zip(ours, eager, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("gram", [
+    lambda x: x @ x.mT,
+    lambda x: x.mT @ x,
+    lambda x: x[0] @ x[0].t(),
+    lambda x: x.transpose(0, 1)[1].T @ x.transpose(0, 1)[1],
+])  # fmt: skip
+@pytest.mark.parametrize("others", [False, True])
+def test_the_gradient_of_a_gram_matrix_is_one_product(gram: Any, others: bool) -> None:
+    x = wengert.randn(2, 5, 7, dtype=wengert.float64, requires_grad=True)
+
+    def step() -> wengert.Tensor:
+        features = x.tanh()
+        loss = (gram(features) ** 3).mean()
+        if others:
+            loss = loss + features.square().mean() + features.exp().mean()
+        (gradient,) = wengert.autograd.grad(loss, x)
+        return gradient
+
+    stepping = compiler.compile(step)
+    for _ in range(5):
+        np.testing.assert_allclose(stepping().numpy(), step().numpy(), rtol=1e-12)
+    names = "matmul_backward_input", "matmul_backward_other"
+    assert sum(count(stepping, name) for name in names) == 1

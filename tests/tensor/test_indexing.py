@@ -277,7 +277,9 @@ def test_values_convert_to_the_dtype_of_the_tensor(torch: Any) -> None:
         y = lib.zeros(2)
         y[y == 0] = lib.tensor(2.5, dtype=lib.float64)
         assert y.tolist() == [2.5, 2.5]
-        found.append((x.tolist(), str(x.dtype)))
+        y[True] = lib.tensor([3, 4])
+        z = lib.zeros(2, dtype=lib.int64).index_put((y > 3,), lib.tensor([2.5]))
+        found.append((x.tolist(), str(x.dtype), y.tolist(), z.tolist(), str(z.dtype)))
     assert found[0] == found[1]
 
 

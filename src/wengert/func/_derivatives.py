@@ -139,6 +139,10 @@ def _check_scalar(output: Any) -> None:
             "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor"
             f" with {output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
         )
+    if output.is_complex():
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {output.dtype}"
+        )
 
 
 def _outputs(result: Any, where: str) -> tuple[list[Any], Spec]:

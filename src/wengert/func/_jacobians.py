@@ -30,6 +30,16 @@ def basis(values: list[Any]) -> list[Tensor]:
     return units
 
 
+def _check_real(name: str, which: str, leaves: list[Any]) -> None:
+    """A derivative in a complex number is no single number."""
+    for i, x in enumerate(leaves):
+        if isinstance(x, Tensor) and x.is_complex():
+            raise RuntimeError(
+                f"{name}: Expected all {which} to be real but received complex tensor at flattened"
+                f" input idx: {i}"
+            )
+
+
 def jacrev(
     func: Callable[..., Any],
     argnums: Argnums = 0,
@@ -53,12 +63,14 @@ def jacrev(
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen(args, argnums)
+        _check_real("jacrev", "inputs", flatten_tree(args)[0])
 
         def of_leaves(*leaves: Any) -> Any:
             return func(*chosen.replaced(leaves), **kwargs)
 
         value, pull, *aux = vjp(of_leaves, *chosen.leaves, has_aux=has_aux)
         outputs, spec = flatten_tree(value)
+        _check_real("jacrev", "outputs", outputs)
         unit = basis(outputs)
         rows = vmap(lambda *gs: pull(unflatten_tree(gs, spec)), chunk_size=chunk_size)(
             *unit
@@ -99,6 +111,7 @@ def jacfwd(
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen(args, argnums)
+        _check_real("jacfwd", "inputs", flatten_tree(args)[0])
 
         def push(*tangents: Any) -> Any:
             def of_leaves(*leaves: Any) -> Any:
@@ -110,6 +123,7 @@ def jacfwd(
         columns = vmap(push, randomness=randomness)(*basis(chosen.leaves))
         columns, aux = columns if has_aux else (columns, None)
         outputs, spec = flatten_tree(columns)
+        _check_real("jacfwd", "outputs", outputs)
         sizes = [prod(x.shape) for x in chosen.leaves]
         results = []
         for column in outputs:  # (all elements of all leaves, *shape of the output)

@@ -62,7 +62,9 @@ def _merge(dicts: Any) -> dict[str, Tensor]:
     return merged
 
 
-Slot = tuple[dict[str, Any], str]  # a module's `_parameters` or `_buffers`, and a key of it
+# A module's `_parameters`, `_buffers` or attributes, and a key of it.
+Slot = tuple[dict[str, Any], str]
+_ABSENT = object()
 
 
 def _slots_of(module: Any) -> dict[str, Slot]:
@@ -75,22 +77,38 @@ def _slots_of(module: Any) -> dict[str, Slot]:
     return slots
 
 
+def _slot_at(module: Any, path: str) -> Slot:
+    """Where to put a tensor by a name that no parameter or buffer has; the place may be empty."""
+    *owners, name = path.split(".")
+    if not name:
+        raise KeyError(f'tensor name can\'t be empty string "", got {path!r}')
+    for owner in owners:
+        module = getattr(module, owner)
+    for table in (module._parameters, module._buffers):
+        if name in table:
+            return table, name
+    held = getattr(module, name, None)
+    if held is not None and not isinstance(held, Tensor):
+        raise TypeError(f"attribute `{name}`: {held} is not an instance of torch.Tensor")
+    return module.__dict__, name
+
+
 @contextmanager
 def _swapped_in(
     module: Any, tensors: dict[str, Tensor], tie_weights: bool, strict: bool
 ) -> Iterator[None]:
     slots = _slots_of(module)
     for name, value in tensors.items():
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{value} is not an instance of torch.Tensor")
-        if name not in slots and not strict:
-            raise KeyError(f"{name!r} is no parameter or buffer of {type(module).__name__}")
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"{name!r}: {value} is not an instance of torch.Tensor")
     replacements = {name: value for name, value in tensors.items() if name in slots}
     if tie_weights:
         replacements = _tie(slots, replacements)
     if strict:
         _check_strict(slots, tensors, replacements)
-    before = {name: slots[name][0][slots[name][1]] for name in replacements}
+    for name in tensors.keys() - slots.keys():
+        slots[name], replacements[name] = _slot_at(module, name), tensors[name]
+    before = {name: slots[name][0].get(slots[name][1], _ABSENT) for name in replacements}
     try:
         for name, value in replacements.items():
             table, key = slots[name]
@@ -103,7 +121,10 @@ def _swapped_in(
 def _put_back(slots: dict[str, Slot], before: dict[str, Any]) -> None:
     for name, value in before.items():
         table, key = slots[name]
-        table[key] = value
+        if value is _ABSENT:
+            table.pop(key, None)
+        else:
+            table[key] = value
 
 
 def _tie(slots: dict[str, Slot], tensors: dict[str, Tensor]) -> dict[str, Tensor]:

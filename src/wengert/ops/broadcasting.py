@@ -154,7 +154,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors, expanded to their common shape.
+    """The tensors, expanded to their common shape; one that has it is itself.
 
     >>> import wengert
     >>> a, b = wengert.broadcast_tensors(wengert.zeros(2, 1), wengert.zeros(3))
@@ -177,7 +177,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
                 f" non-singleton dimension {d}; broadcast_tensors() got shapes"
                 f" {[list(y._outline.shape) for y in several]}"
             ) from None
-    return tuple([expand(x, shape) for x in several])
+    return tuple([x if x._outline.shape == shape else expand(x, shape) for x in several])
 
 
 def _mismatch(a: Shape, b: Shape) -> tuple[int, int, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from wengert.core import dtypes
@@ -64,17 +66,20 @@ def _back(g: Value, source: np.dtype) -> Value:
     return _cast(g, source, g_dtype)
 
 
-def convert(input: Tensor, dtype: dtypes.dtype, called: str = "to") -> Tensor:
+def convert(input: Tensor, dtype: Any, called: str = "to") -> Tensor:
     """Convert `input` to another dtype; returned as it is if it already has it.
 
     Recorded between floating and complex dtypes. A conversion to integers or booleans has no
     derivative, and its result requires none. A complex number becomes its real part, or,
-    as a boolean, whether either part is nonzero. `called` is the public function, for errors.
+    as a boolean, whether either part is nonzero. `dtype` may be one of Python's types. `called` is
+    the public function, for errors.
     """
     if not isinstance(input, Tensor):
         raise TypeError(
             f"{called}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
+    if type(dtype) is not dtypes.dtype:
+        dtype = dtypes.of_argument(called, dtype)
     source = numpy_dtype(input)
     if source == dtype.np:
         return input

@@ -28,6 +28,7 @@ from wengert.ops.masking import where
 from wengert.ops.shape import reshape
 from wengert.ops.softmax import log_softmax, softmax
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import drop
 
 _INT64, _UINT8 = np.dtype(np.int64), np.dtype(np.uint8)
 
@@ -43,7 +44,7 @@ def _cross_entropy_vjp(
     input, index, share = (x if isinstance(x, Tensor) else wrap(x) for x in (input, index, share))
     ones = np.ones(index._outline.shape, input._outline.dtype)
     hot = wrap(kernels.classification.put(ones, index._array, input._outline.shape, axis))
-    scale = (g * share).expand(index.shape).unsqueeze(axis)
+    scale = drop(g * share, share == 0).expand(index.shape).unsqueeze(axis)
     target_probabilities = (
         hot * (1 - smoothing) + smoothing / input.shape[axis] if smoothing else hot
     )
@@ -137,7 +138,7 @@ def _weighed_put(
     grad: Value, index: Value, share: Value, shape: tuple[int, ...], axis: int
 ) -> Value:
     """The adjoint of `_weighed_pick`."""
-    values = np.asarray(grad * share, grad.dtype)
+    values = np.asarray(kernels.classification.weighed(grad, share), grad.dtype)
     return kernels.classification.put(values, index, shape, axis)
 
 

@@ -17,6 +17,7 @@ from wengert.kernels.axes import axis_of
 from wengert.ops.batched_keys import Picks
 from wengert.ops.batching import Batch, leading
 from wengert.ops.broadcasting import broadcast_tensors, expand
+from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.diagonals import diagonal
 from wengert.ops.gathering import (
@@ -374,8 +375,12 @@ def index_put(
                 f"expected Tensor as element {k} in argument 0, but got {type(x).__name__}"
             )
     require_tensor("index_put", "values", values, 2)
-    check_put_dtype(input._array, values._array)
     key = tuple([index_item(x) for x in indices])
+    masked = len(key) == 1 and key[0].dtype == bool and not accumulate
+    if masked and prod(values._outline.shape) == 1:
+        # One value that fills a mask is converted.
+        values = convert(values, of_numpy[input._outline.dtype])
+    check_put_dtype(input._array, values._array)
     indexed_dims = sum(i.ndim if i.dtype == bool else 1 for i in key)
     if indexed_dims > input._outline.ndim:
         raise IndexError(

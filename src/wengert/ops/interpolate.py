@@ -170,6 +170,7 @@ def interpolate(
         return level.call(interpolate, (input, size, scale_factor, mode), options)
     space = tuple(input.shape[2:])
     _check_mode(mode, len(space), align_corners, antialias)
+    _check_dtype(mode, input)
     out, factors = _out_size(space, size, scale_factor, recompute_scale_factor)
     align = bool(align_corners)
     taps = []
@@ -189,6 +190,17 @@ def interpolate(
         image = resample(convert(input, dtypes.float32), tuple(taps))
         return convert(image.round().clamp(0, 255), dtypes.uint8)
     return resample(input, tuple(taps), mode == "area")
+
+
+def _check_dtype(mode: str, input: Tensor) -> None:
+    dtype = input._outline.dtype
+    if dtype in dtypes.inexact or mode.startswith("nearest"):
+        return
+    if dtype != np.uint8 or mode not in ("bilinear", "bicubic"):
+        raise NotImplementedError(
+            f"interpolate() is not implemented for {dtypes.of_numpy[dtype].short!r} with mode"
+            f" {mode!r}; convert the input to a floating-point type"
+        )
 
 
 def _check_mode(mode: str, rank: int, align_corners: bool | None, antialias: bool) -> None:

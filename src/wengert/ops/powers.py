@@ -11,6 +11,7 @@ from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import in_float32
 from wengert.ops import operands
+from wengert.ops.casting import convert
 from wengert.ops.checks import not_implemented, require_kind
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, elementwise
@@ -201,7 +202,15 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return write_out(ldexp, out, input, other)
-    return input * _pow(2.0, other)
+    if not isinstance(other, Tensor) or numpy_dtype(other).kind not in "iu":
+        return input * _pow(2.0, other)
+    own = dtypes.of_numpy[numpy_dtype(input)]
+    wide = dtypes.float64 if own in (dtypes.float64, dtypes.complex128) else dtypes.float32
+    # In two steps: a power may be out of range where its product with the input is not.
+    half = other // 2
+    first, second = (_pow(2.0, convert(n, wide)) for n in (half, other - half))
+    scaled = (convert(input, wide) if own.category == dtypes.FLOAT else input) * first * second
+    return convert(scaled, own) if own.category == dtypes.FLOAT else scaled
 
 
 __all__ = [

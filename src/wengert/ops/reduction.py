@@ -100,7 +100,7 @@ def sum(
 ) -> Tensor:
     """Sum over `dim`, or over everything; integers and booleans give int64.
 
-    Half precision is accumulated in float32. `dtype` converts the input first.
+    Half precision is accumulated in float32. `dtype` converts the input first, and is the result's.
 
     >>> import wengert
     >>> wengert.sum(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
@@ -110,7 +110,9 @@ def sum(
         dim, keepdim = either_dims("sum", dim, axis, keepdim, keepdims)
     if out is not None:
         return write_out(sum, out, input, dim, keepdim, dtype=dtype)
-    return sum_over(input if dtype is None else convert(input, dtype, "sum"), dim, keepdim)
+    if dtype is None:
+        return sum_over(input, dim, keepdim)
+    return convert(sum_over(convert(input, dtype, "sum"), dim, keepdim), dtype)
 
 
 def unreduced(x: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Value:
@@ -374,7 +376,7 @@ def p_norm(
 ) -> Tensor:
     """The p-norm over `dim`, or over everything, of a tensor of any dtype that supports norms."""
     if dtype is not None:
-        source = input.dtype
+        dtype, source = dtypes.of_argument("linalg.vector_norm", dtype), input.dtype
         if promote_types(source, dtype) is not dtype:
             raise RuntimeError(
                 f"linalg.vector_norm: the dtype of the input ({source.short}) should be convertible"
@@ -389,12 +391,17 @@ def p_norm(
 
 
 def _truth(reduce: Callable[..., Any], array: np.ndarray, dim: Dims, keepdim: bool) -> Any:
-    axes = axes_of(dim, array.ndim)
+    # An empty tuple names no axis here, where it names all in other reductions.
+    axes = () if isinstance(dim, tuple) and not dim else axes_of(dim, array.ndim)
     out = reduce(array.astype(bool), axis=axes, keepdims=keepdim)
     return out.astype(np.uint8) if array.dtype == np.uint8 else out
 
 
-@primitive(input=None, batch=batch_over, layout="contiguous")
+def _truth_in_batch(b: Batch) -> Any:
+    return b() if isinstance(b.params["dim"], tuple) and not b.params["dim"] else batch_over(b)
+
+
+@primitive(input=None, batch=_truth_in_batch, layout="contiguous")
 def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """Whether all elements over `dim` are non-zero: bool, or uint8 for uint8.
 
@@ -405,7 +412,7 @@ def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     return _truth(np.logical_and.reduce, input, dim, keepdim)
 
 
-@primitive(input=None, batch=batch_over, layout="contiguous")
+@primitive(input=None, batch=_truth_in_batch, layout="contiguous")
 def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """Whether any element over `dim` is non-zero: bool, or uint8 for uint8.
 

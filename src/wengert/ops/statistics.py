@@ -207,11 +207,12 @@ def std_mean(
 
 
 def _middle(array: np.ndarray, ignore_nan: bool) -> Any:
-    """The lower median of all elements; nan if there are none."""
+    """The lower median of all elements; nan, or what PyTorch has for it, if there are none."""
     if not array.size:
         if array.dtype in dtypes.inexact:
             return array.dtype.type(math.nan)
-        return np.iinfo(array.dtype).min
+        least = True if array.dtype.kind == "b" else np.iinfo(array.dtype).min
+        return np.asarray(least, array.dtype)
     _check_ranked("median", array)
     flat = array.reshape(-1)
     return flat[kernels.selection.median_index(flat, 0, ignore_nan)].reshape(())

@@ -14,7 +14,7 @@ from wengert.core import dtypes
 from wengert.core.inference import check_written
 from wengert.core.outline import Outline
 from wengert.core.sparse import CooTensor, SparseTensor
-from wengert.core.storage import before_write, before_writes, stamp, stamp_all
+from wengert.core.storage import before_write, before_writes, guards, stamp, stamp_all
 from wengert.core.tensor import Tensor, caller, getframe, inferences, wrap
 from wengert.kernels import layout
 from wengert.kernels.jit.formulas import Formula, as_reals
@@ -22,6 +22,7 @@ from wengert.kernels.jit.heads import advanced
 from wengert.meta.tensors import without_memory
 from wengert.ops.complexes import view_as_complex, view_as_real
 from wengert.optim._recorded import recorded
+from wengert.optim._tables import Noted, StepTable
 from wengert.optim.optimizer import Group, Optimizer
 
 State = dict[str, Any]
@@ -151,6 +152,7 @@ class KnownRule(NamedTuple):
     names: list[str]
     values: list[Any]
     rule: UpdateRule
+    noted: Noted
 
     def holds(self, group: Group) -> bool:
         """Whether it is the rule of a group as it is now."""
@@ -198,10 +200,13 @@ class Elementwise(Stepping):
 
         False, and nothing has changed, if they have not, or some arrays are not plain.
         """
-        rule = self._known_rule(group)
+        rule, noted = self._known_rule(group)
         if rule.later is None:
             return False
         params: list[Tensor] = group["params"]
+        known = noted.holds(params, self.state)
+        if known and self._update_by(noted.table, rule, by, code, lasti):
+            return True
         grads = [getattr(p, "_grad", None) for p in params]
         kinds = {*map(type, grads)}
         if _NONE in kinds:
@@ -226,6 +231,29 @@ class Elementwise(Stepping):
         before_writes(arrays)
         run(numbers)
         stamp_all(arrays, by, code, lasti)
+        if not known and len(params) == len(group["params"]):
+            noted.note(rule.formula, rule.options, rule.states, params, self.state, rule.counts)
+        return True
+
+    def _update_by(
+        self, table: StepTable | None, rule: UpdateRule, by: str, code: CodeType, lasti: int
+    ) -> bool:
+        """Update what a table has; False, and nothing has changed, if its arrays are not plain."""
+        assert table is not None
+        assert rule.later is not None
+        params = table.params
+        # As above; they are kept until the kernel has read them.
+        given = [g._array for p in params if (g := getattr(p, "_grad", None)) is not None]
+        arrays = [p._array for p in params]
+        if len(given) < len(arrays) or (lists := table.lists()) is None:
+            return False
+        if guards:
+            before_writes(arrays)
+        count = advanced([x._array for x in table.counts]) if rule.counts else 0.0
+        if count is None:
+            return False
+        table.update(lists, rule.later(count))
+        stamp_all(arrays, by, code, lasti)
         return True
 
     def _begun(
@@ -244,12 +272,16 @@ class Elementwise(Stepping):
         except (KeyError, AttributeError):
             return None, []
 
-    def _known_rule(self, group: Group) -> UpdateRule:
-        """The rule of a group, without its `prepare`, which would keep this optimizer alive."""
+    def _known_rule(self, group: Group) -> tuple[UpdateRule, Noted]:
+        """The rule of a group, without its `prepare`, which would keep this optimizer alive.
+
+        And what was noted for it.
+        """
+        noted = Noted()
         rules: list[KnownRule] = self.__dict__.setdefault("_rules", [])
         for known in rules:
             if known.holds(group):
-                return known.rule
+                return known.rule, known.noted
         rule = self._rule(group)
         if group["differentiable"]:
             rule = rule._replace(later=None)
@@ -258,8 +290,8 @@ class Elementwise(Stepping):
         ours = {*map(id, self.param_groups)}
         self._rules = [k for k in others if id(k.group) in ours]
         if all(_is_constant(x) for name, x in group.items() if name not in _NO_OPTIONS):
-            self._rules.append(KnownRule(group, [*group], [*group.values()], rule))
-        return rule
+            self._rules.append(KnownRule(group, [*group], [*group.values()], rule, noted))
+        return rule, noted
 
     def _by_step(
         self,

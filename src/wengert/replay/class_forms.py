@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -98,6 +99,11 @@ def weighed_put(emitter: Emitter, instruction: Instruction) -> bool:
     return True
 
 
+def _weighed(g: Any, share: Any) -> Any:
+    """What counts for nothing is 0, even of an infinity."""
+    return np.where(share == 0, 0.0, g * share)
+
+
 def _scale(emitter: Emitter, g_value: int, share: View, index: View) -> View | None:
     """Cotangents times shares: for each index, or one for all."""
     (g,) = emitter.seen([g_value]) or (None,)
@@ -105,7 +111,7 @@ def _scale(emitter: Emitter, g_value: int, share: View, index: View) -> View | N
     if g is None or shape not in ((), index.shape):
         return None
     scale = emitter.temporary(shape)
-    done = loop_over(emitter, [lambda a, b: a * b], shape, [g, share], [scale])
+    done = loop_over(emitter, [_weighed], shape, [g, share], [scale])
     return scale if done else None
 
 

@@ -15,8 +15,7 @@ import re
 import sys
 import types
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from operator import attrgetter, contains, getitem, is_, methodcaller
+from operator import contains, getitem, is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from wengert.core.device import device
 from wengert.core.dtypes import dtype
 from wengert.core.layout import memory_format
 from wengert.core.tensor import Tensor, internal, tensors
+from wengert.replay.comparing import Compared, Watched, knows_tensors
 from wengert.replay.deferred import Deferred
 from wengert.replay.trace import Memo, input_of
 
@@ -59,7 +59,6 @@ _ANY_NAME = frozenset({
 # What runs when a module of the library is called.
 _CALLED = frozenset({"__call__", "forward"})
 _MOST_OBJECTS = 20_000
-_ABSENT = object()
 # What runs where an object of a class is used.
 _CODE = (types.FunctionType, property, staticmethod, classmethod)
 
@@ -257,15 +256,17 @@ class Guard:
 
     def _freeze(self) -> None:
         """What is compared, in the form in which it is compared."""
-        self._lengths = [*map(len, (*self._dicts, *self._lists))]
-        self._keys = [*chain.from_iterable(self._dicts)]
-        self._values = [*chain.from_iterable(map(_values, self._dicts))]
-        self._elements = [*chain.from_iterable(self._lists)]
         self._scopes, self._of_scopes, self._globals = _columns(self._items, 3)
         self._without, self._missing = _columns(self._absent, 2)
-        self._parts = [*chain.from_iterable(map(_parts, self._functions))]
-        self._types = [*map(type, self._objects)]
-        self._memos = [(Memo(input_of(x)), x) for x in self.tensors.values()]
+        memos = [(Memo(input_of(x)), x) for x in self.tensors.values()]
+        self._all = Compared(
+            self._empty, self._dicts, self._lists, self._objects, memos, self._cells,
+            self._functions, self._members,
+        )  # fmt: skip
+        self._watched: Watched | None = None
+        if knows_tensors():
+            scopes = (*self._scopes, *self._without, *[own for own, _ in self._disjoint])
+            self._watched = Watched(self._all, [*{id(x): x for x in scopes}.values()])
 
     def has(self, x: Any) -> bool:
         """Whether an object is among what can be reached."""
@@ -273,25 +274,38 @@ class Guard:
 
     def holds(self, apart: Sequence[Any]) -> bool:
         """Whether all is as it was, and none of the tensors is among those `apart`."""
+        if apart and not self.tensors.keys().isdisjoint(map(id, apart)):
+            return False
+        watched = self._watched
         try:
-            return (
-                self.tensors.keys().isdisjoint(map(id, apart))
-                and not any(self._empty)
-                and [*map(len, (*self._dicts, *self._lists))] == self._lengths
-                and all(map(is_, chain.from_iterable(map(_values, self._dicts)), self._values))
-                and all(map(is_, chain.from_iterable(self._dicts), self._keys))
-                and all(map(is_, chain.from_iterable(self._lists), self._elements))
-                and all(map(is_, map(getitem, self._scopes, self._of_scopes), self._globals))
-                and not any(map(contains, self._without, self._missing))
-                and all(map(is_, map(type, self._objects), self._types))
-                and all([memo.fits(x) for memo, x in self._memos])
-                and all([own.keys().isdisjoint(names) for own, names in self._disjoint])
-                and all([cell.cell_contents is v for cell, v in self._cells])
-                and all(map(is_, chain.from_iterable(map(_parts, self._functions)), self._parts))
-                and all([getattr(x, n, _ABSENT) is v for x, n, v in self._members])
-            )
+            if watched is None:
+                return self._all.same() and self._has_same_names()
+            if not watched.same():
+                if not self._all.same():
+                    return False
+                self._watched = watched = watched.renewed()
+            if watched is not None and watched.has_same_scopes():
+                return True
+            if not self._has_same_names():
+                return False
         except (KeyError, ValueError):  # what was there is not
             return False
+        if watched is not None:
+            watched.renew_scopes()
+        return True
+
+    @property
+    def quiet(self) -> bool:
+        """Whether it has found that nobody listens at the leaves among its tensors."""
+        return self._watched is not None and self._watched.quiet
+
+    def _has_same_names(self) -> bool:
+        """Whether names in dictionaries have the same values; KeyError if one has none."""
+        return (
+            all(map(is_, map(getitem, self._scopes, self._of_scopes), self._globals))
+            and not any(map(contains, self._without, self._missing))
+            and all([own.keys().isdisjoint(names) for own, names in self._disjoint])
+        )
 
 
 _HEAP_TYPE = 1 << 9
@@ -299,8 +313,6 @@ _PLAIN_DICTS = frozenset({
     dict, types.MappingProxyType,
     *[k for k in dict.__subclasses__() if k.__module__ == "collections"],
 })  # fmt: skip
-_values = methodcaller("values")  # in the order of the dictionary's own class
-_parts = attrgetter("__code__", "__defaults__", "__kwdefaults__")
 
 
 def _columns(rows: list[Any], count: int) -> Any:

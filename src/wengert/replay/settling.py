@@ -19,10 +19,12 @@ from wengert.ops.op import REGISTRY, NodeLayout, Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
 from wengert.replay.background import background
+from wengert.replay.bindings import Bindings
 from wengert.replay.deferred import Outline, filled, restored
 from wengert.replay.emitting import dense_strides
 from wengert.replay.ends import fuse_ends
 from wengert.replay.fusion import eliminate, fuse, fuse_rules, schedule
+from wengert.replay.grams import join_grams
 from wengert.replay.ir import Program
 from wengert.replay.linearity import collect
 from wengert.replay.lowering import Lowering, laid_out, view_of
@@ -141,6 +143,7 @@ class Plan:
             if not self.exact:
                 collect(program)
                 join_products(program)
+                join_grams(program)
                 schedule(program)
                 eliminate(program)
                 plan_products(program)
@@ -265,22 +268,28 @@ class Plan:
 
 def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
     """Fill the tensors of a run that are alive, given by place."""
-    key = run.entry, tuple([place for place, _ in tensors]), compatibility.lenient
-    plan = run.record.plans.get(key)
-    if plan is None:
-        plan = run.record.plans[key] = Plan(*key, run.record.exact)
+    plan = plan_of(run.record, run.entry, tuple([place for place, _ in tensors]))
     count_use(plan, run.record)
     function, fresh, constants = plan.code  # at once: another thread may compile it
     results = function(run.arrays, run.numbers)
     taken = {*map(id, run.arrays), *map(id, constants.values())}
-    arrays = _own_arrays(plan, run, results, fresh, taken)
-    edges = _made_nodes(plan, run, results, arrays) if plan.nodes else {}
+    arrays = own_arrays(plan, run, results, fresh, taken)
+    edges = made_nodes(plan, run, results, arrays) if plan.nodes else {}
     gradients = frozenset[int]() if run.updates or run.writes else plan.gradients
     for (place, tensor), array in zip(tensors, arrays, strict=True):
         if place in gradients:
             filled(tensor, array, None, None)
         else:
             _fill(plan, run, place, tensor, array, edges.get(place))
+
+
+def plan_of(record: Record, entry: Entry, alive: tuple[int, ...]) -> Plan:
+    """How a run is settled at an entry for the tensors at some places."""
+    key = entry, alive, compatibility.lenient
+    plan: Plan | None = record.plans.get(key)
+    if plan is None:
+        plan = record.plans[key] = Plan(*key, record.exact)
+    return plan
 
 
 def count_use(plan: Plan, record: Record) -> None:
@@ -307,7 +316,7 @@ def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) 
         return
     source = tensor._pending[3]
     known = edge is not None or place not in plan.lowering.entries
-    cut = None if known else _cut(plan, run, place)
+    cut = None if known else cut_of(plan, run, place)
     filled(tensor, array, edge, cut)
     if place in run.writes:
         add_writes(array, run.writes[place])
@@ -315,8 +324,8 @@ def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) 
         mark_view(tensor, source)
 
 
-def _own_arrays(
-    plan: Plan, run: Run, results: Sequence[Any], fresh: frozenset[int], taken: set[int]
+def own_arrays(
+    plan: Plan, run: Bindings, results: Sequence[Any], fresh: frozenset[int], taken: set[int]
 ) -> list[np.ndarray]:
     """The arrays of the living tensors: gradients own their memory, others as their operations.
 
@@ -379,7 +388,7 @@ def _is_part(array: np.ndarray) -> bool:
     return array.base is not None and owner(array).nbytes > array.nbytes
 
 
-def _cut(plan: Plan, run: Run, place: int) -> Any:
+def cut_of(plan: Plan, run: Bindings, place: int) -> Any:
     """Where the values of a place left a graph, if they did."""
     found = plan.cuts.get(place)
     if found is None:
@@ -420,8 +429,8 @@ def _possible_cuts(plan: Plan, place: int) -> tuple[list[int], Any]:
     return [*inputs], None
 
 
-def _made_nodes(
-    plan: Plan, run: Run, results: Sequence[Any], arrays: Sequence[np.ndarray]
+def made_nodes(
+    plan: Plan, run: Bindings, results: Sequence[Any], arrays: Sequence[np.ndarray]
 ) -> dict[int, Any]:
     """The nodes of the graph of the living tensors."""
     lowering, steps = plan.lowering, run.steps
@@ -469,7 +478,7 @@ def _form(plan: Plan, entry: OpEntry, place: int) -> NodeForm:
 
 
 def _make_nodes_of_form(
-    plan: Plan, run: Run, entry: OpEntry, step: Step, marks: Any, nodes: dict[int, Any]
+    plan: Plan, run: Bindings, entry: OpEntry, step: Step, marks: Any, nodes: dict[int, Any]
 ) -> None:
     """The nodes of an operation on a list of tensors, or of one with several outputs."""
     if entry.first in nodes:
@@ -505,7 +514,9 @@ def _make_nodes_of_form(
             part.edges = ()
 
 
-def _as_saved(run: Run, results: Sequence[Any], arrays: Sequence[np.ndarray]) -> dict[int, Any]:
+def _as_saved(
+    run: Bindings, results: Sequence[Any], arrays: Sequence[np.ndarray]
+) -> dict[int, Any]:
     """What a node saves in the place of some values, by their identity.
 
     Of an input that was copied, because NumPy may write to it, the memory itself, and of a result
@@ -517,7 +528,7 @@ def _as_saved(run: Run, results: Sequence[Any], arrays: Sequence[np.ndarray]) ->
     return found
 
 
-def _marks(plan: Plan, run: Run) -> dict[BackwardEntry, NodeState]:
+def _marks(plan: Plan, run: Bindings) -> dict[BackwardEntry, NodeState]:
     """The state of the nodes that each backward has released."""
     marks = {}
     for k, entry in plan.backwards:

@@ -147,7 +147,10 @@ class Shortcut:
     Attributes:
         guard: holds what the function's code can reach.
         proven: whether a second call that was watched went the same way.
+        immediate: what computes the values in the call, where that is better than to defer them.
     """
+
+    immediate: Any = None
 
     def __init__(self, form: Form, guard: Guard, way: Way) -> None:
         self.form, self.guard, self.way, self.proven = form, guard, way, False
@@ -201,7 +204,7 @@ class Shortcut:
                 if not (like.fits(x) if type(like) is Memo else is_same(like, x)):
                     return None
             prepared.append(values)
-        if not self._may_update():
+        if not self.may_update():
             return None
         run._bind([*map(value, way.inputs)], [*way.numbers])
         if any(run.arrays[k] is not run.originals[k] for k in self.shown):
@@ -214,7 +217,7 @@ class Shortcut:
             if type(x) is Deferred:
                 settle(x)
 
-    def _may_update(self) -> bool:
+    def may_update(self) -> bool:
         """Whether nobody sees that buffers are written to later; no run holds their memory yet."""
         return all([type(x) is Tensor and not shows_exposed(x) for x in self.buffers])
 

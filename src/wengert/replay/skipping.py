@@ -20,6 +20,7 @@ from wengert.replay.arming import arm
 from wengert.replay.compiled import Compiled
 from wengert.replay.deferred import has_memory
 from wengert.replay.guards import Guard, UnguardedError
+from wengert.replay.immediate import NOT_TAKEN, immediate
 from wengert.replay.observing import Observer
 from wengert.replay.run import Run
 from wengert.replay.shortcuts import Form, Shortcut, check_sources, way_of
@@ -65,6 +66,12 @@ class Skipping(Compiled):
         settings = mode.site is None, defaults.dtype, spec
         shortcut = self._found(leaves, settings)
         if shortcut is not None and shortcut.proven:
+            if shortcut.immediate is not None:
+                results = shortcut.immediate.call(shortcut, self.record, leaves)
+                if results is NOT_TAKEN:
+                    return super()._begun(args, kwargs)
+                self.skipped += 1
+                return results
             following = shortcut.prepare(self.record, leaves)
             if following is None:
                 return super()._begun(args, kwargs)
@@ -113,6 +120,8 @@ class Skipping(Compiled):
                 if not candidate.guard.holds(leaves):
                     raise UnguardedError("it changes something that its code can reach")
                 candidate.proven = way.is_like(candidate.way)
+                if candidate.proven and not self.fullgraph:
+                    candidate.immediate = immediate(candidate)
             if candidate is None or not candidate.proven:
                 guard = Guard((self.function, *form.objects), observer.executed)
                 check_sources(way, guard)

@@ -114,6 +114,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     value = _checked_value(self, value)
     if key is False:
         return
+    key = ... if key is True else key
     if inferences:
         check_written((self,), "__setitem__")
     if _is_unseen(key) and key._outline.dtype == bool and not value._outline.ndim:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert
 from tests.kernels.variants import by_numpy, in_python, needs_llvmlite
 from wengert.kernels import classification as kernels
 
@@ -86,6 +87,32 @@ def test_ignored_rows_count_for_nothing_even_if_infinite() -> None:
     grads = kernels.cross_entropy_gradient(np.float32(1), x, index, share, lse, 1)
     assert not grads[4].any()
     assert np.isfinite(np.delete(grads, 3, axis=0)).all()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("cotangent", [np.nan, np.inf])
+@pytest.mark.parametrize("rows", [4, 600])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("cross_entropy", {}), ("cross_entropy", {"label_smoothing": 0.1}), ("nll_loss", {})],
+    ids=str,
+)
+def test_ignored_rows_have_no_gradient_whatever_comes_back(
+    torch: Any, name: str, options: dict[str, float], rows: int, cotangent: float
+) -> None:
+    """As from a loss for each row over a count that is 0."""
+    found = []
+    for lib in (wengert, torch):
+        x = lib.linspace(-1, 1, rows * 3, dtype=lib.float64).reshape(rows, 3).requires_grad_()
+        target = lib.arange(rows) % 3
+        target[1::2] = -100
+        loss = getattr(lib.nn.functional, name)(x, target, reduction="none", **options)
+        came = lib.where(target == -100, cotangent, 1.0).double()
+        (g,) = lib.autograd.grad(loss, x, came, create_graph=True)
+        (again,) = lib.autograd.grad(g.square().sum() + 0 * x.sum(), x)
+        found.append((g.detach().numpy(), again.numpy()))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.torch

@@ -158,6 +158,8 @@ ERRORS = [
     ErrorRow("cholesky", zeros((2, 2)), RuntimeError, "leading minor of order 1"),
     ErrorRow("cholesky", zeros((2, 3)), RuntimeError, SQUARE, tag="square"),
     ErrorRow("linalg.cholesky", zeros((3, 2, 2)), RuntimeError, r"\(Batch element 0\)"),
+    ErrorRow("linalg.cholesky", lambda rng: (np.array([[1.0, 0.0], [np.nan, 1.0]]),), RuntimeError,
+             "leading minor of order 2", tag="nan"),
     ErrorRow("linalg.cholesky", dtyped("f2", (2, 2)), NotImplementedError, "Half"),
     ErrorRow("linalg.cholesky", dtyped("i8", (2, 2)), RuntimeError, "Got Long", tag="int"),
     ErrorRow("linalg.cholesky_ex", zeros((2, 2)), RuntimeError, "not positive-definite",

@@ -156,4 +156,20 @@ ERRORS = [
         tag="antialias",
     ),
     ErrorRow(F + "interpolate", zeros(1, 1, 4), TypeError, "size", {"size": 2.5}),
+    *(
+        ErrorRow(
+            F + "interpolate",
+            lambda rng, dtype=dtype: (np.zeros((1, 1, 4, 4), dtype),),
+            NotImplementedError,
+            "not implemented for",
+            {"size": 2, "mode": mode},
+            tag=f"{mode}-{np.dtype(dtype)}",
+        )
+        for mode, dtype in (
+            ("bilinear", np.int64),
+            ("bicubic", np.int32),
+            ("area", np.int64),
+            ("area", np.uint8),
+        )
+    ),
 ]

@@ -58,6 +58,12 @@ ROWS = [
     Row("Tensor.hypot_", inputs((3, 4), (4,))),
     Row("ldexp", inputs((3, 4), (4,))),
     Row("ldexp", lambda rng: (np.array([1, 3]), np.array([3, -1])), tag="int", grad=False),
+    Row("ldexp", lambda rng: (rng.standard_normal((3, 2)), np.array([3, -1])), tag="scaled",
+        grad=False, dtypes=FLOATS),
+    Row("ldexp", lambda rng: (np.float32([1e-30, 1e30]), np.array([130, -130])), tag="far",
+        grad=False),
+    Row("ldexp", lambda rng: (np.array([1.5]), np.array([1000])), tag="beyond-float32",
+        grad=False, dtypes=()),
 ]  # fmt: skip
 
 ERRORS = [

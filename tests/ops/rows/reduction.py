@@ -180,6 +180,10 @@ ORDER = [
         Row(name, holes, {"dim": 1}, "nan-dim", grad=False),
         Row(name, inputs(()), tag="scalar"),
         Row(name, inputs((0,)), tag="empty", grad=False),
+        *(
+            Row(name, lambda rng, kind=kind: (np.zeros(0, kind),), tag=f"empty-{kind}", grad=False)
+            for kind in ("int64", "uint8", "bool")
+        ),
     )
 ] + [
     Row("mode", ints(3, 9), grad=False),
@@ -222,6 +226,7 @@ TRUTH = [
             dtypes=FLOATS),
         Row(name, lambda rng: (np.array([0, 2], np.uint8),), tag="uint8", grad=False),
         Row(name, inputs((0, 2)), tag="empty", grad=False),
+        Row(name, bools(3, 4), {"dim": ()}, "no-dims", grad=False),
     )
 ] + [
     Row("count_nonzero", ints(3, 4), grad=False),
@@ -234,6 +239,22 @@ WIDE = [
         Row(name, ints(3, 4), {"dtype": "torch.float64"}, "dtype", grad=False)
         for name in ("sum", "mean", "nansum")
     ),
+    *(
+        Row(
+            name,
+            lambda rng: (np.array([100, 100, 3]),),
+            {"dtype": f"torch.{dtype}"},
+            dtype,
+            grad=False,
+        )
+        for name in ("sum", "nansum", "prod")
+        for dtype in ("int8", "uint8", "int32", "bool")
+    ),
+    *(
+        Row(name, ints(3, 4), {"dtype": float}, "python-type", grad=False)
+        for name in ("sum", "mean", "nansum", "prod")
+    ),
+    Row("linalg.vector_norm", inputs((3, 4)), {"dtype": float}, "python-type", dtypes=FLOATS[:1]),
     Row("sum", bools(3, 4), {"dim": 0}, "bool", grad=False),
     Row("sum", ints(3, 4), {"dim": 0}, "int", grad=False, dtypes=("int32", "uint8")),
     Row("sum", lambda rng: (np.arange(12, dtype=np.int32).reshape(3, 4),), tag="int32", grad=False),
@@ -262,6 +283,7 @@ ERRORS = [
     error("sum", (X, (0, 0)), RuntimeError, "appears multiple times"),
     error("sum", (X, 0.5), TypeError, "dim"),
     error("sum", ([1, 2],), TypeError, "must be Tensor"),
+    error("sum", (X,), TypeError, "dtype", "dtype", dtype=3),
     error("mean", (X.astype(int),), RuntimeError, "could not infer output dtype"),
     error("nanmean", (X.astype(int),), RuntimeError, "floating point"),
     error("prod", (X, (0, 1)), TypeError, "dim"),

@@ -61,7 +61,7 @@ def _pick(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
 
 
 def weighed(losses: np.ndarray, share: np.ndarray) -> Any:
-    """Losses times their shares: what counts for nothing is 0, even of an infinite loss."""
+    """Losses or cotangents times shares: what counts for nothing is 0, even of an infinity."""
     out = losses * share
     return np.where(share == 0, out.dtype.type(0), out) if share.ndim else out
 
@@ -145,7 +145,7 @@ def cross_entropy_gradient(
 ) -> np.ndarray:  # fmt: skip
     """(softmax(x) - one-hot(index)), weighed."""
     wide = widened(x)
-    scale = np.asarray(g * share, wide.dtype)
+    scale = np.asarray(weighed(g, share), wide.dtype)
     if x.size >= FEW and _native(wide, index, scale, axis):
         out = np.empty_like(wide)
         _run("cross_entropy_gradient", axis, wide, index, scale, smoothing, *lse, out)

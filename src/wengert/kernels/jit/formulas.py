@@ -26,7 +26,7 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,26 +45,51 @@ _BLOCK = 1 << 14
 
 
 @inline
+def _held(object: i64, slot: i64, second: i64, holder: i64, head: i64) -> i64:
+    """What an object holds in a slot, if there is one; it, if there is none.
+
+    If there is a `second` slot, what is meant is the object of type `holder` in that. 0 is none.
+    """
+    found = object
+    if second > 0:
+        found = array_at(i64, object + second)[0]
+        if found != 0:
+            type = array_at(i64, found + head - 8)[0]  # `and` would read it in any case
+            if type != holder:
+                found = 0
+    if found != 0:
+        place = found + slot
+        if slot > 0:
+            found = array_at(i64, place)[0]
+    return found
+
+
+@inline
 def _read_row(
-    arrays: i64, head: i64, kind: i64, dtype: i64, row: i64, rows: i64, columns: i64,
+    objects: i64, slots: i64s, head: i64, kind: i64, dtype: i64, row: i64, rows: i64, columns: i64,
     addresses: i64s,
 ) -> i64:  # fmt: skip
     """Note the addresses of the arrays of a row; their size, or -1 - it if they do not fit."""
     fits = 1
     for c in range(columns):
-        addresses[c] = 0
-        if is_array(item(arrays, c * rows + row), head, kind) == 0:
+        second = slots[1] if c == 1 else 0
+        array = _held(item(objects, c * rows + row), slots[0], second, slots[2], head)
+        addresses[c] = array
+        if array == 0:
             fits = 0
+        else:
+            if is_array(array, head, kind) == 0:
+                fits = 0
     size = 0
     if fits == 1:
-        first = item(arrays, row) + head
+        first = addresses[0] + head
         ndim = array_at(i32, first + NDIM)[0]
         shape = array_at(i64, array_at(i64, first)[SHAPE])
         size = 1
         for d in range(ndim):
             size = size * shape[d]
         for c in range(columns):
-            fields = item(arrays, c * rows + row) + head
+            fields = addresses[c] + head
             addresses[c] = array_at(i64, fields)[DATA]
             if is_plain(fields, dtype, ndim, shape) == 0:
                 fits = 0
@@ -114,12 +139,13 @@ def _overlap(starts: i64s, ends: i64s, count: i64) -> i64:
 
 @kernel
 def _survey(
-    arrays: i64, head: i64, kind: i64, dtype: i64, rows: i64, columns: i64, written: i64,
-    found: i64s, start: i64, stop: i64,
+    objects: i64, slots: i64s, head: i64, kind: i64, dtype: i64, rows: i64, columns: i64,
+    written: i64, found: i64s, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """Read where arrays lie, from the heads of the objects in a list (by its id).
 
-    The list has `rows` arrays for each of the columns, one column after the other. `found` gets:
+    The list has `rows` arrays for each of the columns, one column after the other; or what holds
+    arrays in a slot, as `slots` says (see `Held`). `found` gets:
 
     - whether some arrays are not plain (1), whether a column that is written (a bit of
       `written`) overlaps another array (2; a row may read what it writes), or neither (0);
@@ -134,7 +160,9 @@ def _survey(
     status = 0
     count = 0
     for r in range(rows):
-        size = _read_row(arrays, head, kind, dtype, r, rows, columns, at(table, r * columns))
+        size = _read_row(
+            objects, slots, head, kind, dtype, r, rows, columns, at(table, r * columns)
+        )
         sizes[r] = max(size, -1)
         if size < 0:
             status = 1
@@ -152,17 +180,24 @@ def _survey(
     found[0] = status
 
 
+_AS_THEY_ARE = np.zeros(3, np.int64)
+
+
 class Lists:
     """Where the arrays of some lists lie, for kernels to read and write them."""
 
     __slots__ = ("found", "kept", "rows")
 
     def __init__(self, columns: Sequence[list[np.ndarray]], written: int) -> None:
-        rows, width = len(columns[0]), len(columns)
-        self.kept = [array for column in columns for array in column]
-        self.rows, self.found = rows, np.empty(1 + rows + 3 * rows * width, np.int64)
+        self.kept: list[Any] = [array for column in columns for array in column]
+        self.rows = len(columns[0])
+        self._look(_AS_THEY_ARE, len(columns), written)
+
+    def _look(self, slots: np.ndarray, width: int, written: int) -> None:
+        rows = self.rows
+        self.found = found = np.empty(1 + rows + 3 * rows * width, np.int64)
         _survey.f32(
-            id(self.kept), HEAD, id(np.ndarray), id(F32), rows, width, written, self.found, 1, 1
+            id(self.kept), slots, HEAD, id(np.ndarray), id(F32), rows, width, written, found, 1, 1
         )
 
     def fit(self) -> bool:
@@ -180,6 +215,35 @@ class Lists:
     def pieces(self) -> tuple[np.ndarray, int, int]:
         """The work in pieces (row, start, stop), their number, and that of a thread's share."""
         return _pieces(self.sizes().tobytes())
+
+
+class Slots(NamedTuple):
+    """How objects hold arrays: how far from their address one is.
+
+    Attributes:
+        array: where an object has its array.
+        second: where those of the first list have the objects of the second one.
+        kind: the type that these have.
+    """
+
+    array: int
+    second: int
+    kind: type
+
+    def words(self) -> np.ndarray:
+        """The same for a kernel."""
+        return np.array([self.array, self.second, id(self.kind)], np.int64)
+
+
+class Held(Lists):
+    """Where the arrays lie that objects hold now."""
+
+    __slots__ = ()
+
+    def __init__(self, objects: list[Any], rows: int, slots: np.ndarray, written: int) -> None:
+        """Of one list of objects after the other; `slots` are those of `Slots.words`."""
+        self.kept, self.rows = objects, rows
+        self._look(slots, len(objects) // rows, written)
 
 
 @lru_cache(maxsize=256)
@@ -254,8 +318,7 @@ class Formula:
     def _widened(self, arrays: list[Any], values: Numbers, options: dict[str, bool]) -> None:
         """Update arrays of a half type: in float32, rounded once."""
         columns: list[Column] = [None if a is None else [converted(a, F32)] for a in arrays]
-        key = self._key(columns, options)
-        written, _ = self._compiled.get(key) or self._compile(key, columns, options)
+        written, _ = self.compiled(columns, options)
         self(columns, [values], **options)
         given = [(a, wide[0]) for a, wide in zip(arrays, columns, strict=True) if wide is not None]
         for k, (array, wide) in enumerate(given):
@@ -271,7 +334,7 @@ class Formula:
         """
         lists, run = self._surveyed(columns, options)
         if lists.fit():
-            self._run(lists, run, numbers)
+            self.run(lists, run, numbers)
             return True
         odd = lists.sizes() < 0
         if odd.all() or not lists.apart():
@@ -292,17 +355,23 @@ class Formula:
         if not first or not many(first):
             return None
         lists, run = self._surveyed(columns, options)
-        return partial(self._run, lists, run) if lists.fit() else None
+        return partial(self.run, lists, run) if lists.fit() else None
+
+    def compiled(
+        self, columns: Sequence[Column], options: dict[str, bool]
+    ) -> tuple[int, Callable[..., Any]]:
+        """Which columns are written, as bits, and the kernel for them."""
+        key = self._key(columns, options)
+        return self._compiled.get(key) or self._compile(key, columns, options)
 
     def _surveyed(
         self, columns: Sequence[Column], options: dict[str, bool]
     ) -> tuple[Lists, Callable[..., Any]]:
         """Where the arrays lie, and the kernel for them."""
-        key = self._key(columns, options)
-        written, run = self._compiled.get(key) or self._compile(key, columns, options)
+        written, run = self.compiled(columns, options)
         return Lists([column for column in columns if column is not None], written), run
 
-    def _run(self, lists: Lists, run: Callable[..., Any], numbers: Sequence[Numbers]) -> None:
+    def run(self, lists: Lists, run: Callable[..., Any], numbers: Sequence[Numbers]) -> None:
         """Run a kernel over arrays that fit."""
         pieces, count, chunk = lists.pieces()
         one = len(numbers) == 1 or numbers.count(numbers[0]) == len(numbers)

@@ -103,7 +103,7 @@ def advanced(counts: list[np.ndarray]) -> float | None:
 
 
 @inline
-def _lies_as(fields: i64, layout: i64s) -> i64:
+def lies_as(fields: i64, layout: i64s) -> i64:
     """Whether an array is aligned and has this dtype, shape and strides."""
     ndim = layout[1]
     fits = 1
@@ -131,7 +131,11 @@ def _lie(
     place = 0
     for k in range(count):
         array = item(arrays, k)
-        if is_array(array, head, kind) == 0 or _lies_as(array + head, at(layouts, place)) == 0:
+        fits = 0
+        known = is_array(array, head, kind)
+        if known == 1:  # `and` would read what is not there
+            fits = lies_as(array + head, at(layouts, place))
+        if fits == 0:
             found[0] = 0
         place += 2 + 2 * layouts[place + 1]
 

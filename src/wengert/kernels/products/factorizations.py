@@ -131,7 +131,15 @@ def not_positive(a: np.ndarray) -> np.ndarray:
 
 def cholesky(a: np.ndarray) -> Outcome:
     """The lower factors of Hermitian matrices, of which the lower triangle is read."""
-    return _or_nan(np.linalg.cholesky, not_positive, a)
+    out, info = _or_nan(np.linalg.cholesky, not_positive, a)
+    # LAPACK takes a pivot that is nan for a positive one.
+    unknown = np.isnan(np.diagonal(out, axis1=-2, axis2=-1))
+    if not unknown.any():
+        return out, info
+    first = np.where(unknown.any(-1), unknown.argmax(-1) + 1, 0).astype(np.int32)
+    info = first if info is None else np.where(info == 0, first, info)
+    out[info != 0] = np.nan
+    return out, info
 
 
 def inverse(a: np.ndarray) -> Outcome:

@@ -533,6 +533,10 @@ class LSTMCell(RNNCellBase):
     def forward(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
+        if isinstance(hx, Tensor):
+            raise TypeError(
+                "lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor"
+            )
         self._check(input, hx or ())
         state = (self._zeros(input), self._zeros(input)) if hx is None else hx
         return lstm_cell(input, state, *self._weights())
