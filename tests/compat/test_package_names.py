@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.compat._private import activation_wrappers, native_functions, storage_classes
+from wengert.compat._private import (
+    activation_wrappers,
+    autocast_switches,
+    index_conversions,
+    native_functions,
+    storage_classes,
+)
 from wengert.compat._private.reparametrization import _reparametrize_module
 from wengert.compat.resolution import resolve
 
@@ -165,3 +171,39 @@ def test_storages_by_their_older_classes(torch: Any) -> None:
     assert issubclass(kinds.FloatStorage, wengert.TypedStorage)
     with pytest.raises(TypeError, match="UntypedStorage"):
         kinds.FloatStorage(memory)
+
+
+@pytest.mark.torch
+def test_indices_of_layouts(torch: Any) -> None:
+    found = []
+    for library, names in ((wengert, index_conversions), (torch, torch)):
+        rows, columns = library.tensor([0, 0, 2, 3]), library.tensor([1, 0, 2, 1])
+        few = library.tensor([0, 1], dtype=library.int32)
+        pointers = names._convert_indices_from_coo_to_csr(rows, 5)
+        back = names._convert_indices_from_csr_to_coo
+        results = [
+            pointers,
+            names._convert_indices_from_coo_to_csr(rows, 5, out_int32=True),
+            names._convert_indices_from_coo_to_csr(few, 3),
+            names._convert_indices_from_coo_to_csr(rows[:0], 3),
+            back(pointers, columns),
+            back(pointers, columns, transpose=True),
+            back(pointers, columns, out_int32=True),
+        ]
+        found.append([(str(r.dtype).rpartition(".")[2], r.tolist()) for r in results])
+        for bad, error in ((rows.double(), NotImplementedError), (rows[None], RuntimeError)):
+            with pytest.raises(error):
+                names._convert_indices_from_coo_to_csr(bad, 5)
+    assert found[0] == found[1]
+    back = resolve("torch._convert_indices_from_csr_to_coo").value
+    assert back is index_conversions._convert_indices_from_csr_to_coo
+    four, two = wengert.tensor([0, 4]), wengert.tensor([0, 1])
+    with pytest.raises(RuntimeError, match="counts 4 places, col_indices has 2"):
+        back(four, two)
+
+
+@pytest.mark.torch
+def test_regions_of_autocast_are_counted(torch: Any) -> None:
+    for names in (autocast_switches, torch):
+        into, out = names.autocast_increment_nesting, names.autocast_decrement_nesting
+        assert [into(), into(), out(), out()] == [1, 2, 1, 0]

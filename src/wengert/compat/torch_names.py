@@ -27,7 +27,8 @@ INNER: dict[str, frozenset[str]] = {
     module: frozenset(names.split())
     for module, names in {
         "torch": (
-            "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add _foreach_add_"
+            "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo"
+            " _foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add _foreach_add_"
             " _foreach_addcdiv _foreach_addcdiv_ _foreach_addcmul _foreach_addcmul_"
             " _foreach_asin _foreach_asin_ _foreach_atan _foreach_atan_ _foreach_ceil"
             " _foreach_ceil_ _foreach_clamp_max _foreach_clamp_max_ _foreach_clamp_min"

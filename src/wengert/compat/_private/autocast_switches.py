@@ -2,8 +2,31 @@
 
 from __future__ import annotations
 
+from threading import local
+
 from wengert.amp.autocast_mode import set_autocast_dtype, set_autocast_enabled
 from wengert.core.dtypes import dtype as dtype_type
+
+
+class _Nesting(local):
+    """How many regions of autocast the thread has entered by hand."""
+
+    depth = 0
+
+
+_nesting = _Nesting()
+
+
+def autocast_increment_nesting() -> int:
+    """Count a region that is entered: the number of those that are open."""
+    _nesting.depth += 1
+    return _nesting.depth
+
+
+def autocast_decrement_nesting() -> int:
+    """Count a region that is left: the number of those that are still open."""
+    _nesting.depth -= 1
+    return _nesting.depth
 
 
 def set_autocast_cpu_enabled(enabled: bool) -> None:
@@ -21,4 +44,10 @@ def set_autocast_gpu_dtype(dtype: dtype_type) -> None:
     set_autocast_dtype("cuda", dtype)
 
 
-__all__ = ["set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_gpu_dtype"]
+__all__ = [
+    "autocast_decrement_nesting",
+    "autocast_increment_nesting",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_gpu_dtype",
+]

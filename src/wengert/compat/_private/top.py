@@ -94,7 +94,17 @@ def sym_sum(args: Any) -> Any:
 _LATER = {
     **dict.fromkeys(("grid_sampler_2d", "grid_sampler_3d", "segment_reduce"), "native_functions"),
     **dict.fromkeys(
-        ("set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_gpu_dtype"),
+        ("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo"),
+        "index_conversions",
+    ),
+    **dict.fromkeys(
+        (
+            "autocast_decrement_nesting",
+            "autocast_increment_nesting",
+            "set_autocast_cpu_dtype",
+            "set_autocast_cpu_enabled",
+            "set_autocast_gpu_dtype",
+        ),
         "autocast_switches",
     ),
     **dict.fromkeys(
