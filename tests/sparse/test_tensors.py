@@ -89,6 +89,15 @@ def test_buffers_of_modules() -> None:
     assert [name for name, _ in net.named_buffers()] == ["adjacency", "rows"]
 
 
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr", "bsc"])
+def test_indices_have_the_names_of_their_layout(kind: str) -> None:
+    names = ("crow_indices", "col_indices") if "r" in kind else ("ccol_indices", "row_indices")
+    values = wengert.ones(2, 1, 1) if kind[0] == "b" else wengert.ones(2)
+    given = dict(zip(names, ([0, 1, 2], [1, 0]), strict=True))
+    made = getattr(wengert, f"sparse_{kind}_tensor")(**given, values=values, size=(2, 2))
+    assert_close(made.to_dense(), wengert.tensor([[0.0, 1.0], [1.0, 0.0]]))
+
+
 def test_assert_close() -> None:
     x = sample(wengert, "coo")
     assert_close(x, x.clone())

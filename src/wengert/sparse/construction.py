@@ -193,26 +193,30 @@ def sparse_compressed_tensor(
 
 
 def _constructor(kind: layout, compressed_name: str, plain_name: str) -> Any:
-    """The constructor of one compressed layout."""
+    """The constructor of one compressed layout; its arguments have the names of its indices."""
     name = f"{kind.name}_tensor"
 
-    def construct(
-        compressed_indices: Any,
-        plain_indices: Any,
-        values: Any,
-        size: Any = None,
-        *,
-        dtype: Any = None,
-        device: Any = None,
-        pin_memory: bool = False,
-        requires_grad: bool = False,
+    def by_row(
+        crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
+        device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
         check_invariants: bool | None = None,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         return _compressed_tensor(
-            kind, compressed_indices, plain_indices, values, size, dtype, device, requires_grad,
+            kind, crow_indices, col_indices, values, size, dtype, device, requires_grad,
             check_invariants,
         )  # fmt: skip
 
+    def by_column(
+        ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
+        device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+        check_invariants: bool | None = None,
+    ) -> Tensor:  # fmt: skip
+        return _compressed_tensor(
+            kind, ccol_indices, row_indices, values, size, dtype, device, requires_grad,
+            check_invariants,
+        )  # fmt: skip
+
+    construct: Any = by_row if kind in BY_ROW else by_column
     blocks = "[[[3.0]], [[4.0]]]" if kind in BLOCKED else "[3.0, 4.0]"
     construct.__name__ = construct.__qualname__ = name
     construct.__doc__ = f"""As `sparse_compressed_tensor`, of layout {kind.name}.
