@@ -77,7 +77,16 @@ def _category(x: Any) -> int:
     return dtypes.of_number(x).category if isinstance(x, (bool, int, float, complex)) else 0
 
 
-@elementwise(input=lambda g: g, other=lambda g: -g)
+def _refuse_masks(tensors: list[dtypes.dtype]) -> None:
+    """Raise RuntimeError for a mask beside what is none: its difference is rarely meant."""
+    if dtypes.bool_ in tensors:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying"
+            " to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+
+
+@elementwise(input=lambda g: g, other=lambda g: -g, refuses=_refuse_masks)
 def _sub(input: Value, other: Value) -> Value:
     """`sub` without `alpha`, the operator ``-``."""
     try:
@@ -104,6 +113,9 @@ def sub(
         return reordered(sub, (input, other, *older), {"alpha": alpha})
     if alpha == 1 and type(alpha) is int:
         return _sub(input, other)
+    if max(_category(input), _category(other)) != dtypes.BOOL:
+        tensors = [x for x in (input, other) if isinstance(x, Tensor)]
+        _refuse_masks([dtypes.of_numpy[numpy_dtype(x)] for x in tensors])
     return _sub(input, _scaled(input, other, alpha))
 
 

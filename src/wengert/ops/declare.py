@@ -57,6 +57,7 @@ def elementwise(
     older: tuple[str, ...] = (),
     scalar: Callable[..., Any] | None = None,
     halves: Callable[..., Any] | None = None,
+    refuses: Callable[[list[Any]], None] | None = None,
     **rules: Rule | None,
 ) -> Declare:
     """Declare an elementwise operation; inputs broadcast, and rules can ignore that.
@@ -70,11 +71,12 @@ def elementwise(
     Batches and forward-mode derivatives follow from the kind, and kernels for large arrays from
     the forward and the rules; they are made from `scalar` if the forward cannot be traced
     (see `_fuse`). `halves` computes with a tensor of half precision and a Python number that no
-    half is equal to.
+    half is equal to. `refuses` raises for the dtypes of tensors, where those of operands differ.
     """
     options = {
         "ufunc": ufunc, "floats": floats, "label": label, "name": name, "tensors": tensors,
         "layout": layout, "older": older, "scalar": scalar, "halves": halves,
+        "refuses": refuses,
     }  # fmt: skip
     return _decorator("elementwise", rules, options)
 

@@ -52,6 +52,7 @@ class Op:
         scalar: the forward on single elements, from which kernels are made (see `_fuse`): itself
             for kind "elementwise", None for others that do not declare it.
         halves: computes with halves and a Python number that no half is equal to.
+        refuses: raises for the dtypes of tensors, if PyTorch does, where the result is no boolean.
         updates: by input that the forward writes to, a function of that input, and of what else it
             names, that gives its elements afterwards.
         function: the function users call.
@@ -81,6 +82,7 @@ class Op:
         older: tuple[str, ...] = (),
         scalar: Callable[..., Any] | None = None,
         halves: Callable[..., Any] | None = None,
+        refuses: Callable[[list[Any]], None] | None = None,
         accumulate: dict[str, Callable[..., bool]] | None = None,
         updates: dict[str, Callable[..., Any]] | None = None,
     ) -> None:
@@ -93,6 +95,7 @@ class Op:
         self.batch, self.jvp, self.reference, self.shared = batch, jvp, reference, shared
         self.tensors, self.older = tensors, older
         self.layout, self.halves, self.accumulate = layout, halves, accumulate or {}
+        self.refuses = refuses
         self.updates = updates or {}
         self.scalar = self.forward if scalar is None and kind == "elementwise" else scalar
         self.label = label or _label(self.name)

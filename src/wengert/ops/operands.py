@@ -273,6 +273,8 @@ def operands(op: Op, *inputs: Any) -> list[Any]:
         elif x is not None or not _optional(op, inputs):
             raise _wrong_type(op, inputs, x)
     common = dtypes.combine(shapes)
+    if op.refuses is not None and common is not dtypes.bool_:
+        op.refuses([dtype for dtype, rank in shapes if rank])
     if op.floats and common.category < dtypes.FLOAT:
         common = dtypes.defaults.dtype
     table = table_of(op)

@@ -118,6 +118,16 @@ ERRORS = [
     ErrorRow("div", lambda rng: (INTS, 2), RuntimeError, "rounding_mode", {"rounding_mode": "up"},
              tag="mode"),
     ErrorRow("sub", lambda rng: (BOOLS, BOOLS), RuntimeError, "bool tensor", tag="bool"),
+    ErrorRow("sub", lambda rng: (BOOLS, 1), RuntimeError, "invert a mask", tag="a mask and 1"),
+    ErrorRow("sub", lambda rng: (1, BOOLS), RuntimeError, "invert a mask", tag="1 and a mask"),
+    ErrorRow(
+        "sub", lambda rng: (BOOLS + 1.0, BOOLS), RuntimeError, "invert a mask", tag="mixed"
+    ),
+    ErrorRow(
+        "sub", lambda rng: (BOOLS + 1.0, BOOLS), RuntimeError, "invert a mask", {"alpha": 2},
+        tag="scaled",
+    ),
+    ErrorRow("rsub", lambda rng: (BOOLS, 1), RuntimeError, "invert a mask"),
     ErrorRow("neg", lambda rng: (BOOLS,), RuntimeError, "bool tensor"),
     ErrorRow("positive", lambda rng: (BOOLS,), RuntimeError, "bool tensor"),
     ErrorRow("abs", lambda rng: (BOOLS,), NotImplementedError, "not implemented for 'Bool'"),
