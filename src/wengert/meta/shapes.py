@@ -172,7 +172,8 @@ def _elementwise(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Desc
 def _reduction(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Described:
     array = memory_of(inputs[0])
     dim = params.get("dim")
-    if dim is None or dim == ():
+    # An empty tuple names no axis in `any` and `all`, and all of them elsewhere.
+    if dim is None or (dim in ((), []) and op.name not in ("any", "all")):
         dims = set(range(array.ndim))
     else:
         dims = {d % max(array.ndim, 1) for d in ((dim,) if isinstance(dim, int) else dim)}

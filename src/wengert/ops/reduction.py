@@ -392,13 +392,13 @@ def p_norm(
 
 def _truth(reduce: Callable[..., Any], array: np.ndarray, dim: Dims, keepdim: bool) -> Any:
     # An empty tuple names no axis here, where it names all in other reductions.
-    axes = () if isinstance(dim, tuple) and not dim else axes_of(dim, array.ndim)
+    axes = () if dim in ((), []) else axes_of(dim, array.ndim)
     out = reduce(array.astype(bool), axis=axes, keepdims=keepdim)
     return out.astype(np.uint8) if array.dtype == np.uint8 else out
 
 
 def _truth_in_batch(b: Batch) -> Any:
-    return b() if isinstance(b.params["dim"], tuple) and not b.params["dim"] else batch_over(b)
+    return b() if b.params["dim"] in ((), []) else batch_over(b)
 
 
 @primitive(input=None, batch=_truth_in_batch, layout="contiguous")
