@@ -207,6 +207,8 @@ READS: list[tuple[tuple[int, ...], Any, type[Exception], str]] = [
     (M, slice(0, 2, 0), ValueError, "slice step cannot be zero"),
     (M, 1.0, IndexError, r"only integers, slices .* are valid indices \(got float\)"),
     (M, {}, IndexError, r"are valid indices \(got dict\)"),
+    (M, "a", TypeError, "a tensor has no element 'a': an index is no str"),
+    (M, (0, b"a"), TypeError, "an index is no bytes"),
     (M, T([0, 5]), IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
     (M, T([-1, -3]), IndexError, "index -3 is out of bounds for dimension 0 with size 2"),
     (M, (T([0, 1]), 3), IndexError, "index 3 is out of bounds for dimension 1 with size 3"),
@@ -233,6 +235,13 @@ def test_refused_keys(
         x[key_for(wengert, key)]
     with pytest.raises(kind, match=match):
         x[key_for(wengert, key)] = 1.0
+
+
+def test_elements_are_not_deleted() -> None:
+    x = wengert.zeros(2)
+    with pytest.raises(TypeError, match="cannot be deleted"):
+        del x[0]
+    assert x.shape == (2,)
 
 
 WRITES: list[tuple[Any, Any, type[Exception], str]] = [

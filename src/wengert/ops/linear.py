@@ -95,6 +95,11 @@ def linear(input: Value, weight: Value, bias: Value = None) -> Value:
     >>> wengert.nn.functional.linear(x, w, wengert.tensor([0., 1.]))
     tensor([[3., 7.]])
     """
+    if input is None or weight is None:
+        name, position = ("input", 1) if input is None else ("weight", 2)
+        raise TypeError(
+            f"linear(): argument {name!r} (position {position}) must be Tensor, not NoneType"
+        )
     if input.ndim == weight.ndim == 2 and input.dtype is weight.dtype and input.dtype.char in "fd":
         if bias is not None and bias.dtype is not input.dtype and bias.dtype != input.dtype:
             raise _mixed(input, bias)

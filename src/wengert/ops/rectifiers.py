@@ -205,6 +205,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         raise TypeError(
             f"prelu(): argument 'weight' (position 2) must be Tensor, not {type(weight).__name__}"
         )
+    if weight._outline.dtype != input._outline.dtype:
+        a, b = (of_numpy[x._outline.dtype].short for x in (input, weight))
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {a} and {b}")
     shape, weight_shape = input._outline.shape, weight._outline.shape
     if len(weight_shape) > 1:
         raise RuntimeError(

@@ -441,7 +441,9 @@ def _item(item: Any) -> Any:
         if array.ndim == 0 and array.dtype.kind in "iu" and array.dtype != np.uint8:
             return int(array)
         return index_array(array)
-    if isinstance(item, Sequence) and not isinstance(item, str):
+    if isinstance(item, (str, bytes)):
+        raise TypeError(f"a tensor has no element {item!r}: an index is no {kind.__name__}")
+    if isinstance(item, Sequence):
         return index_array(_array_of(item))
     try:
         return item.__index__()
@@ -484,10 +486,14 @@ def _reversed(self: Tensor) -> Tensor:
     return flip(self, tuple(range(self._outline.ndim)))
 
 
+def _delitem(self: Tensor, key: Any) -> None:
+    raise TypeError("a tensor's elements cannot be deleted; x[keep] has those that are to stay")
+
+
 def bind() -> None:
     """Give Tensor what this module is about."""
     define: Any = Tensor
     define.__getitem__, define.__setitem__ = getitem, setitem
     define.__len__, define.__iter__, define.__contains__ = _len, _iter, _contains
-    define.__reversed__ = _reversed
+    define.__reversed__, define.__delitem__ = _reversed, _delitem
     _shape.bind()

@@ -64,6 +64,8 @@ ERRORS = [
       for n in ("leaky_relu", "elu", "selu", "gelu", "silu", "mish", "softplus", "hardswish",
                 "hardsigmoid", "logsigmoid", "softshrink", "hardshrink")),
     ErrorRow(F + "relu", lambda rng: (np.array([True]),), RuntimeError, "not supported for relu"),
+    ErrorRow("prelu", lambda rng: (np.ones(2), np.ones(1, np.float32)), RuntimeError,
+             "Got Double and Float", tag="dtypes"),
     ErrorRow(F + "gelu", lambda rng: (np.ones(2),), RuntimeError, "approximate",
              {"approximate": "erf"}, tag="approximate"),
     ErrorRow(F + "celu", lambda rng: (np.ones(2), 0.0), RuntimeError, "alpha cannot be 0"),

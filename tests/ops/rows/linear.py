@@ -31,6 +31,20 @@ def mixed(rng):
 ERRORS = [
     ErrorRow(
         F + "linear",
+        lambda rng: (np.ones((2, 3)), None),
+        TypeError,
+        "argument 'weight'",
+        tag="no weight",
+    ),
+    ErrorRow(
+        F + "linear",
+        lambda rng: (None, np.ones((2, 3))),
+        TypeError,
+        "argument 'input'",
+        tag="no input",
+    ),
+    ErrorRow(
+        F + "linear",
         zeros((2, 3), (4, 5)),
         RuntimeError,
         r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 5x4\)",
