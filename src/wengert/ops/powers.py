@@ -86,6 +86,8 @@ def _pow(input: Any, exponent: Any) -> Any:
         dtype = numpy_dtype(input)
         if dtype.kind == "c" or (dtype in dtypes.inexact and not isinstance(exponent, complex)):
             return _pow_number(input, exponent)
+        if dtype.kind == "b" and isinstance(exponent, bool):
+            return input | (not exponent)
         if isinstance(exponent, int) and exponent < 0:
             raise RuntimeError(
                 "Integers to negative integer powers are not allowed; argument 'exponent' is"

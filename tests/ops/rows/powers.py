@@ -30,6 +30,8 @@ ROWS = [
     *(Row("pow", raised(e), tag=str(e), dtypes=FLOATS)
       for e in (2, 2.0, 3, 0.5, -1, -2, 0, 1, 2.5, -0.5)),
     Row("pow", raised(1.5 + 1j), tag="complex-exponent"),
+    *(Row("pow", lambda rng, e=e: (np.array([True, False]), e), tag=f"mask-{e}", grad=False,
+          dtypes=()) for e in (True, False, 2)),
     Row("pow", lambda rng: (rng.standard_normal((2, 3)), 2), tag="negative-base",
         dtypes=("int64", "complex64")),
     Row("pow", positive((3, 1), (3, 4)), dtypes=FLOATS),
