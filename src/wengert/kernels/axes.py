@@ -33,6 +33,8 @@ def axes_of(dim: Dims, ndim: int) -> tuple[int, ...] | None:
     """
     if dim is None:
         return None
+    if type(dim) is int and -ndim <= dim < ndim:
+        return (dim + ndim if dim < 0 else dim,)
     axes = tuple(axis_of(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
     if not axes or not ndim:
         return None
