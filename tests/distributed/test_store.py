@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -69,6 +70,22 @@ def test_a_store_that_is_gone_or_taken() -> None:
     client.close()
     with pytest.raises(DistNetworkError, match="timed out"):
         TCPStore("127.0.0.1", master.port, timeout=timedelta(milliseconds=50))
+
+
+def test_a_client_that_comes_while_the_master_leaves_hears_of_it() -> None:
+    """It is accepted, but not yet served, when the master closes what it serves."""
+    master = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    server = master._server
+    assert server is not None
+    with server._lock:  # the thread that accepts cannot go on
+        client = TCPStore("127.0.0.1", master.port, wait_for_workers=False)
+        closing = threading.Thread(target=master.close)
+        closing.start()
+        time.sleep(0.05)
+    closing.join()
+    with pytest.raises(DistNetworkError, match="is gone"):
+        client.get("a")
+    client.close()
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ CUTS: dict[Callable[[], Tensor], str] = {
 AFTER: dict[str, Callable[[Tensor], Tensor]] = {
     "itself": lambda y: y,
     "a number": lambda y: y * 2,
-    "a number first": lambda y: 1 - y,
+    "a number first": lambda y: 2 * y,
     "second": lambda y: wengert.ones(()) + y.float(),
     "a view": lambda y: y.reshape(-1)[:1],
     "a reduction": lambda y: y.float().sum(),

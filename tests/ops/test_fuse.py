@@ -49,7 +49,7 @@ PARAMS: dict[str, list[dict[str, Any]]] = {
     "round": [{}, {"decimals": 2}],
     "softplus": [{}, {"beta": 2.0, "threshold": 1.0}],
 }  # fmt: skip
-MASKED = dict.fromkeys(("keep", "drop", "_masked_fill", "_masked"), "mask")
+MASKED = dict.fromkeys(("keep", "drop", "_masked_fill", "_masked", "mask_written"), "mask")
 MASKED["_where"] = "condition"
 # Between 0 and 1 all of them have values.
 POSITIVE = {

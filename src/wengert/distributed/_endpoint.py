@@ -74,7 +74,7 @@ class Endpoint:
         self._folder: str | None = None
         self._unix = self._unix_listener()
         self._callers: dict[Caller, socket.socket] = {}
-        self._changed = threading.Condition()
+        self._changed, self._closed = threading.Condition(), False
         # What answers "where are you?" of another rank, and takes its messages, by group.
         self.status: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
         self.mailboxes: dict[str, Callable[[socket.socket, int], None]] = {}
@@ -131,6 +131,8 @@ class Endpoint:
             return
         connection.settimeout(None)
         with self._changed:
+            if self._closed:
+                raise ConnectionError("nobody takes connections any more")
             mailbox = self.mailboxes.get(group) if purpose == "messages" else None
             if mailbox is None:
                 self._callers[purpose, group, rank] = connection
@@ -164,6 +166,8 @@ class Endpoint:
 
     def close(self) -> None:
         """Stop listening."""
+        with self._changed:
+            self._closed = True  # who is just being greeted is hung up on
         for end in (self._tcp, self._unix):
             if end is not None:
                 with contextlib.suppress(OSError):

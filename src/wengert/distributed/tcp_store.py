@@ -49,6 +49,7 @@ class _Server:
         self.table = HashStore()
         self.listener = listener
         self._connections: set[socket.socket] = set()
+        self._lock, self._closed = threading.Lock(), False
         threading.Thread(target=self._accept, daemon=True, name="store").start()
 
     def _accept(self) -> None:
@@ -57,7 +58,11 @@ class _Server:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
-            self._connections.add(connection)
+            with self._lock:
+                if self._closed:  # the client is to find another master
+                    connection.close()
+                    return
+                self._connections.add(connection)
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
@@ -89,8 +94,11 @@ class _Server:
         return []
 
     def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            ends = [self.listener, *self._connections]
         # `shutdown` wakes the thread in `accept`, which `close` alone does not.
-        for end in (self.listener, *self._connections):
+        for end in ends:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
