@@ -60,7 +60,7 @@ def size_of(name: str, size: Any) -> tuple[int, ...]:
 
 def _checked_size(name: str, size: Any) -> tuple[int, ...]:
     """The same of lengths that are not all plain ints; as in PyTorch, the first is no bool."""
-    lengths = []
+    lengths: list[int] = []
     for n in size:
         try:
             if isinstance(n, bool) and not lengths:
