@@ -239,7 +239,7 @@ def _merged(
 
 def schedule(program: Program) -> None:
     """Order instructions as closely to the record as their operands allow: values die early."""
-    makers = {v: i for i in program.instructions for v in i.outputs}
+    makers = program.makers()
     done: set[int] = set()  # values
     done.update(program.inputs, program.numbers, program.constants)
     order: list[Instruction] = []

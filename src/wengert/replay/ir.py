@@ -123,6 +123,18 @@ class Program:
                     f" shape {list(self.types[v].shape)}"
                 )
 
+    def makers(self) -> dict[int, Instruction]:
+        """By value, the instruction that makes it."""
+        return {v: i for i in self.instructions for v in i.outputs}
+
+    def uses(self) -> dict[int, int]:
+        """By value, how often instructions read it; results have two uses more."""
+        uses = dict.fromkeys(self.results, 2)
+        for instruction in pace.over(self.instructions):
+            for v in instruction.inputs:
+                uses[v] = uses.get(v, 0) + 1
+        return uses
+
     def last_uses(self) -> dict[int, int]:
         """By value, the index of the instruction that uses it last; results have none."""
         last: dict[int, int] = {}

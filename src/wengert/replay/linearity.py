@@ -33,7 +33,7 @@ class Collecting:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.makers = {v: i for i in program.instructions for v in i.outputs}
+        self.makers = program.makers()
         self.readers: dict[int, dict[Instruction, None]] = {}
         self.results = set(program.results)
         for instruction in pace.over(program.instructions):

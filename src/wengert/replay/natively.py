@@ -151,7 +151,7 @@ def _phases(
     program: Program, lowered: dict[Instruction, Lowered]
 ) -> list[tuple[bool, list[Instruction]]]:
     """The instructions in an order that changes between kernels and Python as rarely as can be."""
-    makers = {v: i for i in program.instructions for v in i.outputs}
+    makers = program.makers()
     before = {i: {makers[v] for v in i.inputs if v in makers} for i in program.instructions}
     phases: list[tuple[bool, list[Instruction]]] = []
     done: set[Instruction] = set()

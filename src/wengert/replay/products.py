@@ -34,11 +34,7 @@ class Joining:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.makers = {v: i for i in program.instructions for v in i.outputs}
-        self.uses: dict[int, int] = dict.fromkeys(program.results, 2)
-        for instruction in pace.over(program.instructions):
-            for v in instruction.inputs:
-                self.uses[v] = self.uses.get(v, 0) + 1
+        self.makers, self.uses = program.makers(), program.uses()
         self.joined: dict[tuple[int, ...], int] = {}
         self.instead: dict[Instruction, list[Instruction]] = {}
 

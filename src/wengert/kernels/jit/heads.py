@@ -103,7 +103,7 @@ def advanced(counts: list[np.ndarray]) -> float | None:
 
 
 @inline
-def lies_as(fields: i64, layout: i64s) -> i64:
+def _fields_fit(fields: i64, layout: i64s) -> i64:
     """Whether an array is aligned and has this dtype, shape and strides."""
     ndim = layout[1]
     fits = 1
@@ -122,6 +122,16 @@ def lies_as(fields: i64, layout: i64s) -> i64:
     return fits
 
 
+@inline
+def lies_as(array: i64, head: i64, kind: i64, layout: i64s) -> i64:
+    """Whether an object is an array that is aligned and has this dtype, shape and strides."""
+    fits = 0
+    known = is_array(array, head, kind)
+    if known == 1:  # `and` would read what is not there
+        fits = _fields_fit(array + head, layout)
+    return fits
+
+
 @kernel
 def _lie(
     arrays: i64, head: i64, kind: i64, layouts: i64s, count: i64, found: i64s, start: i64, stop: i64
@@ -130,11 +140,7 @@ def _lie(
     found[0] = 1
     place = 0
     for k in range(count):
-        array = item(arrays, k)
-        fits = 0
-        known = is_array(array, head, kind)
-        if known == 1:  # `and` would read what is not there
-            fits = lies_as(array + head, at(layouts, place))
+        fits = lies_as(item(arrays, k), head, kind, at(layouts, place))
         if fits == 0:
             found[0] = 0
         place += 2 + 2 * layouts[place + 1]

@@ -19,7 +19,7 @@ import numpy as np
 
 from wengert.kernels.jit import available, kernel
 from wengert.kernels.jit.builtins import array_at, at, i64, i64s, item
-from wengert.kernels.jit.heads import HEAD, Layouts, is_array, knows_strides, lies_as
+from wengert.kernels.jit.heads import HEAD, Layouts, knows_strides, lies_as
 
 _word_at: Callable[[int], Any] = ctypes.c_int64.from_address
 # The words of an object: its type ends the head. Behind that are the size of a list or dictionary,
@@ -50,9 +50,7 @@ def _compare(
             array = array_at(i64, item(objects, k) + slot)[0]
             fits = 0
             if array != 0:
-                known = is_array(array, head, kind)
-                if known == 1:  # `and` would read what is not there
-                    fits = lies_as(array + head, at(layouts, place))
+                fits = lies_as(array, head, kind, at(layouts, place))
             if fits == 0:
                 same = 0
             place += 2 + 2 * layouts[place + 1]
