@@ -71,7 +71,7 @@ def elementwise(
     Batches and forward-mode derivatives follow from the kind, and kernels for large arrays from
     the forward and the rules; they are made from `scalar` if the forward cannot be traced
     (see `_fuse`). `halves` computes with a tensor of half precision and a Python number that no
-    half is equal to. `refuses` raises for the dtypes of tensors, where those of operands differ.
+    half is equal to. `refuses` raises for dtypes of tensors that may not be mixed.
     """
     options = {
         "ufunc": ufunc, "floats": floats, "label": label, "name": name, "tensors": tensors,

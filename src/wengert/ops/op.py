@@ -52,7 +52,8 @@ class Op:
         scalar: the forward on single elements, from which kernels are made (see `_fuse`): itself
             for kind "elementwise", None for others that do not declare it.
         halves: computes with halves and a Python number that no half is equal to.
-        refuses: raises for the dtypes of tensors, if PyTorch does, where the result is no boolean.
+        refuses: raises for dtypes of tensors that PyTorch rejects; called when operands of several
+            dtypes are about to be converted to one other than bool.
         updates: by input that the forward writes to, a function of that input, and of what else it
             names, that gives its elements afterwards.
         function: the function users call.

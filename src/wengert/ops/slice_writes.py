@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
-def _check_rows(name: str, input: np.ndarray, dim: int, index: Any, source: np.ndarray) -> int:
-    """Check an index vector and a source with a slice for each of its elements."""
+def _checked_axis(name: str, input: np.ndarray, dim: int, index: Any) -> int:
+    """The axis of a dimension along which a vector indexes; raises where it is none."""
     require_index(name, index, 3)
     axis = axis_of(dim, input.ndim)
     if index.ndim > 1:
@@ -37,7 +37,7 @@ def slices_at(axis: int, index: np.ndarray) -> Key:
 
 def added_axis(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> int:
     """The axis of `index_add`, after all checks."""
-    axis = _check_rows("index_add", input, dim, index, source)
+    axis = _checked_axis("index_add", input, dim, index)
     if index.dtype not in (_INT64, _INT32):
         raise RuntimeError(
             f"index_add_(): Expected dtype int32/int64 for index, got {of_numpy[index.dtype]}"
@@ -75,7 +75,7 @@ def add_slices(
 
 def copied_axis(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> int:
     """The axis of `index_copy`, after all checks."""
-    axis = _check_rows("index_copy", input, dim, index, source)
+    axis = _checked_axis("index_copy", input, dim, index)
     if index.dtype != _INT64:
         short = of_numpy[index.dtype].short
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {short}")

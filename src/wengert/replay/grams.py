@@ -11,6 +11,7 @@ from itertools import permutations
 
 from wengert.kernels.jit.pace import pace
 from wengert.replay.ir import SUM, Instruction, Program
+from wengert.replay.products import part_of
 
 _PARTS = {"input": "other", "other": "input"}
 
@@ -62,14 +63,14 @@ class _Grams:
     def _is_pair(self, direct: int, turned: int) -> bool:
         """Whether values are both gradients of `X X'`, the second with its axes turned back."""
         product, turn = self._alone(direct), self._alone(turned)
-        if product is None or turn is None or not _is_part(product, "matmul"):
+        if product is None or turn is None or not part_of(product, "matmul"):
             return False
         second = self._alone(turn.inputs[0])
         transposed = self.makers.get(product.inputs[1])
         if second is None or transposed is None or transposed.key is None or turn.key is None:
             return False
         return (
-            second.key == (("matmul", _PARTS[product.key[0][1]]), product.key[1])
+            second.key == (("matmul", _PARTS[part_of(product, "matmul")]), product.key[1])
             and second.inputs == (product.inputs[0], transposed.inputs[0])
             and self._turns(transposed)
             and turn.key == ((transposed.key[0], "input"), transposed.key[1])
@@ -95,9 +96,3 @@ class _Grams:
         yield replace(turn, inputs=(cotangent,), outputs=(across,))
         yield replace(root, inputs=(cotangent, across), outputs=(both,))
         yield replace(product, inputs=(both, transposed), outputs=(value,))
-
-
-def _is_part(instruction: Instruction, op: str) -> bool:
-    """Whether it is the gradient of an operand of an operation with two."""
-    name = instruction.key[0] if instruction.key else None
-    return type(name) is tuple and name[0] == op and name[1] in _PARTS

@@ -109,7 +109,7 @@ class Joining:
         types = [self.program.types[v] for v in maker.inputs]
         if any(len(t.shape) != 2 or t.dtype is None or t.dtype.kind != "f" for t in types):
             return ""
-        return {"weight": "weight", "bias": "rows"}.get(_part(maker, "linear"), "")
+        return {"weight": "weight", "bias": "rows"}.get(part_of(maker, "linear"), "")
 
     def _join(self, values: Sequence[int], new: list[Instruction], like: Instruction) -> int:
         """Rows of several values as one."""
@@ -168,7 +168,7 @@ class Joining:
         self.instead[first] = new
 
 
-def _part(instruction: Instruction, op: str) -> str:
+def part_of(instruction: Instruction, op: str) -> str:
     """The operand of an operation whose gradient an instruction computes."""
     key = instruction.key
     name = key[0] if key else None
@@ -218,7 +218,7 @@ def _form(instruction: Instruction) -> str:
     if instruction.name in ("joint_weight", "joint_linear"):
         return instruction.name.removeprefix("joint_")
     key = instruction.key
-    return "linear" if key and key[0] == "linear" else _part(instruction, "linear")
+    return "linear" if key and key[0] == "linear" else part_of(instruction, "linear")
 
 
 def _product(product: Any, otherwise: Any, a: Any, b: Any, *bias: Any) -> Any:
