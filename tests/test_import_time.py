@@ -23,8 +23,8 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 # Each has a way to be loaded when it is first needed.
 HEAVY = ["asyncio", "concurrent.futures", "dataclasses", "email", "fractions", "http", "igraph",
          "llvmlite", "logging.config", "multiprocessing.pool", "numpy.polynomial", "pathlib", "pdb",
-         "pydoc", "resvg_py", "rich", "scipy", "sklearn", "sqlite3", "ssl", "string", "torch", "tqdm",
-         "unittest", "urllib.request", "xml"]  # fmt: skip
+         "pydoc", "resvg_py", "rich", "scipy", "sklearn", "sqlite3", "ssl", "string", "torch",
+         "tqdm", "unittest", "urllib.request", "xml"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
