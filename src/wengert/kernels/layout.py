@@ -149,7 +149,9 @@ def empty_like(array: np.ndarray, dtype: Any = None) -> np.ndarray:
 
 def fill(array: np.ndarray, number: Any) -> None:
     """Set all elements to a number, or to that of a 0-d array, of their dtype."""
-    if array.size < _MANY or not kernels.filling.fill(array, np.asarray(number, array.dtype)):
+    if array.size < _MANY:
+        array.fill(number)
+    elif not kernels.filling.fill(array, np.asarray(number, array.dtype)):
         array[...] = number
 
 

@@ -12,6 +12,7 @@ from wengert.core.forks import hold_forks
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import widened
 from wengert.kernels.products import matmul as kernel
+from wengert.kernels.products.blas import dot as product_of_matrices
 from wengert.ops import operands
 from wengert.ops._older import reordered
 from wengert.ops._products import (
@@ -105,6 +106,8 @@ def matmul(input: Value, other: Value) -> Value:
     tensor([[ 7., 10.],
             [15., 22.]])
     """
+    if _are_matrices(input, other):
+        return product_of_matrices(input, other)
     _check_matmul(input, other)
     if input.ndim > 1 < other.ndim:
         try:
@@ -112,6 +115,13 @@ def matmul(input: Value, other: Value) -> Value:
         except ValueError:
             raise _no_broadcast(input.shape, other.shape) from None
     return _with_vector(input, other)
+
+
+def _are_matrices(a: Any, b: Any) -> bool:
+    """Whether these are two arrays whose product no check refuses, and needs no conversion."""
+    if not type(a) is type(b) is np.ndarray or a.dtype is not b.dtype or a.dtype.char not in "fd":
+        return False
+    return a.ndim == b.ndim == 2 and a.shape[1] == b.shape[0]
 
 
 def _check_matmul(input: np.ndarray, other: np.ndarray) -> None:
@@ -172,6 +182,8 @@ def mm(input: Value, mat2: Value) -> Value:
     >>> wengert.mm(wengert.tensor([[1.0, 2.0]]), wengert.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
+    if _are_matrices(input, mat2):
+        return product_of_matrices(input, mat2)
     _check_mm(input, mat2)
     return kernel.product(input, mat2)
 

@@ -417,16 +417,20 @@ def _overwrite(target: Tensor, src: Any, name: str, one_value: bool) -> Tensor:
     return write(target, _overwritten(target, value), name)
 
 
-def overwrite_with(target: Tensor, number: np.ndarray, name: str) -> Tensor:
+def overwrite_with(target: Tensor, number: np.ndarray | int, name: str) -> Tensor:
     """`overwrite` with a number of its dtype: in fewer steps where nothing is recorded."""
     if type(target) is not Tensor or target._edge is not None or inferences or putting:
+        number = np.asarray(number, target._outline.dtype)
         return overwrite(target, wrap(number), name, one_value=True)
-    if mode.site is not None and getattr(target, "_root", None) is not None:
+    if getattr(target, "_root", None) is not None and mode.site is not None:
         check_writable(target, name)
     array = target._array
-    check_memory(array, name, True)
+    flags = array.flags
+    if storage.guards or not (flags.c_contiguous and flags.writeable):
+        check_memory(array, name, True)
     fill(array, number)
-    storage.stamp(array, name, *caller(getframe(1)))
+    code, lasti = caller(getframe(1))
+    storage.stamp(array, name, code, lasti)
     target._cut = None
     return target
 
@@ -435,17 +439,23 @@ def is_plain(target: Tensor, name: str, one_value: bool = False) -> bool:
     """Whether nothing is to be recorded, so that `write_plain` will do, after all checks."""
     if type(target) is not Tensor or target._edge is not None or inferences:
         return False
-    if mode.site is not None and getattr(target, "_root", None) is not None:
+    if getattr(target, "_root", None) is not None and mode.site is not None:
         check_writable(target, name)
-    check_memory(target._array, name, one_value)
+    flags = target._array.flags
+    if storage.guards or not (flags.c_contiguous and flags.writeable):
+        check_memory(target._array, name, one_value)
     return True
 
 
 def write_plain(target: Tensor, values: np.ndarray, name: str) -> Tensor:
     """Write an array to all elements of a plain target."""
     array = target._array
-    assign(array, values)
-    storage.stamp(array, name, *caller(getframe(1)))
+    if values.dtype is array.dtype and values.shape == array.shape:
+        array[...] = values
+    else:
+        assign(array, values)
+    code, lasti = caller(getframe(1))
+    storage.stamp(array, name, code, lasti)
     target._cut = None
     return target
 
@@ -475,6 +485,10 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     >>> wengert.zeros(2).copy_(wengert.tensor([1, 2]))
     tensor([1., 2.])
     """
+    if type(other) is Tensor and other._edge is None and not putting and is_plain(self, "copy_"):
+        write_plain(self, other._array, "copy_")
+        self._cut = other._cut
+        return self
     if not isinstance(other, Tensor) and not isinstance(other, Number):
         raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(other).__name__}")
     return overwrite(self, other, "copy_")
