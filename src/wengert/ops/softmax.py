@@ -21,7 +21,6 @@ from wengert.ops.reduction import pushed, sum_over, unreduced
 from wengert.ops.scan import sum_of
 from wengert.ops.zeros import ones_matching
 
-
 _REAL = frozenset(d for d in dtypes.inexact if d.kind != "c")
 
 

@@ -159,6 +159,13 @@ def unwrapped(name: str, inputs: Any) -> tuple[list[Array] | None, Edges | list[
             edges.append(x._edge)
         else:
             return arrays, tuple(edges)
+    return _unwrapped_mixed(name, inputs)
+
+
+def _unwrapped_mixed(
+    name: str, inputs: Sequence[Any]
+) -> tuple[list[Array] | None, Edges | list[Any] | None]:
+    """`unwrapped` where not all are Tensors of one dtype."""
     for k, x in enumerate(inputs):
         if type(x) not in concrete and not isinstance(x, (np.ndarray, np.generic)):
             if isinstance(x, SparseTensor):

@@ -111,8 +111,12 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     if putting and (found := putting[0](self, key, value)) is not None:
         _become(self, *found)
         return
-    if type(self) is Tensor and self._edge is None and _set_plain(self, key, value):
-        return
+    if type(self) is not Tensor or self._edge is not None or not _set_plain(self, key, value):
+        _set_any(self, key, value)
+
+
+def _set_any(self: Tensor, key: Any, value: Any) -> None:
+    """As `setitem`, with any key and any value, recorded or not."""
     value = _checked_value(self, value)
     if key is False:
         return
