@@ -141,7 +141,8 @@ def extreme_index(array: np.ndarray, axis: int | None, keepdim: bool, largest: b
         indices = _compiled().extreme_index(array, (axis,), keepdim, largest)
         if indices is not None:
             return indices
-    return (array.argmax if largest else array.argmin)(axis, keepdims=keepdim)
+    find: Any = array.argmax if largest else array.argmin
+    return find(axis, keepdims=keepdim)
 
 
 def p_norm(array: np.ndarray, p: float, dim: Dims, keepdim: bool = False) -> Any:
