@@ -106,8 +106,12 @@ def matmul(input: Value, other: Value) -> Value:
     tensor([[ 7., 10.],
             [15., 22.]])
     """
-    if _are_matrices(input, other):
-        return product_of_matrices(input, other)
+    if _are_factors(input, other):
+        if other.ndim == 1:
+            rows = input if input.ndim == 2 else input.reshape(1, -1)
+            return product_of_matrices(rows, other.reshape(-1, 1)).reshape(input.shape[:-1])
+        if input.ndim == 2:
+            return product_of_matrices(input, other)
     _check_matmul(input, other)
     if input.ndim > 1 < other.ndim:
         try:
@@ -117,11 +121,11 @@ def matmul(input: Value, other: Value) -> Value:
     return _with_vector(input, other)
 
 
-def _are_matrices(a: Any, b: Any) -> bool:
-    """Whether these are two arrays whose product no check refuses, and needs no conversion."""
+def _are_factors(a: Any, b: Any) -> bool:
+    """Whether these are matrices or vectors that no check refuses, and no one converts."""
     if not type(a) is type(b) is np.ndarray or a.dtype is not b.dtype or a.dtype.char not in "fd":
         return False
-    return a.ndim == b.ndim == 2 and a.shape[1] == b.shape[0]
+    return 1 <= a.ndim <= 2 and 1 <= b.ndim <= 2 and a.shape[-1] == len(b)
 
 
 def _check_matmul(input: np.ndarray, other: np.ndarray) -> None:
@@ -182,7 +186,7 @@ def mm(input: Value, mat2: Value) -> Value:
     >>> wengert.mm(wengert.tensor([[1.0, 2.0]]), wengert.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
-    if _are_matrices(input, mat2):
+    if _are_factors(input, mat2) and input.ndim == mat2.ndim == 2:
         return product_of_matrices(input, mat2)
     _check_mm(input, mat2)
     return kernel.product(input, mat2)
