@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.kernels.axes import axis_of, moved
 from wengert.kernels.chunks import SOME, plain, real_for, real_of, rows_of
-from wengert.kernels.jit import Kernel
+from wengert.kernels.jit import Kernel, available
 from wengert.kernels.precision import widened
 from wengert.kernels.reduction import ACCUMULATOR
 from wengert.kernels.scan import native
@@ -101,6 +101,11 @@ def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndar
         places = native.row_places, native.column_places
         _call(run, *places, axis, (wide, out), 1.0 if largest else -1.0)
         return out
+    if (keys := _integers(array)) is not None:
+        out = np.empty(keys.shape, np.int64)
+        places = native.row_integer_places, native.column_integer_places
+        _call("f32", *places, axis, (keys, out), 0 if largest else -1)
+        return out
     extreme = (np.maximum if largest else np.minimum).accumulate(array, axis=axis)
     hit = array == extreme
     if array.dtype in dtypes.inexact:
@@ -109,6 +114,13 @@ def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndar
     shape[axis] = -1
     position = np.arange(array.shape[axis]).reshape(shape)
     return np.maximum.accumulate(np.where(hit, position, 0), axis=axis)
+
+
+def _integers(array: np.ndarray) -> np.ndarray | None:
+    """Integers or booleans as int64, where a kernel pays off and int64 has all of them."""
+    if array.dtype.kind not in "iub" or array.dtype == np.uint64 or array.size < SOME:
+        return None
+    return plain(array.astype(np.int64, copy=False)) if available() else None
 
 
 def shifted(array: np.ndarray, dim: int, by: int, fill: float) -> np.ndarray:
