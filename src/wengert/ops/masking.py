@@ -291,10 +291,16 @@ def number_of(dtype: np.dtype, value: Any, name: str) -> Any:
 def _clamp_numbers(input: Value, min: float | None, max: float | None) -> Value:
     """`clamp` with bounds that do not change the dtype."""
     out = input
-    if min is not None:
-        out = np.maximum(out, number_of(input.dtype, min, "clamp"))
-    if max is not None:
-        out = np.minimum(out, number_of(input.dtype, max, "clamp"))
+    low = None if min is None else number_of(input.dtype, min, "clamp")
+    high = None if max is None else number_of(input.dtype, max, "clamp")
+    if type(input) is np.ndarray and input.dtype.kind == "i":
+        between = kernels.limits.between(input, low, high)
+        if between is not None:
+            return between
+    if low is not None:
+        out = np.maximum(out, low)
+    if high is not None:
+        out = np.minimum(out, high)
     return out
 
 
