@@ -113,7 +113,7 @@ def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndar
         return out
     if (keys := _integers(array)) is not None:
         out = np.empty(keys.shape, np.int64)
-        places = native.row_integer_places, native.column_integer_places
+        places = _loops().row_integer_places, _loops().column_integer_places
         _call("f32", *places, axis, (keys, out), 0 if largest else -1)
         return out
     extreme = (np.maximum if largest else np.minimum).accumulate(array, axis=axis)
