@@ -87,11 +87,8 @@ def average(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
     """Mean over `dim` of a floating-point or complex array; nan if it is empty."""
     n = count_of(array.shape, dim)
     wide = widened(array)
-    if n:
+    with np.errstate(invalid="ignore", divide="ignore"):
         out = total(wide, dim, keepdim) / wide.dtype.type(n)
-    else:
-        with np.errstate(invalid="ignore"):
-            out = total(wide, dim, keepdim) / wide.dtype.type(0)
     return out if wide is array else out.astype(array.dtype)
 
 
