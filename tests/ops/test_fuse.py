@@ -120,8 +120,8 @@ def assert_near(
 # What is not for float32, is not elementary, or has no function in the kernel language.
 WITHOUT = {
     "_airy", "_angle", "_close", "_complex", "_complex_sgn", "_conj", "_discrete",
-    "_exponent", "_mantissa", "_polynomial", "_ratio_power", "atan2", "bitwise_and",
-    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "_exponent", "_mantissa", "_polynomial", "_ratio_power", "bitwise_and", "bitwise_left_shift",
+    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "dirichlet_grad", "entr", "erfcx", "from_start", "gcd", "igamma", "igammac", "isreal", "lcm",
     "log_ndtr", "ndtr", "ndtri", "nextafter", "no_slope", "standard_gamma_grad", "zeta",
 }  # fmt: skip

@@ -33,8 +33,8 @@ _CHEAP = frozenset({
 # Where SciPy takes tens of nanoseconds per element, or NumPy several passes for what networks
 # apply to small arrays, too.
 _DEAR = frozenset({
-    "_elu", "_hardswish", "_logsigmoid", "_mish", "_polygamma", "_silu", "bessel", "digamma", "erf",
-    "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr", "sigmoid", "softplus",
+    "_elu", "_hardswish", "_logsigmoid", "_mish", "_polygamma", "_silu", "atan2", "bessel",
+    "digamma", "erf", "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr", "sigmoid", "softplus",
 })  # fmt: skip
 # Where NumPy takes several passes.
 _PASSES = frozenset({
