@@ -60,17 +60,26 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
     if len(used) < len(arrays):
         skipped = [k for k, a in enumerate(arrays) if a.shape == nothing]
     ends = [*accumulate([0 if a.shape == nothing else a.shape[axis] for a in arrays])]
-    out = kernels.blocks.joined(used, axis)
-    return _in_order(out, used), (ends, axis, skipped, lead)
+    return _joined(used, axis), (ends, axis, skipped, lead)
 
 
 def _alike(arrays: list[Array], axis: int) -> Array:
     """Arrays of one shape, joined."""
-    if arrays[0].nbytes * len(arrays) < kernels.blocks.OUT_OF_STEP:
-        out = np.concatenate(arrays, axis)
-    else:
-        out = kernels.blocks.joined(arrays, axis)
+    if arrays[0].nbytes * len(arrays) >= kernels.blocks.OUT_OF_STEP:
+        return _joined(arrays, axis)
+    out = np.concatenate(arrays, axis)
     return out if out.ndim < 4 and out.flags.c_contiguous else _in_order(out, arrays)
+
+
+def _joined(arrays: list[Array], axis: int) -> Array:
+    """Arrays that are many or large, joined."""
+    first = arrays[0]
+    if first.flags.c_contiguous or (first.ndim in CHANNELS_LAST and is_channels_last(first)):
+        return _in_order(kernels.blocks.joined(arrays, axis), arrays)
+    # NumPy would keep to the order of the first: it is told which, as the result is contiguous.
+    length = sum([a.shape[axis] for a in arrays])
+    shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
+    return np.concatenate(arrays, axis, out=np.empty(shape, np.result_type(*arrays)))
 
 
 def _in_order(out: Array, arrays: list[Array]) -> Array:

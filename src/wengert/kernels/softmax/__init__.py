@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, real_of, rows_of, stored_of
+from wengert.kernels.chunks import FEW, is_plain, plain, real_of, rows_of, stored_of
 from wengert.kernels.precision import HALF, narrowed, widened
 from wengert.kernels.reduction import add_reduce, total
 
@@ -86,7 +86,7 @@ def _native(name: str, axis: int, *arrays: np.ndarray) -> Any:
         out = _native(name, axis, *[widened(a) for a in arrays])
         return None if out is None else narrowed(out, x.dtype)
     if real is None:
-        return None
+        return None if all(map(is_plain, arrays)) else _native(name, axis, *map(plain, arrays))
     plan = _plan(name, real, x.shape, axis)
     if plan is None:
         return None
