@@ -73,6 +73,10 @@ class Container:
 
     value = data
 
+    def copied(self, deep: bool) -> Container:
+        """Itself: the value of a shared variable is shared by functions and their copies."""
+        return self
+
 
 class SharedVariable(Variable):
     """A variable with a value of its own, which functions read when they are called.

@@ -10,39 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.symbolic.containers import Container as Container
 from wengert.symbolic.graph import Apply
 from wengert.symbolic.programs.assembly import Program
-
-
-class Container:
-    """Where a value stands that a thunk reads or writes."""
-
-    def __init__(
-        self, variable: Any, storage: list[Any] | None = None, readonly: bool = False,
-        strict: bool = False, allow_downcast: bool | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
-        """With `readonly` the value cannot be set; `storage` is a list of one value."""
-        self.variable, self.type = variable, getattr(variable, "type", variable)
-        self.name = getattr(variable, "name", None) if name is None else name
-        self.storage: list[Any] = [None] if storage is None else storage
-        self.readonly, self.strict, self.allow_downcast = readonly, strict, allow_downcast
-
-    @property
-    def data(self) -> Any:
-        """The value."""
-        return self.storage[0]
-
-    @data.setter
-    def data(self, value: Any) -> None:
-        if self.readonly:
-            raise Exception(f"Cannot set readonly storage: {self.name}")
-        # Types of programs may have a `filter` of the value alone.
-        options: dict[str, Any] = {"strict": True} if self.strict else {}
-        if self.allow_downcast is not None:
-            options["allow_downcast"] = self.allow_downcast
-        self.storage[0] = self.type.filter(value, **options)
-
-    value = data
 
 
 class Linker:
