@@ -100,22 +100,21 @@ class WrapLinker(Linker):
     def __init__(self, linkers: Any, wrapper: Any = None) -> None:
         super().__init__()
         self.wrapper = wrapper
+        self._numbers: dict[Apply, int] = {}  # in the order in which nodes first run
+        self.watch = self._wrapped
 
     def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> Any:
         """A linker for a graph."""
         linker = type(self)([], self.wrapper)
         linker.fgraph = fgraph
-        position = iter(range(len(fgraph.toposort())))
-        numbers = {node: next(position) for node in fgraph.toposort()}
-
-        def watch(node: Apply, compute: Callable[..., Any], inputs: Any) -> Any:
-            thunk = NodeThunk(compute, inputs, node.nout)
-            self.wrapper(numbers[node], node, thunk)
-            values = [cell[0] for cell in thunk.outputs]
-            return values[0] if node.nout == 1 else tuple(values)
-
-        linker.watch = watch
+        linker._numbers = {node: k for k, node in enumerate(fgraph.toposort())}
         return linker
+
+    def _wrapped(self, node: Apply, compute: Callable[..., Any], inputs: Any) -> Any:
+        thunk = NodeThunk(compute, inputs, node.nout)
+        self.wrapper(self._numbers.setdefault(node, len(self._numbers)), node, thunk)
+        values = [cell[0] for cell in thunk.outputs]
+        return values[0] if node.nout == 1 else tuple(values)
 
 
 class NodeThunk:
