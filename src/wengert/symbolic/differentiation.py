@@ -390,30 +390,30 @@ def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",
     for out in listed(f):
         try:
             result = _pushed(out, inputs, points)
-        except DisconnectedInputError:
-            results.append(_absent(out, return_disconnected))
         except NullTypeGradError as error:
             raise ValueError(f"Rop: {error}") from None
-        else:
-            if result is None and disconnected_outputs == "raise":
+        except DisconnectedInputError:
+            result = _absent(out, return_disconnected)
+        if result is _STOPPED:
+            if disconnected_outputs == "raise":
                 raise DisconnectedInputError(f"Rop: a rule gives {out} no direction in {inputs}")
-            if result is None:
-                result = _absent(out, return_disconnected)
-            elif result.owner is not None:
-                # Programs list what `f` is made of among the inputs, needed or not.
-                result.owner.tag.mentioned = [out]
-            results.append(result)
+            result = _absent(out, return_disconnected)
+        results.append(result)
     return returned_as(f, results)
+
+
+_STOPPED: Any = object()  # the rule of an operation gives None
 
 
 def _pushed(out: Any, inputs: list[Any], points: list[Any]) -> Any:
     """`Rop` of one variable: node by node if an operation in between has a rule of its own.
 
-    None if such rules say that there is nothing; DisconnectedInputError if `out` depends on nothing.
+    `_STOPPED` if such rules say that there is nothing; DisconnectedInputError if it depends on
+    nothing.
     """
     nodes = toposort([out], inputs)
     if not any(_has_rule(node) for node in nodes):
-        return _twice_pulled(out, inputs, points)
+        return _mentioning(_twice_pulled(out, inputs, points), out)
     moved = dict(zip(inputs, points, strict=True))
     stopped = False
     for node in nodes:
@@ -422,9 +422,18 @@ def _pushed(out: Any, inputs: list[Any], points: list[Any]) -> Any:
             found = node.op.R_op(node.inputs, known) if _has_rule(node) else _stepped(node, known)
             moved.update(zip(node.outputs, found, strict=True))
             stopped |= _has_rule(node) and None in found
-    if moved.get(out) is None and not stopped:
+    if moved.get(out) is not None:
+        return _mentioning(moved[out], out)
+    if not stopped:
         raise DisconnectedInputError(f"Rop: {out} depends on none of {inputs}")
-    return moved.get(out)
+    return _STOPPED
+
+
+def _mentioning(result: Any, out: Any) -> Any:
+    """A result that knows what it is of: programs list that among inputs, needed or not."""
+    if result.owner is not None:
+        result.owner.tag.mentioned = [out]
+    return result
 
 
 def _has_rule(node: Apply) -> bool:

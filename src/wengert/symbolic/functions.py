@@ -24,7 +24,7 @@ from wengert.symbolic.arguments import (
     fitted_update,
     listed_outputs,
 )
-from wengert.symbolic.containers import Container, Containers, container_of
+from wengert.symbolic.containers import Containers, container_of
 from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced, toposort
 from wengert.symbolic.modes import Mode, mode_of

@@ -23,7 +23,7 @@ def detect_nan(i: Any, node: Apply, fn: Any) -> None:
     >>> for line in (f(1.0), f(-1.0))[:0]:
     ...     print(line)
     *** NaN detected ***
-    Elemwise{log,no_inplace} [id A] ''   
+    Elemwise{log,no_inplace} [id A] ''
      |x [id B]
     Inputs : [array(-1.)]
     Outputs: [array(nan)]

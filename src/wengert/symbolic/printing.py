@@ -27,7 +27,6 @@ from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Apply, Constant, Operation, Variable, toposort
 from wengert.symbolic.looping import Loop
 
-
 pydot_imported = True  # `pydotprint` writes files by itself
 pydot_imported_msg = ""
 

@@ -95,6 +95,10 @@ def _stand_in(type: Any, name: str | None, source: Any, first: bool = False) -> 
     return variable
 
 
+def _element(sequence: Any) -> Any:
+    return _stand_in(element_type(sequence), sequence.name, sequence, first=True)
+
+
 def _listed(value: Any) -> list[Any]:
     if value is None:
         return []
@@ -194,13 +198,10 @@ def scan(
              for v in _listed(non_sequences)]  # fmt: skip
     # Updates of streams that the only step draws from are read off their variables, outside.
     once = number in (1, -1)
-    elements = [
-        index(x, 0) if once else _stand_in(element_type(x), x.name, x, first=True) for x in xs
-    ]
+    elements = [index(x, 0) if once else _element(x) for x in xs]
     states = [v for out in outputs for v in out.placeholders(once)]
     results, updates, condition = _parsed(fn(*elements, *states, *fixed))
-    if not outputs:
-        outputs = [_Output(None) for _ in results]
+    outputs = outputs or [_Output(None) for _ in results]
     if len(outputs) != len(results):
         raise ValueError(
             f"Please provide None as outputs_info for any output that does not feed back into scan"
@@ -215,17 +216,20 @@ def scan(
         loop.check_strict(fixed)
     loop.give(fixed)
     stacked, changes = loop.built(xs, steps, truncate_gradient, name, mode)
-    if not stacked:
-        return None, changes
-    return (stacked if return_list or len(stacked) > 1 else stacked[0]), changes
+    return _returned(stacked, changes, return_list)
 
 
 def _once(results: list[Any], updates: dict[Any, Any], return_list: bool) -> Any:
     """What a scan of one step gives: the step itself, without a loop around it."""
     stacked = [unbroadcast(shape_padleft(y), 0) for y in results]
+    return _returned(stacked, OrderedUpdates(updates), return_list)
+
+
+def _returned(stacked: list[Any], changes: OrderedUpdates, return_list: bool) -> Any:
+    """Outputs as `scan` gives them, and updates."""
     if not stacked:
-        return None, OrderedUpdates(updates)
-    return (stacked if return_list or len(stacked) > 1 else stacked[0]), OrderedUpdates(updates)
+        return None, changes
+    return (stacked if return_list or len(stacked) > 1 else stacked[0]), changes
 
 
 def _shortest(lengths: list[Any]) -> Any:

@@ -9,8 +9,8 @@ from wengert.symbolic.gof import op as op
 from wengert.symbolic.gof import opt as opt
 from wengert.symbolic.gof import optdb as optdb
 from wengert.symbolic.gof import params_type as params_type
-from wengert.symbolic.gof import toolbox as toolbox
 from wengert.symbolic.gof import sched as sched
+from wengert.symbolic.gof import toolbox as toolbox
 from wengert.symbolic.gof import utils as utils
 from wengert.symbolic.gof import vm as vm
 from wengert.symbolic.gof.fg import FunctionGraph as FunctionGraph

@@ -162,7 +162,13 @@ class ParamsType(Type):
 
     def values_eq_approx(self, a: Any, b: Any) -> bool:
         """Whether all fields are nearly equal."""
-        return all(kind.values_eq_approx(a[name], b[name]) for name, kind in self.items())
+        for name, kind in self.items():
+            pair = (a[name], b[name])
+            if isinstance(kind, ScalarType):
+                pair = (np.asarray(a[name]), np.asarray(b[name]))
+            if not kind.values_eq_approx(*pair):
+                return False
+        return True
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.items() == other.items()

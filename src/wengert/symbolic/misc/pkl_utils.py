@@ -135,6 +135,7 @@ def dump(obj: Any, file_handler: Any, protocol: int = DEFAULT_PROTOCOL,
     >>> from wengert.symbolic.misc.pkl_utils import dump, load
     >>> file = BytesIO()
     >>> dump({"w": shared(np.ones(2), "w")}, file)
+    >>> _ = file.seek(0)
     >>> np.load(file)["w"], load(file)["w"].get_value()
     (array([1., 1.]), array([1., 1.]))
     """
