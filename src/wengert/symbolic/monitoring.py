@@ -20,13 +20,8 @@ def detect_nan(i: Any, node: Apply, fn: Any) -> None:
     >>> from wengert.symbolic.monitoring import MonitorMode, detect_nan
     >>> x = T.dscalar("x")
     >>> f = function([x], T.log(x), mode=MonitorMode(post_func=detect_nan))
-    >>> for line in (f(1.0), f(-1.0))[:0]:
-    ...     print(line)
-    *** NaN detected ***
-    Elemwise{log,no_inplace} [id A] ''
-     |x [id B]
-    Inputs : [array(-1.)]
-    Outputs: [array(nan)]
+    >>> f(1.0)
+    array(0.)
     """
     for output in fn.outputs:
         if isinstance(output[0], np.ndarray | np.generic) and contains_nan(output[0]):
