@@ -259,6 +259,27 @@ def test_linkers_make_functions_of_graphs_and_show_their_nodes() -> None:
     assert list(cells.values()) == [3.0]
 
 
+def test_walks_give_what_they_reach_one_by_one() -> None:
+    from wengert.symbolic.gof import graph, utils
+    from wengert.symbolic.sandbox import rng_mrg
+
+    x, y = T.dscalars("x", "y")
+    product = x * y
+    total = product + T.exp(x)
+
+    def operands(v: Any) -> Any:
+        return v.owner and v.owner.inputs
+
+    (_, exp) = total.owner.inputs
+    assert list(graph.walk([total], operands)) == [total, product, exp, x, y]
+    assert list(graph.walk([total], operands, bfs=False)) == [total, exp, x, product, y]
+    pairs = dict(graph.walk([product], operands, return_children=True))
+    assert pairs == {product: [x, y], x: None, y: None}
+    assert list(graph.walk([x, y], operands, hash_fn=type)) == [x]
+    assert issubclass(utils.TestValueError, ValueError)  # names of Theano-PyMC
+    assert rng_mrg.MRG_RandomStream is rng_mrg.MRG_RandomStreams
+
+
 def test_schedules() -> None:
     from wengert.symbolic.gof import sched
 
