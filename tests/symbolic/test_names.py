@@ -7,6 +7,7 @@ import hashlib
 import io
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,6 +139,35 @@ def test_files_of_arrays_and_pickles() -> None:
     assert vars(pickle.loads(stripped.getvalue()).tag) == {"kept": 1}
     old = b"\x80\x02U\x01\xe9q\x00."  # a string of Python 2
     assert pkl_utils.CompatUnpickler(io.BytesIO(old)).load() == "é"
+
+
+class Program:
+    """Something of a program's own."""
+
+    def __reduce__(self) -> Any:
+        return (print, ("run by a file",))
+
+
+def test_files_of_pickles_run_no_code(capsys: pytest.CaptureFixture[str]) -> None:
+    from wengert.serialization import safe_globals
+    from wengert.symbolic.misc import pkl_utils
+
+    x, w = T.dmatrix("x"), theano.shared(np.ones((2, 2)), "w")
+    noise = T.shared_randomstreams.RandomStreams(1).normal((2,))
+    total, _ = theano.scan(lambda a, b: a + b, sequences=x, outputs_info=T.zeros(2))
+    f = theano.function([x], [T.nnet.softmax(x.dot(w)) + noise, total], updates=[(w, w * 2)])
+    file = io.BytesIO()
+    pkl_utils.dump(f, file)
+    assert len(pkl_utils.load(file)(np.ones((3, 2)))) == 2
+    for protocol in (0, 2, 5):
+        bad = io.BytesIO()
+        pkl_utils.dump(Program(), bad, protocol)
+        with pytest.raises(pickle.UnpicklingError, match=r"names \w+\.print, which"):
+            pkl_utils.load(bad)
+    assert not capsys.readouterr().out
+    with safe_globals([print]):
+        pkl_utils.load(bad)
+    assert capsys.readouterr().out == "run by a file\n"
 
 
 def test_values_are_described_by_their_digests() -> None:

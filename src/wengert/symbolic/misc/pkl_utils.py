@@ -1,13 +1,17 @@
 """``theano.misc.pkl_utils``: pickles beside arrays that NumPy can read alone, in one zip file.
 
-As with every pickle, reading a file runs what it says: read files that you trust.
+`load` knows expressions, functions, what Python and NumPy hold data in, and what a program has
+allowed by `wengert.serialization.add_safe_globals`; a file that names anything else is refused.
 """
 
 from __future__ import annotations
 
+import _codecs
+import copyreg
 import pickle
+import sys
 import zipfile
-from collections import Counter
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any
@@ -17,6 +21,16 @@ import numpy as np
 from wengert.symbolic.graph import Scratch
 from wengert.symbolic.sharing import SharedVariable
 
+_OWN, _WRITERS = "wengert.symbolic.", ("wengert.symbolic.misc.", "wengert.symbolic.printing")
+_DATA = frozenset({
+    bool, bytearray, bytes, complex, dict, float, frozenset, int, list, object, range, set, slice,
+    str, tuple, OrderedDict, defaultdict, deque, _codecs.encode,
+    copyreg._reconstructor,  # type: ignore[attr-defined]
+    np.dtype, np.ndarray, np.random.MT19937, np.random.RandomState,
+})  # fmt: skip
+_OF_NUMPY = frozenset({
+    "_reconstruct", "scalar", "_frombuffer", "__randomstate_ctor", "__bit_generator_ctor",
+})  # fmt: skip
 DEFAULT_PROTOCOL = pickle.DEFAULT_PROTOCOL
 
 
@@ -150,10 +164,30 @@ def dump(obj: Any, file_handler: Any, protocol: int = DEFAULT_PROTOCOL,
         zipadd(pickled, archive, "pkl")
 
 
+class _Reader(pickle._Unpickler):
+    """An unpickler that calls nothing but what holds data, and expressions."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a name stands for; UnpicklingError if it is not allowed."""
+        from wengert.serialization import get_safe_globals
+
+        if module.partition(".")[0] in ("theano", "wengert", "numpy") or module in sys.modules:
+            found = super().find_class(module, name)
+            home = getattr(found, "__module__", None) or ""
+            own = home.startswith(_OWN) and not home.startswith(_WRITERS)
+            of_numpy = home.startswith("numpy.") and name in _OF_NUMPY
+            if own or of_numpy or any(found is x for x in (*_DATA, *get_safe_globals())):
+                return found
+        raise pickle.UnpicklingError(
+            f"the file names {module}.{name}, which is not allowed: if you trust it, allow that by"
+            " wengert.serialization.add_safe_globals, or read its entry 'pkl' by pickle.load"
+        )
+
+
 def load(f: Any, persistent_load: Callable[[zipfile.ZipFile], Any] = PersistentNdarrayLoad) -> Any:
-    """The object that `dump` has written."""
+    """The object that `dump` has written; `pickle.UnpicklingError` for names not allowed."""
     with zipfile.ZipFile(f, "r") as archive:
-        unpickler = pickle._Unpickler(BytesIO(archive.read("pkl")))
+        unpickler = _Reader(BytesIO(archive.read("pkl")))
         unpickler.persistent_load = persistent_load(archive)  # type: ignore[method-assign]
         return unpickler.load()
 
