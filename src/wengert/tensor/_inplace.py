@@ -153,8 +153,17 @@ def _is_free(target: Any) -> bool:
     if type(target) is not Tensor or target._edge is not None or inferences:
         return False
     return mode.site is None or (
-        type(mode.site) is Site and not is_view(target) and not hasattr(target, "_views")
+        type(mode.site) is Site and not is_view(target) and not _has_recorded_views(target)
     )
+
+
+def _has_recorded_views(target: Tensor) -> bool:
+    """Whether a view of a tensor has a history, which a write would change."""
+    for reference in getattr(target, "_views", ()):
+        view = reference()
+        if view is not None and view._edge is not None:
+            return True
+    return False
 
 
 def _write_in_place(
