@@ -14,7 +14,7 @@ import numpy as np
 from wengert.amp.casts import cast_functions
 from wengert.autograd import backward, grad
 from wengert.core import storage
-from wengert.core.deferring import picking, putting
+from wengert.core.deferring import picking, putting, sharing
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
 from wengert.core.preparations import peeks
@@ -31,6 +31,7 @@ from wengert.replay.rebinding import rebinding
 from wengert.replay.rules import INDEXED, DetachForm, ListForm, SeveralForm, defers
 from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking, before_write, computing_at_once
+from wengert.replay.storing import shared
 
 
 class _Behind(Front):
@@ -377,4 +378,5 @@ def arm() -> None:
         peeks.append(peeked)
         picking.append(picked)
         putting.append(put)
+        sharing.append(shared)
         plain.update({front.op.name: front.impl for front in ops})

@@ -154,7 +154,9 @@ class Deferred(Tensor, metaclass=_EqualToTensor):
 
     @property
     def __class__(self) -> type:
-        return Tensor
+        pending = self._pending
+        store = pending[0].stores.get(pending[1]) if type(pending) is tuple else None
+        return Tensor if store is None else store.kind_of(self)  # type: ignore[no-any-return]
 
     @__class__.setter
     def __class__(self, kind: type) -> None:
@@ -185,15 +187,15 @@ class Deferred(Tensor, metaclass=_EqualToTensor):
 
     def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         settle(self)
-        return Tensor.__repr__(self, **options)
+        return type(self).__repr__(self, **options)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         settle(self)
-        return Tensor.__reduce_ex__(self, protocol)
+        return type(self).__reduce_ex__(self, protocol)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         settle(self)
-        return Tensor.__deepcopy__(self, memo)
+        return type(self).__deepcopy__(self, memo)
 
 
 # What messages and prints say of its class is what they say in eager mode.
@@ -214,7 +216,7 @@ def filled(tensor: Tensor, array: np.ndarray, edge: Any, cut: Any) -> None:
     set_class(tensor, Tensor)
 
 
-def restored(tensor: Tensor, array: np.ndarray) -> None:
-    """Make an ordinary Tensor again of a buffer or gradient whose update was deferred."""
+def restored(tensor: Tensor, array: np.ndarray, kind: type = Tensor) -> None:
+    """Make a tensor of its class again of one whose memory was to be written to."""
     _ARRAY.__set__(tensor, array)
-    set_class(tensor, Tensor)
+    set_class(tensor, kind)

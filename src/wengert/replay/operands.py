@@ -11,12 +11,13 @@ import numpy as np
 from wengert.core.exposure import is_exposed
 from wengert.core.layout import memory_format
 from wengert.core.storage import owner
-from wengert.core.tensor import Tensor, tensors
+from wengert.core.tensor import Tensor, mode, tensors
 from wengert.kernels.geometry import Geometry
 from wengert.kernels.norm.plan import NormPlan
 from wengert.kernels.recurrent.steps import Steps
 from wengert.replay.deferred import Deferred, settle
-from wengert.replay.state import shows_exposed
+from wengert.replay.state import active, shows_exposed
+from wengert.replay.storing import known_holders
 from wengert.replay.trace import Again, Memo, OpEntry, Record, input_of
 
 # Records of nothing but integers, which are compared as a whole.
@@ -44,7 +45,9 @@ class Operands:
             arrays where those are `copies`.
         numbers: the Python floats among the operands.
         recorded: the places of its values that are not deferred, by their identity.
-        updates: by place of a buffer's next elements, the buffer's memory.
+        updates: by place of a buffer's next elements, the buffer's memory; `stores` says which of
+            them in-place operations have given, and to whom.
+        holds: the slots of the inputs with an array, by its identity.
     """
 
     record: Record
@@ -61,6 +64,8 @@ class Operands:
         self.slots: dict[int, int] = {}
         self.recorded: dict[int, tuple[Any, int]] = {}
         self.updates: dict[int, Any] = {}
+        self.stores: dict[int, Any] = {}
+        self.holds: dict[int, list[int]] = {}
 
     def place_of(self, x: Any) -> int | None:
         """The place of a tensor among the values of this run."""
@@ -103,6 +108,8 @@ class Operands:
         if reference() is not x:
             place = self.place_of(x)
         if place is not None:
+            if place in self.stores and mode.site is not None and x.requires_grad:
+                raise UnseenError("a leaf that was written to")
             return place
         slot = self.slots.get(id(x))
         is_tensor = type(x) is not np.ndarray
@@ -149,12 +156,13 @@ class Operands:
             self.tensors.append(weakref.ref(x))
             if self.recording:
                 continue
-            if is_array or is_exposed(array):
+            if is_array or is_exposed(array, known_holders(self, array) if active.sharing else 0):
                 self.copies.append(len(self.arrays))
                 self.arrays.append(array.copy(order="K"))
             else:
                 self.arrays.append(array)
             self.originals.append(array)  # a reference that `exposed` would count
+            self.holds.setdefault(id(array), []).append(self.slots[id(x)])
             self.edges.append(None if is_array else x._edge)
         self.numbers += numbers
 

@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.storage import write_count
-from wengert.core.tensor import Tensor, tensors
+from wengert.core.tensor import Tensor, caller, getframe, tensors
 from wengert.ops.indexed import basic_written
 from wengert.ops.op import Op
 from wengert.ops.subscript import basic
 from wengert.replay.deferred import Deferred, set_class
 from wengert.replay.rules import ListForm
-from wengert.replay.run import Run
+from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking, computing_at_once, shows_exposed
-from wengert.replay.trace import Entry, OpEntry, producers
+from wengert.replay.storing import ELEMENTWISE, is_unseen, may_store, note_store, refuses, store
+from wengert.replay.trace import Entry, OpEntry, Ref, outline_of, producers
 from wengert.replay.walks import nobody
 
 # What part of a value a view shows, as a basic key.
@@ -113,6 +114,44 @@ class Adopting(Rebinding):
         return True
 
 
+class Storing(Rebinding):
+    """One in-place operation on memory that stays the tensor's: see `replay.storing`."""
+
+    __slots__ = ("by",)
+
+    def __init__(self, run: Run, place: int | None) -> None:
+        super().__init__(run, place)
+        self.by = "copy_"
+
+    def compute(self, function: Any, target: Tensor, args: Any, options: Any) -> Any:
+        """The operation, out of place."""
+        self.by = f"{function.__name__.strip('_')}_"
+        return function(target, *args, **options)
+
+    def rebound(self, target: Tensor, result: Tensor) -> bool:
+        """Whether the target now stands for the deferred result; if not, it is written to."""
+        run, after = self.run, result._pending if type(result) is Deferred else None
+        if type(after) is not tuple or after[0] is not run or after[3] is not None:
+            return False
+        outline = after[2]
+        before = target._outline if type(target) is Deferred else outline_of(target._array, False)
+        if outline.requires_grad or before[:3] != outline[:3]:
+            return False
+        with run.lock:
+            if run.settled:
+                return False
+            store(run, self.place, target, after, self.by, caller(getframe(1)))
+        return True
+
+    def written(self, target: Tensor, result: Tensor) -> None:
+        """Note in the record that the target has got the elements of a result."""
+        run = self.run
+        reference, after = run.recorded.get(id(result), (nobody, 0))
+        if run.recording and not run.settled and reference() is result and result is not target:
+            del run.recorded[id(result)]
+            note_store(run, self.place, target, after, self.by, caller(getframe(1)))
+
+
 class Part(Rebinding):
     """One in-place operation on a view of a value: the value and the view get the next ones.
 
@@ -189,16 +228,20 @@ class AtOnce:
 _at_once = AtOnce()
 
 
-def rebinding(target: Tensor) -> Rebinding | AtOnce | None:
-    """How a compiled function does an in-place operation; None outside of one."""
-    run = active.run
-    if not asking or run is None or run.settled or active.busy:
+def rebinding(target: Tensor, by: Any) -> Rebinding | AtOnce | None:
+    """How a compiled function does an in-place operation, by a name; None outside of one."""
+    if not asking or active.busy or (run := current_run()) is None:
         return None
     place = run.place_of(target)
     if place is None:
         if type(target) is Tensor and _is_alone(target):
             return Adopting(run)
+        if by in ELEMENTWISE and may_store(run, target):
+            return Storing(run, None)
         return _at_once if type(target) in tensors else None
+    if place in run.stores:
+        free = by in ELEMENTWISE and is_unseen(run, Ref("value", place)) and not refuses(target)
+        return Storing(run, place) if free else None
     if place in run.updates:
         return None
     shown = _shown_of(run.entry, place)

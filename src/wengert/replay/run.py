@@ -99,6 +99,7 @@ class Run(Walks):
     def _forget(self) -> None:
         """Let go of the inputs: nothing is deferred any more."""
         self.originals, self.arrays, self.edges, self.copies = [], [], [], []
+        self.holds = {}
         self.steps, self.owners, self.owned = [], set(), 0
         self.updates, self.onward = dict.fromkeys(self.updates), {}
         pending_runs.pop(id(self), None)
@@ -417,6 +418,7 @@ class Run(Walks):
         self._compute()
         self._forget()
         self.recording, self.follows = True, False
+        alive += [(k, t) for k, made in self.stores.items() for t in made.alive()]
         self.recorded = {id(t): (weakref.ref(t), k) for k, t in alive}
 
     # Values

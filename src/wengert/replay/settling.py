@@ -34,6 +34,7 @@ from wengert.replay.natively import natively, views_of_inputs
 from wengert.replay.products import join_products, plan_products
 from wengert.replay.rules import DetachForm, SeveralForm, Step
 from wengert.replay.segments import Segment
+from wengert.replay.storing import stored
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Record, Ref
 
 if TYPE_CHECKING:
@@ -308,6 +309,9 @@ def _dense(outline: Outline) -> tuple[int, ...]:
 
 
 def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) -> None:
+    if place in run.stores:
+        stored(run, place, array, cut_of(plan, run, place))
+        return
     if place in run.updates:
         restored(tensor, array)
         return
@@ -329,25 +333,35 @@ def own_arrays(
     Those with an identity in `taken` are somebody's.
     """
     own: dict[int, np.ndarray] = {}  # by place: views are to show these
+    writes: list[tuple[np.ndarray, Any, bool]] = []
     for k, place in enumerate(plan.alive):
         array = results[k]
         if place in run.updates:
-            array = _written(run.updates[place], array, place in plan.additions)
+            memory = run.updates[place]
+            writes.append((memory, array, place in plan.additions))
+            array = memory
         elif k not in fresh:
             array = _own_array(plan, place, array, taken, own)
             taken.add(id(array))
         own[place] = array
+    if writes:
+        _write(writes)
     return [*own.values()]
 
 
-def _written(memory: np.ndarray, elements: np.ndarray, adds: bool) -> np.ndarray:
-    """The memory of a buffer or gradient, which nobody else has seen, with its next elements."""
-    if adds:
-        with np.errstate(all="ignore"):
-            np.add(memory, elements, out=memory)
-    else:
-        np.copyto(memory, elements)
-    return memory
+def _write(writes: list[tuple[np.ndarray, Any, bool]]) -> None:
+    """Write to memory, once everything has been copied that shows what it held before."""
+    owners = {id(owner(memory)) for memory, _, _ in writes} if len(writes) > 1 else ()
+    elements = [
+        x.copy() if owners and type(x) is np.ndarray and id(owner(x)) in owners else x
+        for _, x, _ in writes
+    ]
+    for (memory, _, adds), x in zip(writes, elements, strict=True):
+        if adds:
+            with np.errstate(all="ignore"):
+                np.add(memory, x, out=memory)
+        else:
+            np.copyto(memory, x)
 
 
 def _own_array(

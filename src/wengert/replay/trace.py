@@ -154,6 +154,7 @@ class Entry:
         "read_at",
         "read_by",
         "replaceable",
+        "storable",
     )  # fmt: skip
 
     quick: Any = None
@@ -170,6 +171,7 @@ class Entry:
         self.hot: Entry | None = None
         self.reaches: dict[tuple[int, ...], Reach | None] | None = None  # of few entries
         self.replaceable: dict[int, Any] | None = None
+        self.storable: dict[Ref, Any] | None = None
         self.read_at: tuple[CodeType, int] | None = None
         self.read_by: tuple[str, ...] = ()
         self.code, self.lasti = line or (None, 0)

@@ -294,7 +294,7 @@ class Walks(Operands):
     def _is_quiet(self, slot: int) -> bool:
         """Whether nobody listens at a leaf, and it is the one that the run has met."""
         tensor = self.tensors[slot]()
-        if tensor is None:
+        if tensor is None or type(tensor) is Deferred:  # which is to be written to
             return False
         return is_quiet(tensor, tensor._edge if self.recording else self.edges[slot])
 

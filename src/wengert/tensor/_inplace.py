@@ -54,13 +54,14 @@ from wengert.ops.slice_writes import IN_PLACE
 def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The in-place form of an operation, as a method called `name`."""
 
-    ufunc = _DIRECT.get(function.__name__)
-    writer = IN_PLACE.get(function.__name__)
+    known = function.__name__
+    ufunc = _DIRECT.get(known)
+    writer = IN_PLACE.get(known)
 
     @wraps(function)
     def method(self: Tensor, *args: Any, **options: Any) -> Any:
         try:
-            if storage.rebindings and (deferred := storage.rebindings[0](self)) is not None:
+            if storage.rebindings and (deferred := storage.rebindings[0](self, known)) is not None:
                 return _rebound(deferred, self, function, args, options, name)
             check_writable(self, name)
             if ufunc is not None and len(args) == 1 and not options and _directly(self, args[0]):

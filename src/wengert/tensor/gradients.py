@@ -18,6 +18,7 @@ from wengert.autograd.refusals import refusal_node
 from wengert.autograd.transforms.levels import transforming
 from wengert.core import storage
 from wengert.core.cut_log import note_drop
+from wengert.core.deferring import sharing
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.inference import check_may_require_grad, inherit, no_version
 from wengert.core.messages import current_call, message, more, warn
@@ -156,6 +157,8 @@ def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
 
 
 def _get_data(self: Tensor) -> Tensor:
+    if sharing and (known := sharing[0](self, ".data")) is not None:
+        return known  # type: ignore[no-any-return]
     if isinstance(self._array, WrapperOutline):
         return self.detach()  # which its class is asked about
     cut = wrap(self._array)
@@ -206,6 +209,8 @@ def detach(self: Tensor) -> Tensor:
     >>> (x * 2).detach().requires_grad
     False
     """
+    if sharing and (known := sharing[0](self, "detach()")) is not None:
+        return known  # type: ignore[no-any-return]
     cut = wrap(self._array)
     cut._cut = cut_at("detach()", self)
     if inferences:
