@@ -105,8 +105,8 @@ clock = Clock()
 # Called with an array whose elements are about to change, while they can still be copied.
 guards: list[Callable[[np.ndarray], None]] = []
 
-# What says how an in-place operation on a tensor may be deferred, given its function's name.
-rebindings: list[Callable[[Any, Any], Any]] = []
+# What says how an in-place operation may be deferred: its tensor, its name and other arguments.
+rebindings: list[Callable[[Any, Any, Any, Any], Any]] = []
 
 
 class WriteLog:

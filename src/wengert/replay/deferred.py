@@ -216,6 +216,11 @@ def filled(tensor: Tensor, array: np.ndarray, edge: Any, cut: Any) -> None:
     set_class(tensor, Tensor)
 
 
+def cut_before(tensor: Tensor) -> Any:
+    """Where an input of a run left a graph, be its memory to be written to or not."""
+    return _CUT.__get__(tensor) if _EDGE.__get__(tensor) is None else None
+
+
 def restored(tensor: Tensor, array: np.ndarray, kind: type = Tensor) -> None:
     """Make a tensor of its class again of one whose memory was to be written to."""
     _ARRAY.__set__(tensor, array)

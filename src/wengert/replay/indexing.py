@@ -102,7 +102,7 @@ def put(tensor: Any, key: Any, value: Any) -> tuple[Rebinding, Any] | None:
         return None
     if run.place_of(tensor) is None and run.place_of(value) is None and not _has_value(run, key):
         return None  # nothing of it is deferred
-    deferred = rebinding(tensor, "copy" if key is ... else None)
+    deferred = rebinding(tensor, "copy" if key is ... else None, (value, *_items_of(key)))
     if not isinstance(deferred, Rebinding):
         return None
     if isinstance(deferred, Storing):
@@ -117,8 +117,11 @@ _NO_KEYS = frozenset({bool, list, str, float})
 
 
 def _has_value(run: Run, key: Any) -> bool:
-    items = key if type(key) is tuple else (key,)
-    return any(isinstance(x, Tensor) and run.place_of(x) is not None for x in items)
+    return any(isinstance(x, Tensor) and run.place_of(x) is not None for x in _items_of(key))
+
+
+def _items_of(key: Any) -> tuple[Any, ...]:
+    return key if type(key) is tuple else (key,)
 
 
 def _written_by(run: Run, tensor: Any, key: Any, value: Any) -> Callable[[], Any] | None:

@@ -220,7 +220,7 @@ class Operands:
                 if pending[1] != expected or pending[0] is not self:
                     return False
             elif kind is Memo:
-                if id(x) in self.slots or (fresh and among(x, fresh)) or not expected.fits(x):
+                if self._has_met(x) or (fresh and among(x, fresh)) or not expected.fits(x):
                     return False
                 fresh.append(x)
             elif expected is float:
@@ -237,6 +237,11 @@ class Operands:
             elif not self._has_key(x, expected):
                 return False
         return True
+
+    def _has_met(self, x: Any) -> bool:
+        """Whether a tensor is an input: others may have been where it is, and are gone."""
+        slot = self.slots.get(id(x))
+        return slot is not None and self.tensors[slot]() is x
 
     def _is_again(self, x: Any, slot: int) -> bool:
         """Whether an argument is the input of a slot, which the run has met and nobody changed."""

@@ -179,7 +179,7 @@ class Run(Walks):
         for k, place in others:
             x, kind = args[k], type(place)
             if kind is Memo:
-                if id(x) in self.slots or (fresh and among(x, fresh)) or not place.fits(x):
+                if self._has_met(x) or (fresh and among(x, fresh)) or not place.fits(x):
                     return False
                 fresh = (*fresh, x)
             elif kind is Again:

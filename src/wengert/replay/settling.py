@@ -20,7 +20,7 @@ from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
 from wengert.replay.background import background
 from wengert.replay.bindings import Bindings
-from wengert.replay.deferred import Outline, filled, restored
+from wengert.replay.deferred import Outline, cut_before, filled, restored
 from wengert.replay.emitting import dense_strides
 from wengert.replay.ends import fuse_ends
 from wengert.replay.forwards import laid_out, view_of
@@ -407,7 +407,7 @@ def cut_of(plan: Plan, run: Bindings, place: int) -> Any:
     inputs, last = found
     for slot in inputs:
         tensor = run.tensors[slot]()
-        cut = tensor._cut if isinstance(tensor, Tensor) and tensor._edge is None else None
+        cut = cut_before(tensor) if isinstance(tensor, Tensor) else None
         if cut is not None:
             return cut
     if type(last) is int:

@@ -18,7 +18,7 @@ from wengert.core.exposure import is_exposed
 from wengert.core.storage import add_writes, clock, stamp_at
 from wengert.core.tensor import Leaf, Tensor, cut_at, inferences, mode, new, tensors, tick, wrap
 from wengert.ops.op import Op
-from wengert.replay.deferred import Deferred, Pending, restored, set_class
+from wengert.replay.deferred import Deferred, Outline, Pending, restored, set_class
 from wengert.replay.state import active, asking
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref
 
@@ -67,22 +67,26 @@ class Store:
         return Store(self.tensors, self.count + 1, by, line)
 
 
-def may_store(run: Run, target: Tensor) -> bool:
-    """Whether a write to a tensor's memory can wait for the program.
+def may_store(run: Run, target: Tensor) -> list[Any] | None:
+    """The tensors with a tensor's memory, if a write to that can wait for the program; else None.
 
-    Nobody else sees that memory, and no graph that may still be walked has saved it.
+    Nobody else sees it, and no graph that may still be walked has saved it.
     """
     if type(target) not in tensors or not active.inside or run.record.exact or inferences:
-        return False
+        return None
     array = target._array
     if type(array) is not np.ndarray or not array.flags.writeable or refuses(target):
-        return False
-    if is_exposed(array, known_holders(run, array)):
-        return False
-    for slot in run.holds.get(id(array), ()):
+        return None
+    group = _sharing(array) if active.sharing else None
+    held = run.holds.get(id(array), ())
+    known = 2 * len(held) + (len(group) - 1 if group else 0)
+    if is_exposed(array, known):
+        return None
+    for slot in held:
         if run.arrays[slot] is not array or not is_unseen(run, Ref("input", slot)):
-            return False
-    return all(map(_may_change, _sharing(array) or [target]))
+            return None
+    group = group or [target]
+    return group if all(map(_may_change, group)) else None
 
 
 def refuses(target: Tensor) -> bool:
@@ -194,26 +198,28 @@ def _is_released(later: list[Entry], entry: OpEntry) -> bool:
 
 
 def store(
-    run: Run, place: int | None, target: Any, after: Pending, by: str, line: tuple[CodeType, int]
+    run: Run, place: int | None, group: list[Any], after: Pending, by: str
 ) -> None:
-    """Let tensors, which have been at a place or have their memory, stand for a deferred value."""
+    """Let tensors, which have been at a place or share their memory, stand for a deferred value."""
     at, outline = after[1], after[2]
-    leafs = {id(x): x.requires_grad for x in _group(run, place, target)}
-    made = _next(run, place, target, by, line)
-    memory = target._array if place is None else run.updates.pop(place)
-    for x in made.alive():
+    leaf: Outline | None = None
+    memory = group[0]._array if place is None else run.updates.pop(place)
+    made = _next(run, place, group, by, (run.entry.code, run.entry.lasti))
+    for x in group:
+        shown = outline
+        if x.requires_grad:
+            shown = leaf = leaf or outline._replace(requires_grad=True)
         if place is None:
             set_class(x, Deferred)
-        shown = outline._replace(requires_grad=True) if leafs[id(x)] else outline
         x._pending = run, at, shown, None
     _take(run, at, made, memory)
 
 
 def note_store(
-    run: Run, place: int | None, target: Any, after: int, by: str, line: tuple[CodeType, int]
+    run: Run, place: int | None, group: list[Any], after: int, by: str
 ) -> None:
     """The same where the run records: the tensors have the elements of a value already."""
-    made = _next(run, place, target, by, line)
+    made = _next(run, place, group, by, (run.entry.code, run.entry.lasti))
     if place is not None:
         run.updates.pop(place, None)
     for x in made.alive():
@@ -221,21 +227,12 @@ def note_store(
     _take(run, after, made, None)
 
 
-def _group(run: Run, place: int | None, target: Any) -> list[Any]:
+def _next(run: Run, place: int | None, group: list[Any], by: str, line: Any) -> Store:
     if place is None:
-        return _sharing(target._array) or [target]
-    alive: list[Any] = run.stores[place].alive()
-    return alive
-
-
-def _next(
-    run: Run, place: int | None, target: Any, by: str, line: tuple[CodeType, int]
-) -> Store:
-    if place is not None:
-        run.outputs[place] = _nobody
-        made: Store = run.stores.pop(place)
-        return made.then(by, line)
-    return Store([(weakref.ref(x), type(x)) for x in _group(run, None, target)], 1, by, line)
+        return Store([(weakref.ref(x), type(x)) for x in group], 1, by, line)
+    run.outputs[place] = _nobody
+    made: Store = run.stores.pop(place)
+    return made.then(by, line)
 
 
 def _take(run: Run, place: int, made: Store, memory: Any) -> None:

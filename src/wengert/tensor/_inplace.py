@@ -61,8 +61,12 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(function)
     def method(self: Tensor, *args: Any, **options: Any) -> Any:
         try:
-            if storage.rebindings and (deferred := storage.rebindings[0](self, known)) is not None:
-                return _rebound(deferred, self, function, args, options, name)
+            if storage.rebindings:
+                deferred = storage.rebindings[0](self, known, args, options)
+                if deferred is not None:
+                    if deferred.at_once:
+                        return deferred.call(method, self, args, options)
+                    return _rebound(deferred, self, function, args, options, name)
             check_writable(self, name)
             if ufunc is not None and len(args) == 1 and not options and _directly(self, args[0]):
                 return _write_directly(ufunc, self, args[0], name)
