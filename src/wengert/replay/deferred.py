@@ -76,8 +76,8 @@ def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
     return True
 
 
-# Where a deferred tensor's value will come from: the run, the place, what the record says of it,
-# and the tensor that a view shows, which lives as long. A plain tuple: one is made at every call.
+# Where a deferred tensor's value will come from: the run, the place (~place of a value that has
+# become a leaf, an input of the run from there on), what the record says of it, and the tensor that a view shows, which lives as long. A plain tuple: one is made at every call.
 Pending = tuple["Walks", int, Outline, Any]
 
 
@@ -172,6 +172,8 @@ class Deferred(Tensor, metaclass=_EqualToTensor):
         if type(pending) is tuple:
             if not pending[2].requires_grad:
                 return None
+            if pending[1] < 0:  # a leaf
+                return _EDGE.__get__(self, Tensor)
             pending[0].settle()
         return _EDGE.__get__(self, Tensor)
 
@@ -214,6 +216,12 @@ def filled(tensor: Tensor, array: np.ndarray, edge: Any, cut: Any) -> None:
     _CUT.__set__(tensor, cut)
     _ARRAY.__set__(tensor, array)
     set_class(tensor, Tensor)
+
+
+def become_leaf(tensor: Any, pending: Pending, edge: Any) -> None:
+    """Let a deferred tensor be a leaf."""
+    tensor._pending = pending
+    _EDGE.__set__(tensor, edge)
 
 
 def cut_before(tensor: Tensor) -> Any:

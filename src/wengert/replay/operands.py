@@ -48,6 +48,7 @@ class Operands:
         updates: by place of a buffer's next elements, the buffer's memory; `stores` says which of
             them in-place operations have given, and to whom.
         holds: the slots of the inputs with an array, by its identity.
+        leaves: the slots of values that have become leaves, by their places.
     """
 
     record: Record
@@ -66,6 +67,7 @@ class Operands:
         self.updates: dict[int, Any] = {}
         self.stores: dict[int, Any] = {}
         self.holds: dict[int, list[int]] = {}
+        self.leaves: dict[int, int] = {}
 
     def place_of(self, x: Any) -> int | None:
         """The place of a tensor among the values of this run."""
@@ -73,7 +75,7 @@ class Operands:
             pending = x._pending
             if type(pending) is tuple and pending[0] is self:
                 place: int = pending[1]
-                return place
+                return place if place >= 0 else None
             settle(x)
         if self.recorded:
             reference, place = self.recorded.get(id(x), (None, 0))
@@ -112,6 +114,8 @@ class Operands:
                 raise UnseenError("a leaf that was written to")
             return place
         slot = self.slots.get(id(x))
+        if type(x) is Deferred:
+            return "i", slot  # a leaf
         is_tensor = type(x) is not np.ndarray
         array = x._array if is_tensor else x
         if slot is not None and self.tensors[slot]() is x:
@@ -247,6 +251,8 @@ class Operands:
         """Whether an argument is the input of a slot, which the run has met and nobody changed."""
         if x is None or self.tensors[slot]() is not x or self.recording:
             return False
+        if type(x) is Deferred and x._pending[1] < 0:
+            return True  # a leaf
         try:
             original = self.originals[slot]
             if type(x) is np.ndarray:

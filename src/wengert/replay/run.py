@@ -334,7 +334,7 @@ class Run(Walks):
         entry.continues = signature.continues
         entry.expect(keys, self.record.signatures.shared)
         entry.shows = op.view and op.kind != "detach"
-        if not kwargs and not buffers:
+        if not kwargs and not buffers and not any(map(self._is_leaf_inside, args)):
             entry.look_no_further(args, len(self.tensors))
         entry.inputs = tuple(inputs)
         outlines = [outline_of(r._array, records) for r in results]
@@ -390,6 +390,10 @@ class Run(Walks):
         self.entry.hot = entry = self.entry.children.setdefault(key, entry)
         self.entry = entry
 
+    def _is_leaf_inside(self, x: Any) -> bool:
+        """Whether an argument is a value that has become a leaf: it has no memory to look at."""
+        return bool(self.leaves) and self._has_met(x) and self.slots[id(x)] in self.leaves.values()
+
     def _keep(self, tensor: Tensor) -> None:
         """Note that a tensor is the next value of the run."""
         self.recorded[id(tensor)] = weakref.ref(tensor), len(self.outputs)
@@ -418,6 +422,7 @@ class Run(Walks):
         self._compute()
         self._forget()
         self.recording, self.follows = True, False
+        alive = [(k, t) for k, t in alive if k not in self.leaves]
         alive += [(k, t) for k, made in self.stores.items() for t in made.alive()]
         self.recorded = {id(t): (weakref.ref(t), k) for k, t in alive}
 

@@ -275,7 +275,9 @@ def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
     edges = made_nodes(plan, run, results, arrays) if plan.nodes else {}
     gradients = frozenset[int]() if run.updates or run.writes else plan.gradients
     for (place, tensor), array in zip(tensors, arrays, strict=True):
-        if place in gradients:
+        if place in run.leaves:
+            filled(tensor, array, run.edges[run.leaves[place]], None)
+        elif place in gradients:
             filled(tensor, array, None, None)
         else:
             _fill(plan, run, place, tensor, array, edges.get(place))
@@ -371,7 +373,7 @@ def _own_array(
     array = result if type(result) is np.ndarray else np.asarray(result)
     entry, outline = plan.lowering.entries.get(place), plan.outlines[place]
     if entry is not None and entry.op.view:
-        return _shown(entry, place, array, own)
+        return _shown(entry, place, array, own, plan.lowering.leaves)
     copied = id(array) in taken or (array.base is not None if entry is None else _is_part(array))
     if entry is None and array.dtype != outline.dtype:
         array, copied = array.astype(outline.dtype), False
@@ -381,10 +383,16 @@ def _own_array(
     return array.copy(order="K") if copied else array
 
 
-def _shown(entry: OpEntry, place: int, array: np.ndarray, own: dict[int, np.ndarray]) -> np.ndarray:
+def _shown(
+    entry: OpEntry, place: int, array: np.ndarray, own: dict[int, np.ndarray],
+    leaves: dict[int, int],
+) -> np.ndarray:  # fmt: skip
     """What a view shows of its source, of which the program may have copied the elements."""
     ref = entry.refs[entry.op.inputs[0]]
-    source = own.get(ref.index) if ref is not None and ref.kind == "value" else None
+    place_of = ref.index if ref is not None and ref.kind == "value" else None
+    if ref is not None and ref.kind == "input":
+        place_of = leaves.get(ref.index)
+    source = None if place_of is None else own.get(place_of)
     if source is None or owner(source) is owner(array):
         return array
     if isinstance(entry.op, DetachForm):

@@ -19,7 +19,7 @@ from wengert.replay.guards import Guard, UnguardedError
 from wengert.replay.observing import READS, Effect, Observer, Preparation, Value
 from wengert.replay.run import Run
 from wengert.replay.state import active, shows_exposed
-from wengert.replay.trace import BackwardEntry, Entry, Memo, OpEntry, Record, Ref, input_of
+from wengert.replay.trace import BackwardEntry, Entry, LeafEntry, Memo, OpEntry, Record, Ref, input_of
 from wengert.replay.walks import is_quiet, nobody
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None))
@@ -295,6 +295,10 @@ class Shortcut:
 def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) -> Way:
     """What a watched call has done; UnguardedError where a shortcut could not do it."""
     path = observer.path()
+    if any(isinstance(e, LeafEntry) for e in path):
+        raise UnguardedError("requires_grad_() makes a leaf of a value")
+    if run.stores:
+        raise UnguardedError("it writes to memory")
     if not path or not all(_may_be_skipped(e) for e in path):
         raise UnguardedError("no operation in it can be deferred" if not path else
                              "it adds to gradients of other calls")  # fmt: skip

@@ -431,6 +431,18 @@ class BackwardEntry(Entry):
         return self.passed is None or ref in self.passed
 
 
+class LeafEntry(Entry):
+    """A value becomes a leaf: an input of the run from here on, by its slot."""
+
+    __slots__ = ("place", "slot")
+
+    def __init__(
+        self, parent: Entry, line: tuple[CodeType, int], place: int, slot: int
+    ) -> None:
+        super().__init__(parent, line)
+        self.place, self.slot = place, slot
+
+
 def inputs_of(path: list[Entry]) -> list[Input]:
     """The inputs of a run, in the order in which it meets them."""
     return [one for entry in path for one in entry.inputs]
