@@ -243,7 +243,9 @@ def leaves_in_the_middle(wrap, log):
             mixed = mixed[:, :].requires_grad_()
         score = critic(mixed)
         (g,) = wengert.autograd.grad(score.sum(), mixed, create_graph=True)
-        loss = (g.norm(2, dim=1) - 1).square().mean() + critic(fake).mean() + mixed[:, 1].exp().mean()
+        loss = (
+            (g.norm(2, dim=1) - 1).square().mean() + critic(fake).mean() + mixed[:, 1].exp().mean()
+        )
         model.zero_grad()
         critic.zero_grad()
         loss.backward()

@@ -8,16 +8,25 @@ import pickle
 import pytest
 
 import wengert
-from tests.replay.harness import Program, adding_to, batch, compare, mlp, state
+from tests.replay.harness import (
+    Program,
+    adding_to,
+    batch,
+    compare,
+    compare_skipping,
+    mlp,
+    state,
+)
 from wengert import compiler, nn
 from wengert.nn import functional as F
 from wengert.replay import compiled as trial
 
 PROGRAMS: list[Program] = []
-program = adding_to(PROGRAMS)
+SKIPPED: list[Program] = []
+program, skipped = adding_to(PROGRAMS), adding_to(SKIPPED)
 
 
-def descent(model, rate, emptied=True):
+def descent(model, rate):
     """A step of descent by hand, and an average of the parameters."""
     average = copy.deepcopy(model)
 
@@ -262,9 +271,87 @@ def who_looks_at_it(wrap, log):
         model[0].weight.add_(1)
 
 
+@skipped
+def descent_without_python(wrap, log):
+    model, rate, seen = mlp(8, 64, 4), [0.1], []
+    step, average = descent(model, rate)
+    step = wrap(step)
+    for k in range(24):
+        if k == 10:
+            rate[0] = 0.05
+        if k == 14:
+            seen.append(model[0].weight.detach().numpy())  # who sees every write
+        if k == 16:
+            model[2].bias.grad = wengert.ones(4)
+        if k == 18:
+            seen.append(model[2].weight.detach())
+        log.append(step(batch()))
+        log += [p._version for p in model.parameters()]
+        log += [p.grad is None for p in model.parameters()]
+        log += [float(x.sum()) for x in seen]
+        if k % 5 == 4:
+            log += [*state(model), *state(average)]
+
+
+@skipped
+def gradients_that_are_taken_away(wrap, log):
+    model = mlp(8, 64, 4)
+    optimizer = wengert.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    scaler = wengert.amp.GradScaler("cpu", enabled=False)
+
+    @wrap
+    def step(x):
+        for p in model.parameters():
+            p.grad = None
+        loss = model(x).square().mean()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+        scaler.step(optimizer)
+        scaler.update()
+        return loss
+
+    for k in range(10):
+        log += [step(batch()), *state(model)]
+        if k == 6:
+            model[0].weight.grad = wengert.ones(64, 8)
+
+
+@skipped
+def averages_alone(wrap, log):
+    model = mlp(8, 64, 4)
+    average, total = copy.deepcopy(model), wengert.zeros(64, 8)
+
+    @wrap
+    def step(x):
+        total.mul_(0.5).add_(x)
+        with wengert.no_grad():
+            for p, q in zip(model.parameters(), average.parameters(), strict=True):
+                q.mul_(0.9).add_(p, alpha=0.1)
+        return (total * 2).sum()
+
+    for k in range(12):
+        log += [step(batch()), total.clone(), *state(average)]
+        with wengert.no_grad():
+            model[0].weight.mul_(1.1)
+        if k == 8:
+            total.add_(1)
+
+
+@pytest.mark.parametrize("program", SKIPPED, ids=lambda f: f.__name__)
+def test_writes_need_no_python(program: Program) -> None:
+    functions = compare_skipping(program)
+    assert all(f.skipped for f in functions), [f.reason for f in functions]
+
+
+def test_a_step_by_hand_is_one_program() -> None:
+    step, _ = descent(mlp(8, 64, 4), [0.1])
+    found = compiler.explain(step)(batch())
+    assert len(found.programs) == 1
+    assert not found.splits
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("trials", [True, False])
-def test_storing(function: Program, trials: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not trials:
-        monkeypatch.setattr(trial, "_AS_IT_IS", range(0))
+def test_storing(function: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "_AS_IT_IS", range(0))
     compare(function)

@@ -76,8 +76,9 @@ def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
     return True
 
 
-# Where a deferred tensor's value will come from: the run, the place (~place of a value that has
-# become a leaf, an input of the run from there on), what the record says of it, and the tensor that a view shows, which lives as long. A plain tuple: one is made at every call.
+# Where a deferred tensor's value will come from: the run, the place, what the record says of it,
+# and the tensor that a view shows, which lives as long. The place is ~place of a value that has
+# become a leaf, an input of the run from there on. A plain tuple: one is made at every call.
 Pending = tuple["Walks", int, Outline, Any]
 
 
@@ -156,7 +157,7 @@ class Deferred(Tensor, metaclass=_EqualToTensor):
     def __class__(self) -> type:
         pending = self._pending
         store = pending[0].stores.get(pending[1]) if type(pending) is tuple else None
-        return Tensor if store is None else store.kind_of(self)  # type: ignore[no-any-return]
+        return Tensor if store is None else store.kind_of(self)
 
     @__class__.setter
     def __class__(self, kind: type) -> None:

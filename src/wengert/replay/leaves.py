@@ -54,9 +54,7 @@ def became_leaf(tensor: Any) -> bool:
     return True
 
 
-def _record(
-    run: Run, tensor: Any, place: int, one: Input, key: Any, line: tuple[Any, int]
-) -> bool:
+def _record(run: Run, tensor: Any, place: int, one: Input, key: Any, line: tuple[Any, int]) -> bool:
     """Note in the record that a value becomes a leaf, which it does as ever."""
     run._leave_record()
     del run.recorded[id(tensor)]

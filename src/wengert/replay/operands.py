@@ -47,6 +47,7 @@ class Operands:
         recorded: the places of its values that are not deferred, by their identity.
         updates: by place of a buffer's next elements, the buffer's memory; `stores` says which of
             them in-place operations have given, and to whom.
+        newest: the time of the last write that somebody who watches the run knows of.
         holds: the slots of the inputs with an array, by its identity.
         leaves: the slots of values that have become leaves, by their places.
     """
@@ -66,6 +67,7 @@ class Operands:
         self.recorded: dict[int, tuple[Any, int]] = {}
         self.updates: dict[int, Any] = {}
         self.stores: dict[int, Any] = {}
+        self.newest: int | None = None
         self.holds: dict[int, list[int]] = {}
         self.leaves: dict[int, int] = {}
 
@@ -110,9 +112,7 @@ class Operands:
         if reference() is not x:
             place = self.place_of(x)
         if place is not None:
-            if place in self.stores and mode.site is not None and x.requires_grad:
-                raise UnseenError("a leaf that was written to")
-            return place
+            return place if not self.stores else self._after_writes(x, place)
         slot = self.slots.get(id(x))
         if type(x) is Deferred:
             return "i", slot  # a leaf
@@ -133,6 +133,12 @@ class Operands:
             raise UnseenError("a tensor without memory")
         fresh.append(x)
         return input_of(x)
+
+    def _after_writes(self, x: Any, place: int) -> int:
+        """The place of a value; no leaf is one where operations are recorded."""
+        if place in self.stores and mode.site is not None and x.requires_grad:
+            raise UnseenError("a leaf that was written to")
+        return place
 
     def _is_current(self, slot: int) -> bool:
         """Whether memory that was copied, because NumPy may write to it, is as it was."""

@@ -50,6 +50,10 @@ class Store:
         # Whoever looks whether memory is written to sees it now.
         self.time = clock.newest = tick()
 
+    def told(self) -> tuple[Any, ...]:
+        """What a call that does the same has to do."""
+        return self.by, self.line, self.count
+
     def alive(self) -> list[Any]:
         """The tensors that are alive."""
         return [x for of, _ in self.tensors if (x := of()) is not None]
@@ -87,6 +91,21 @@ def may_store(run: Run, target: Tensor) -> list[Any] | None:
             return None
     group = group or [target]
     return group if all(map(_may_change, group)) else None
+
+
+def is_own(x: Any) -> bool:
+    """Whether a tensor's memory is its own, so that nobody else sees that it changes."""
+    if type(x) is Deferred or type(x) not in tensors:
+        return False
+    array = x._array
+    return bool(array.flags.writeable) and not is_exposed(array) and _may_change(x)
+
+
+def restamp(array: np.ndarray, by: str, line: tuple[CodeType, int], count: int) -> None:
+    """Note writes that have just been made."""
+    stamp_at(array, tick(), by, *line)
+    if count > 1:
+        add_writes(array, count - 1)
 
 
 def refuses(target: Tensor) -> bool:
@@ -197,14 +216,15 @@ def _is_released(later: list[Entry], entry: OpEntry) -> bool:
     )  # fmt: skip
 
 
-def store(
-    run: Run, place: int | None, group: list[Any], after: Pending, by: str
-) -> None:
+def store(run: Run, place: int | None, group: list[Any], after: Pending, by: str) -> None:
     """Let tensors, which have been at a place or share their memory, stand for a deferred value."""
     at, outline = after[1], after[2]
     leaf: Outline | None = None
     memory = group[0]._array if place is None else run.updates.pop(place)
+    known = clock.newest == run.newest
     made = _next(run, place, group, by, (run.entry.code, run.entry.lasti))
+    if known:
+        run.newest = made.time
     for x in group:
         shown = outline
         if x.requires_grad:
@@ -215,9 +235,7 @@ def store(
     _take(run, at, made, memory)
 
 
-def note_store(
-    run: Run, place: int | None, group: list[Any], after: int, by: str
-) -> None:
+def note_store(run: Run, place: int | None, group: list[Any], after: int, by: str) -> None:
     """The same where the run records: the tensors have the elements of a value already."""
     made = _next(run, place, group, by, (run.entry.code, run.entry.lasti))
     if place is not None:

@@ -436,9 +436,7 @@ class LeafEntry(Entry):
 
     __slots__ = ("place", "slot")
 
-    def __init__(
-        self, parent: Entry, line: tuple[CodeType, int], place: int, slot: int
-    ) -> None:
+    def __init__(self, parent: Entry, line: tuple[CodeType, int], place: int, slot: int) -> None:
         super().__init__(parent, line)
         self.place, self.slot = place, slot
 

@@ -159,7 +159,7 @@ def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
 
 def _get_data(self: Tensor) -> Tensor:
     if sharing and (known := sharing[0](self, ".data")) is not None:
-        return known  # type: ignore[no-any-return]
+        return known
     if isinstance(self._array, WrapperOutline):
         return self.detach()  # which its class is asked about
     cut = wrap(self._array)
@@ -211,7 +211,7 @@ def detach(self: Tensor) -> Tensor:
     False
     """
     if sharing and (known := sharing[0](self, "detach()")) is not None:
-        return known  # type: ignore[no-any-return]
+        return known
     cut = wrap(self._array)
     cut._cut = cut_at("detach()", self)
     if inferences:
