@@ -255,7 +255,7 @@ class Observer:
             self._set_apart(frame, front.function, given["args"], given["kwargs"])
         elif by_user and code.co_name in _EFFECTS:
             self._begin_effect(frame)
-        elif by_user and code is _SET_GRAD and frame.f_locals["value"] is None:
+        elif by_user and code is _GRAD.fset.__code__ and _arguments(frame)[0][-1] is None:
             self._begin_effect(frame, ("__setattr__", ("grad", None)))
         elif by_user and (read := next((f for f in READS if f.__code__ is code), None)):
             self._begin_read(frame, read)
@@ -332,11 +332,12 @@ class Observer:
 
     def _is_harmless(self, frame: types.FrameType, result: Any) -> bool:
         code = frame.f_code
-        if code is _GET_GRAD:  # one that the run has computed: it is there at every such call
+        if code is _GRAD.fget.__code__:  # one that the run has computed: it is there at every such call
             pending = result._pending if type(result) is Deferred else None
             return type(pending) is tuple and pending[0] is self.run
-        if any(code is one for one in _OF_SCALER):
-            return not frame.f_locals["self"].is_enabled()
+        if any(code is one.__code__ for one in _OF_SCALER):
+            (scaler, *_), _ = _arguments(frame)
+            return not scaler.is_enabled()
         return code.co_name in _HARMLESS or any(code is one for one in self._metadata)
 
     def _refuse(self, frame: Any, what: str) -> None:
@@ -351,11 +352,10 @@ class Observer:
 READS = [vars(Tensor)[name] for name in ("item", "__float__")]
 _WATCH = Observer.watch.__code__
 _GRAD: Any = vars(Tensor)["grad"]
-_GET_GRAD, _SET_GRAD = _GRAD.fget.__code__, _GRAD.fset.__code__
 # What lets pass what it is given where a scaler is disabled.
-_OF_SCALER = [
-    f.__code__ for f in (GradScaler.scale, GradScaler.unscale_, GradScaler.update,
-                         GradScaler.get_scale, GradScaler.is_enabled)
+_OF_SCALER: list[Any] = [
+    GradScaler.scale, GradScaler.unscale_, GradScaler.update, GradScaler.get_scale,
+    GradScaler.is_enabled,
 ]  # fmt: skip
 
 
