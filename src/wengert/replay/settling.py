@@ -321,10 +321,21 @@ def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) 
     known = edge is not None or place not in plan.lowering.entries
     cut = None if known else cut_of(plan, run, place)
     filled(tensor, array, edge, cut)
-    if place in run.writes:
-        add_writes(array, run.writes[place])
+    if run.writes and (count := _writes_to(plan, run, place)):
+        add_writes(array, count)
     if source is not None:
         mark_view(tensor, source)
+
+
+def _writes_to(plan: Plan, run: Run, place: int) -> int:
+    """How often memory was written to, by a tensor that may be gone, of which this is a view."""
+    while place not in run.writes:
+        entry = plan.lowering.entries.get(place)
+        ref = entry.refs[entry.op.inputs[0]] if entry is not None and entry.op.view else None
+        if ref is None or ref.kind != "value" or ref.index in plan.alive:
+            return 0
+        place = ref.index
+    return run.writes[place]
 
 
 def own_arrays(
