@@ -332,7 +332,7 @@ class Observer:
 
     def _is_harmless(self, frame: types.FrameType, result: Any) -> bool:
         code = frame.f_code
-        if code is _GRAD.fget.__code__:  # one that the run has computed: it is there at every such call
+        if code is _GRAD.fget.__code__:  # one that the run computes is there at every such call
             pending = result._pending if type(result) is Deferred else None
             return type(pending) is tuple and pending[0] is self.run
         if any(code is one.__code__ for one in _OF_SCALER):

@@ -46,7 +46,7 @@ class Operands:
         numbers: the Python floats among the operands.
         recorded: the places of its values that are not deferred, by their identity.
         updates: by place of a buffer's next elements, the buffer's memory; `stores` says which of
-            them in-place operations have given, and to whom.
+            them in-place operations have given, and to whom; `stored` are the bytes of these.
         newest: the time of the last write that somebody who watches the run knows of.
         holds: the slots of the inputs with an array, by its identity.
         leaves: the slots of values that have become leaves, by their places.
@@ -68,6 +68,7 @@ class Operands:
         self.updates: dict[int, Any] = {}
         self.stores: dict[int, Any] = {}
         self.newest: int | None = None
+        self.stored = 0
         self.holds: dict[int, list[int]] = {}
         self.leaves: dict[int, int] = {}
 

@@ -30,6 +30,8 @@ ELEMENTWISE = frozenset({
     "add", "_add", "sub", "_sub", "mul", "div", "lerp", "addcmul", "addcdiv", "clamp", "clamp_min",
     "clamp_max", "copy",
 })  # fmt: skip
+# What the writes of a run may hold until it is computed.
+_MOST_BYTES = 1 << 26
 
 
 class Store:
@@ -76,15 +78,17 @@ def may_store(run: Run, target: Tensor) -> list[Any] | None:
 
     Nobody else sees it, and no graph that may still be walked has saved it.
     """
-    if type(target) not in tensors or not active.inside or run.record.exact or inferences:
+    known = type(target) in tensors and type(target) is not Deferred
+    if not known or not active.inside or run.record.exact or inferences:
         return None
     array = target._array
     if type(array) is not np.ndarray or not array.flags.writeable or refuses(target):
         return None
+    if run.stored + array.nbytes > _MOST_BYTES:
+        return None
     group = _sharing(array) if active.sharing else None
     held = run.holds.get(id(array), ())
-    known = 2 * len(held) + (len(group) - 1 if group else 0)
-    if is_exposed(array, known):
+    if is_exposed(array, 2 * len(held) + (len(group) - 1 if group else 0)):
         return None
     for slot in held:
         if run.arrays[slot] is not array or not is_unseen(run, Ref("input", slot)):
@@ -247,6 +251,7 @@ def note_store(run: Run, place: int | None, group: list[Any], after: int, by: st
 
 def _next(run: Run, place: int | None, group: list[Any], by: str, line: Any) -> Store:
     if place is None:
+        run.stored += group[0]._array.nbytes
         return Store([(weakref.ref(x), type(x)) for x in group], 1, by, line)
     run.outputs[place] = _nobody
     made: Store = run.stores.pop(place)
