@@ -320,6 +320,8 @@ def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) ->
     path = observer.path()
     if any(isinstance(e, LeafEntry) for e in path):
         raise UnguardedError("requires_grad_() makes a leaf of a value")
+    if any(type(run.outputs[place]) is not weakref.ref for place in _gradients(path).values()):
+        raise UnguardedError("it writes to gradients in place")
     if not path or not all(_may_be_skipped(e) for e in path):
         raise UnguardedError("no operation in it can be deferred" if not path else
                              "it adds to gradients of other calls")  # fmt: skip
@@ -366,6 +368,12 @@ def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) ->
 def _updated(entry: OpEntry) -> list[Ref]:
     """The buffers that an operation updates."""
     return [ref for name in entry.op.updates if (ref := entry.refs[name]) is not None]
+
+
+def _gradients(path: Sequence[Entry]) -> dict[int, int]:
+    """The places of the gradients that backwards have given to leaves last, by slot."""
+    walks = [e for e in path if isinstance(e, BackwardEntry) and e.added is not None]
+    return {slot: e.first + k for e in walks for k, slot in enumerate(e.leaves)}
 
 
 def _stored(run: Run, made: Store) -> tuple[int, tuple[Any, ...]]:
