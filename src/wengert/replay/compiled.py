@@ -100,6 +100,7 @@ class Compiled:
             return function(*args, **kwargs)
         finally:
             active.inside, active.whole = 0, False
+            active.sharing.clear()
             end_run()
             inside.discard(get_ident())
 

@@ -54,14 +54,19 @@ from wengert.ops.slice_writes import IN_PLACE
 def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The in-place form of an operation, as a method called `name`."""
 
-    ufunc = _DIRECT.get(function.__name__)
-    writer = IN_PLACE.get(function.__name__)
+    known = function.__name__
+    ufunc = _DIRECT.get(known)
+    writer = IN_PLACE.get(known)
 
     @wraps(function)
     def method(self: Tensor, *args: Any, **options: Any) -> Any:
         try:
-            if storage.rebindings and (deferred := storage.rebindings[0](self)) is not None:
-                return _rebound(deferred, self, function, args, options, name)
+            if storage.rebindings:
+                deferred = storage.rebindings[0](self, known, args, options)
+                if deferred is not None:
+                    if deferred.at_once:
+                        return deferred.call(method, self, args, options)
+                    return _rebound(deferred, self, function, args, options, name)
             if ufunc is not None and len(args) == 1 and _directly(ufunc, self, args[0], options):
                 return _write_directly(ufunc, self, args[0], options, name)
             check_writable(self, name)
