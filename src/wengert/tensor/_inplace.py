@@ -157,9 +157,10 @@ def _is_free(target: Any) -> bool:
     """Whether nobody needs to know of a write but the log of writes."""
     if type(target) is not Tensor or target._edge is not None or inferences:
         return False
-    return mode.site is None or (
-        type(mode.site) is Site and not is_view(target) and not _has_recorded_views(target)
-    )
+    if mode.site is None:
+        return True
+    root = root_of(target)
+    return type(mode.site) is Site and root._edge is None and not _has_recorded_views(root)
 
 
 def _has_recorded_views(target: Tensor) -> bool:
