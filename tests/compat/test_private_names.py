@@ -82,6 +82,8 @@ ALIASED = """
         torch.classes.extension.Fast
     except RuntimeError as error:
         assert "Tried to instantiate class 'extension.Fast', but it does not exist!" in str(error)
+    outside = torch.distributed.GroupMember.NON_GROUP_MEMBER
+    assert [torch.distributed._rank_not_in_group(g) for g in (None, outside)] == [False, True]
     for refusing in (torch.distributed.rpc.rpc_sync, torch.distributed.rpc.remote):
         try:
             refusing()
