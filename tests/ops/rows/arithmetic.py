@@ -66,6 +66,10 @@ ROWS = [
     Row("mul", lambda rng: (np.array([True, False]), np.array([True, True])), tag="bool",
         grad=False),
     Row("div", integers, tag="int", grad=False),
+    *(Row(n, lambda rng, ab=ab: ab, tag=f"numbers {ab}", grad=False)
+      for n in (*BINARY, "floor_divide") for ab in ((-7, 2), (True, 2.0), (2, 3.5))),
+    Row("div", lambda rng: (-7, 2), {"rounding_mode": "trunc"}, tag="numbers", grad=False),
+    Row("sub", lambda rng: (7, 2.0), {"alpha": 3}, tag="numbers, alpha", grad=False),
     Row("add", PAIR, {"alpha": -2.5}, tag="alpha"),
     Row("sub", PAIR, {"alpha": 2}, tag="alpha", dtypes=MOST),
     Row("rsub", PAIR, {"alpha": 2}, tag="alpha"),
@@ -112,6 +116,9 @@ ERRORS = [
       for n in ("add", "sub", "mul", "div")),
     *(ErrorRow(n, lambda rng: (np.zeros(2), None), TypeError, "must be Tensor", tag="None")
       for n in ("add", "sub", "mul", "div")),
+    *(ErrorRow(n, lambda rng: (3, None), TypeError, "", tag="a number and None")
+      for n in (*BINARY, "floor_divide")),
+    ErrorRow("sub", lambda rng: (True, False), RuntimeError, "two bool tensors", tag="two bools"),
     *(ErrorRow(n, lambda rng: (INTS, 0), RuntimeError, "ZeroDivisionError") for n in QUOTIENTS),
     ErrorRow("div", lambda rng: (INTS, 0), RuntimeError, "ZeroDivisionError",
              {"rounding_mode": "trunc"}),

@@ -17,7 +17,7 @@ from wengert.distributed.world import default_group as _get_default_group
 from wengert.platform.absences import Absent, refusing
 
 
-def _rank_not_in_group(group: ProcessGroup | int | None) -> bool:
+def _rank_not_in_group(group: ProcessGroupGloo | int | None) -> bool:
     """Whether `group` is what `new_group` gives to ranks outside; None is the group of all."""
     return isinstance(group, int) and group == GroupMember.NON_GROUP_MEMBER
 
