@@ -66,11 +66,6 @@ ROWS = [
     Row("mul", lambda rng: (np.array([True, False]), np.array([True, True])), tag="bool",
         grad=False),
     Row("div", integers, tag="int", grad=False),
-    *(Row(n, lambda rng, ab=ab: ab, tag=f"numbers {ab}", grad=False)
-      for n in (*BINARY, "floor_divide") for ab in ((-7, 2), (True, 2.0), (2, 3.5))
-      if (n, ab) != ("sub", (True, 2.0))),
-    Row("div", lambda rng: (-7, 2), {"rounding_mode": "trunc"}, tag="numbers", grad=False),
-    Row("sub", lambda rng: (7, 2.0), {"alpha": 3}, tag="numbers, alpha", grad=False),
     Row("add", PAIR, {"alpha": -2.5}, tag="alpha"),
     Row("sub", PAIR, {"alpha": 2}, tag="alpha", dtypes=MOST),
     Row("rsub", PAIR, {"alpha": 2}, tag="alpha"),
