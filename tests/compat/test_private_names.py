@@ -53,6 +53,8 @@ ALIASED = """
     rebuilt = torch._utils._rebuild_tensor_v2(storage, 1, (2, 2), (1, 2), True, None)
     assert rebuilt.tolist() == [[1, 3], [2, 4]] and rebuilt.requires_grad
     assert torch.serialization.location_tag(storage) == "cpu"
+    for kind in (torch.FloatStorage, torch.UntypedStorage, type(storage)):
+        assert torch.serialization.normalize_storage_type(kind) is kind
     clipped = torch.distributions.transforms._clipped_sigmoid(torch.tensor([-1e4, 0.0, 1e4]))
     assert 0 < clipped[0] and clipped[1] == 0.5 and clipped[2] < 1
     with torch.autograd.forward_ad.dual_level() as level:
@@ -82,6 +84,8 @@ ALIASED = """
         torch.classes.extension.Fast
     except RuntimeError as error:
         assert "Tried to instantiate class 'extension.Fast', but it does not exist!" in str(error)
+    outside = torch.distributed.GroupMember.NON_GROUP_MEMBER
+    assert [torch.distributed._rank_not_in_group(g) for g in (None, outside)] == [False, True]
     for refusing in (torch.distributed.rpc.rpc_sync, torch.distributed.rpc.remote):
         try:
             refusing()

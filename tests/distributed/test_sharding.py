@@ -70,6 +70,9 @@ def check_zero(rank: int, size: int) -> None:
     optimizer.consolidate_state_dict(to=1)
     holder = [optimizer.state_dict() if rank == 1 else None]
     dist.broadcast_object_list(holder, 1)
+    optimizer.consolidate_state_dict(to=size)
+    with pytest.raises(RuntimeError, match="not been consolidated on this rank"):
+        optimizer.state_dict()
     fresh = ZeroRedundancyOptimizer(model.parameters(), wengert.optim.AdamW, lr=9.0)
     fresh.load_state_dict(holder[0])
     assert fresh.param_groups[0]["lr"] == 0.1

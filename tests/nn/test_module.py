@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import wengert
+from tests.nn.both import agree
 from wengert import nn
 
 
@@ -279,6 +280,25 @@ def test_deepcopy_and_pickle_are_apart_from_the_original() -> None:
         assert float(net.scale) == 1
         assert repr(twin) == repr(net)
         assert [n for n, _ in twin.named_parameters()] == [n for n, _ in net.named_parameters()]
+
+
+@pytest.mark.torch
+def test_a_replica_has_members_of_its_own_and_no_parameters(torch: Any) -> None:
+    def scenario(library: Any) -> list[Any]:
+        net = library.nn.Sequential(library.nn.BatchNorm1d(3), library.nn.Linear(3, 2))
+        norm, whole = net[0], net._replicate_for_data_parallel()
+        replica = norm._replicate_for_data_parallel()
+        empty = list(replica.named_parameters())
+        replica.weight, replica.bias = norm.weight * 2, norm.bias
+        whole[1] = library.nn.Linear(3, 5)
+        return [
+            empty, list(replica._buffers), replica.running_mean is norm.running_mean,
+            replica._buffers is norm._buffers, replica._is_replica, hasattr(norm, "_is_replica"),
+            [n for n, _ in replica.named_parameters()], net[1].out_features, whole[0] is norm,
+            replica(library.arange(6.0).reshape(2, 3)),
+        ]  # fmt: skip
+
+    agree(torch, scenario)
 
 
 def test_parameter_shares_memory_and_prints_as_one() -> None:

@@ -155,3 +155,14 @@ def test_numbers_of_numpy(torch: Any, name: str) -> None:
     found = [OF_NUMPY[name](m, m.tensor([-1.0, 0.25, 0.75, 2.0])) for m in (torch, wengert)]
     assert found[0].tolist() == found[1].tolist()
     assert str(found[0].dtype) == str(found[1].dtype)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "floor_divide"])
+def test_two_numbers_give_a_tensor(name: str, torch: Any) -> None:
+    for numbers in ((-7, 2), (2, 3.5), (1j, 2) if name != "floor_divide" else (True, 2.0)):
+        ours, theirs = (getattr(library, name)(*numbers) for library in (wengert, torch))
+        assert (str(ours.dtype), ours.shape, ours.item()) == (
+            str(theirs.dtype), tuple(theirs.shape), theirs.item()
+        )  # fmt: skip
+    assert wengert.div(-7, 2, rounding_mode="trunc").item() == -3

@@ -11,6 +11,7 @@ from tests.replay.harness import Program, adding_to, batch, compare, state
 from wengert import compiler, nn
 from wengert.nn import functional as F
 from wengert.replay import compiled as trial
+from wengert.replay import rebinding
 
 PROGRAMS: list[Program] = []
 program = adding_to(PROGRAMS)
@@ -393,3 +394,26 @@ def test_in_place_operations_on_other_memory_end_no_program() -> None:
         return (y * keep).sum()
 
     assert not compiler.explain(step)(batch()).splits
+
+
+def test_whether_a_value_may_be_replaced_is_asked_of_what_came_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+    reads = rebinding._reads
+    monkeypatch.setattr(rebinding, "_reads", lambda *given: asked.append(1) or reads(*given))
+
+    def step(x, times):
+        for _ in range(times):
+            x = x * 0.5
+            x += 1
+        return x
+
+    numbers = []
+    for times in (10, 40):
+        asked.clear()
+        compiled = compiler.compile(step)
+        result = compiled(wengert.ones(3), times)
+        numbers.append(len(asked))
+        assert result.tolist() == pytest.approx([2 - 0.5**times] * 3)
+    assert numbers[1] == 4 * numbers[0] > 0

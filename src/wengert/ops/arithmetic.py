@@ -21,7 +21,7 @@ from wengert.ops.rounding import sgn
 from wengert.ops.zeros import no_slope
 
 
-@elementwise(np.add, input=lambda g: g, other=lambda g: g)
+@elementwise(np.add, numbers=True, input=lambda g: g, other=lambda g: g)
 def _add(input: Value, other: Value) -> Value:
     """`add` without `alpha`, the operator ``+``."""
 
@@ -86,7 +86,7 @@ def _refuse_masks(tensors: list[dtypes.dtype]) -> None:
         )
 
 
-@elementwise(input=lambda g: g, other=lambda g: -g, refuses=_refuse_masks)
+@elementwise(numbers=True, input=lambda g: g, other=lambda g: -g, refuses=_refuse_masks)
 def _sub(input: Value, other: Value) -> Value:
     """`sub` without `alpha`, the operator ``-``."""
     try:
@@ -183,6 +183,7 @@ def _divided_halves(a: Any, b: Any) -> Any:
 
 @elementwise(
     np.multiply,
+    numbers=True,
     halves=_multiplied_halves,
     input=lambda g, other: g * conj(other),
     other=lambda g, input: g * conj(input),
@@ -201,6 +202,7 @@ multiply = mul
 
 @elementwise(
     np.true_divide,
+    numbers=True,
     halves=_divided_halves,
     floats=True,
     input=lambda g, other: g / conj(other),
@@ -234,6 +236,7 @@ def _floored(input: Value, other: Value) -> Value:
     other=lambda g: no_slope(g),
     label="DivBackward2",
     name="floor_divide",
+    numbers=True,
     scalar=_floored,
 )
 def _div_floor(input: Value, other: Value) -> Value:
@@ -244,7 +247,11 @@ def _div_floor(input: Value, other: Value) -> Value:
 
 
 @elementwise(
-    input=lambda g: no_slope(g), other=lambda g: no_slope(g), label="DivBackward2", name="div"
+    input=lambda g: no_slope(g),
+    other=lambda g: no_slope(g),
+    label="DivBackward2",
+    name="div",
+    numbers=True,
 )
 def _div_trunc(input: Value, other: Value) -> Value:
     if input.dtype.kind in "bc":

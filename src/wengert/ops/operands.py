@@ -76,6 +76,8 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
             return SparseTensor.dispatch(op, inputs, params)
     if op.halves is not None and _half_beside_number(*inputs):
         return op.halves(*inputs)
+    if op.numbers and all(type(x) in Number for x in inputs):
+        inputs = (_of_number(inputs[0], dtypes.of_number(inputs[0]).np, constants), *inputs[1:])
     level, some, differ = _compared(inputs)
     if not some and any(isinstance(x, TracedArray) for x in inputs):
         return apply(op.scalar, op, inputs, params.values())
@@ -341,6 +343,8 @@ def _refusal(op: Op, inputs: tuple[Any, ...]) -> TypeError:
     for x in _of_tensors(op, inputs):
         if type(x) in Number:
             return _wrong_type(op, inputs, x)
+    if op.numbers:
+        return _wrong_type(op, inputs, next(x for x in inputs if type(x) not in Number))
     for kinds in ((np.ndarray, np.generic, *Number), (np.ndarray, np.generic)):
         for x in inputs:
             if x is not None and not isinstance(x, kinds):

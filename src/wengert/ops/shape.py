@@ -293,10 +293,8 @@ def unsqueeze(input: Value, dim: int) -> Value:
     """
     shape, d = input.shape, dim
     n = len(shape) + 1
-    if not -n <= d < n:
-        axis_of(d, n)
-    if d < 0:
-        d += n
+    if type(d) is not int or not 0 <= d < n:
+        d = axis_of(d, n)
     return input.reshape((*shape[:d], 1, *shape[d:]))
 
 

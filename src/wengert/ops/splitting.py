@@ -46,7 +46,7 @@ def select(input: Value, dim: int, index: int) -> Value:
     """
     if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    if dim == 0 and 0 <= index < len(input):
+    if type(dim) is int and dim == 0 and 0 <= index < len(input):
         return input[index, ...]
     d = axis_of(dim, input.ndim)
     if not -input.shape[d] <= index < input.shape[d]:

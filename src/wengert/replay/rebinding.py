@@ -21,7 +21,7 @@ from wengert.replay.rules import ListForm
 from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking, computing_at_once, shows_exposed
 from wengert.replay.storing import ELEMENTWISE, is_unseen, may_store, note_store, refuses, store
-from wengert.replay.trace import Entry, OpEntry, Ref, outline_of, producers
+from wengert.replay.trace import Entry, OpEntry, Ref, outline_of
 from wengert.replay.walks import nobody
 
 # What part of a value a view shows, as a basic key.
@@ -279,13 +279,14 @@ def _shown_of(entry: Entry, place: int) -> Shown | None:
     if entry.replaceable is None:
         entry.replaceable = {}
     if place not in entry.replaceable:
-        path = entry.path()
-        entry.replaceable[place] = _as_part(path, place) or _as_whole(path, place)
+        part = _as_part(entry, place)
+        entry.replaceable[place] = part or _as_whole(entry.since(place), place)
     return entry.replaceable[place]
 
 
 def _as_whole(path: list[Entry], place: int) -> Shown | None:
-    maker = producers(path)[place]
+    """The same of a value that is no view; the path begins with its maker."""
+    maker = path[0]
     if isinstance(maker, OpEntry):
         is_new = isinstance(maker.op, Op | ListForm) and not maker.op.view
         if not is_new or _saves(maker):
@@ -294,16 +295,16 @@ def _as_whole(path: list[Entry], place: int) -> Shown | None:
     return None if views is None else Shown(views)
 
 
-def _as_part(path: list[Entry], place: int) -> Shown | None:
+def _as_part(entry: Entry, place: int) -> Shown | None:
     """The same of a basic view, without a graph, of a value that may be replaced."""
-    makers = producers(path)
-    maker = makers[place]
+    maker = entry.since(place)[0]
     if not isinstance(maker, OpEntry) or maker.op.name not in _KEYS or maker.records:
         return None
     ref = maker.refs["input"]
     if ref is None or ref.kind != "value":
         return None
-    whole, source = _as_whole(path, ref.index), makers[ref.index]
+    path = entry.since(ref.index)
+    whole, source = _as_whole(path, ref.index), path[0]
     outline = source.outlines[ref.index - source.first]
     if whole is None or outline.requires_grad:
         return None
@@ -312,7 +313,10 @@ def _as_part(path: list[Entry], place: int) -> Shown | None:
 
 
 def _shown(path: list[Entry], place: int) -> tuple[int, ...] | None:
-    """The places of views of a value, and of views of these; None if a graph has saved one."""
+    """The places of views of a value, and of views of these; None if a graph has saved one.
+
+    The path is what came since the value: readers come after what they read.
+    """
     found, waiting = list[int](), [place]
     while waiting:
         place = waiting.pop()

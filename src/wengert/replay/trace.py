@@ -186,6 +186,17 @@ class Entry:
             entry = parent
         return entries[::-1]
 
+    def since(self, place: int) -> list[Entry]:
+        """The entries from the one that made a value to this one, oldest first."""
+        entries = [self]
+        while place < entries[-1].first:
+            parent = entries[-1].parent
+            assert parent is not None  # the root made nothing
+            entry = parent()
+            assert entry is not None  # the record holds it
+            entries.append(entry)
+        return entries[::-1]
+
     def below(self) -> Iterator[Entry]:
         """This entry and all that came behind it."""
         waiting = [self]

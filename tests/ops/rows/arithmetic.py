@@ -112,6 +112,9 @@ ERRORS = [
       for n in ("add", "sub", "mul", "div")),
     *(ErrorRow(n, lambda rng: (np.zeros(2), None), TypeError, "must be Tensor", tag="None")
       for n in ("add", "sub", "mul", "div")),
+    *(ErrorRow(n, lambda rng: (3, None), TypeError, "must be Tensor", tag="a number and None")
+      for n in (*BINARY, "floor_divide")),
+    ErrorRow("sub", lambda rng: (True, False), RuntimeError, "two bool tensors", tag="two bools"),
     *(ErrorRow(n, lambda rng: (INTS, 0), RuntimeError, "ZeroDivisionError") for n in QUOTIENTS),
     ErrorRow("div", lambda rng: (INTS, 0), RuntimeError, "ZeroDivisionError",
              {"rounding_mode": "trunc"}),

@@ -109,6 +109,7 @@ ERRORS = [
     error("unflatten", (M, 1, ()), RuntimeError, "sizes must be non-empty", "none"),
     error("squeeze", (M, 3), IndexError, OUT_OF_RANGE),
     error("squeeze", (C, (0, -3)), RuntimeError, "dim 0 appears multiple times"),
+    error("unsqueeze", (M, np.zeros(2)), TypeError, "must be int", "a vector"),
     error("unsqueeze", (M, 4), IndexError, r"Dimension out of range .* \[-3, 2\], but got 4"),
     error("transpose", (M, 0, 3), IndexError, OUT_OF_RANGE),
     error("t", (C,), RuntimeError, r"t\(\) expects a tensor with <= 2 dimensions"),

@@ -44,6 +44,8 @@ ROWS = [
 WRONG = RuntimeError
 
 ERRORS = [
+    error("select", (M, np.zeros(2), 0), TypeError, "must be int", "a vector"),
+    error("select", (M, np.array(0.0), 0), TypeError, "must be int", "a float"),
     error("select", (M, 0, 2), IndexError, "index 2 out of range for tensor of size"),
     error("select", (S, 0, 0), IndexError, "cannot be applied to a 0-dim tensor", "0d"),
     error("narrow", (M, 1, 2, 3), WRONG, r"start \(2\) \+ length \(3\) exceeds dimension size"),

@@ -12,8 +12,14 @@ from wengert.distributed import (
     reduce_scatter_tensor as _reduce_scatter_base,
 )
 from wengert.distributed.process_group import ProcessGroup as ProcessGroupGloo
+from wengert.distributed.world import GroupMember
 from wengert.distributed.world import default_group as _get_default_group
 from wengert.platform.absences import Absent, refusing
+
+
+def _rank_not_in_group(group: ProcessGroupGloo | int | None) -> bool:
+    """Whether `group` is what `new_group` gives to ranks outside; None is the group of all."""
+    return isinstance(group, int) and group == GroupMember.NON_GROUP_MEMBER
 
 
 class MissingType(Absent):
@@ -37,6 +43,7 @@ __all__ = [
     "ProcessGroupGloo",
     "_all_gather_base",
     "_get_default_group",
+    "_rank_not_in_group",
     "_reduce_scatter_base",
     "reduce_op",
 ]

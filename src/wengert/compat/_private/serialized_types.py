@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import IO, Any
 
+from wengert.compat._private import storage_classes
 from wengert.core import layout
 from wengert.core.device import device
 
@@ -20,6 +21,11 @@ def location_tag(storage: Any) -> str:
     return kind
 
 
+def normalize_storage_type(storage_type: type) -> Any:
+    """The class of storages that ``torch`` has by the name of one."""
+    return getattr(storage_classes, storage_type.__name__)
+
+
 def _get_layout(name: str) -> layout.layout:
     """The layout of a name such as "torch.sparse_coo", as pickles of sparse tensors have it."""
     kind = getattr(layout, name.removeprefix("torch."), None)
@@ -28,4 +34,11 @@ def _get_layout(name: str) -> layout.layout:
     return kind
 
 
-__all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "FileLike", "_get_layout", "location_tag"]
+__all__ = [
+    "DEFAULT_PROTOCOL",
+    "MAP_LOCATION",
+    "FileLike",
+    "_get_layout",
+    "location_tag",
+    "normalize_storage_type",
+]

@@ -124,9 +124,15 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
                 work.wait()
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Gather the whole state at rank `to` of the group, for its `state_dict`; all call this."""
+        """Gather the whole state at rank `to` of the group, for its `state_dict`; all call this.
+
+        In a group without that rank nobody gets it.
+        """
         assert self.optim is not None
         self._sync_options()
+        self._all_states = None
+        if not 0 <= to < self.process_group.size():
+            return
         numbers = self._numbers()
         own = {numbers[p]: state for p, state in self.optim.state.items()}
         here = self.process_group.rank() == to

@@ -73,6 +73,18 @@ class Module(Calls, StateDict, Conversion):
         for name, value in (slots or {}).items():
             setattr(self, name, value)
 
+    def _replicate_for_data_parallel(self: M) -> M:
+        """A module for another device: its own dicts of members, and no parameters yet.
+
+        All else is shared. Who replicates sets the parameters, as attributes.
+        """
+        own = self.__dict__
+        state = without_compiled(own) if "forward" in own else own
+        members = {name: own[name].copy() for name in ("_buffers", "_modules")}
+        replica = self.__new__(type(self))
+        replica.__dict__.update({**state, **members, "_parameters": {}, "_is_replica": True})
+        return replica
+
     def train(self: M, mode: bool = True) -> M:
         """Put this module and its submodules in training mode (dropout drops, norms update)."""
         if not isinstance(mode, bool):
