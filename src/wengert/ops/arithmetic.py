@@ -21,7 +21,7 @@ from wengert.ops.rounding import sgn
 from wengert.ops.zeros import no_slope
 
 
-@elementwise(np.add, input=lambda g: g, other=lambda g: g)
+@elementwise(np.add, input=lambda g: g, other=lambda g: g, numbers=True)
 def _add(input: Value, other: Value) -> Value:
     """`add` without `alpha`, the operator ``+``."""
 
@@ -86,7 +86,7 @@ def _refuse_masks(tensors: list[dtypes.dtype]) -> None:
         )
 
 
-@elementwise(input=lambda g: g, other=lambda g: -g, refuses=_refuse_masks)
+@elementwise(input=lambda g: g, other=lambda g: -g, refuses=_refuse_masks, numbers=True)
 def _sub(input: Value, other: Value) -> Value:
     """`sub` without `alpha`, the operator ``-``."""
     try:
@@ -114,8 +114,8 @@ def sub(
     if alpha == 1 and type(alpha) is int:
         return _sub(input, other)
     if max(_category(input), _category(other)) != dtypes.BOOL:
-        tensors = [x for x in (input, other) if isinstance(x, Tensor)]
-        _refuse_masks([dtypes.of_numpy[numpy_dtype(x)] for x in tensors])
+        masks = [x for x in (input, other) if _category(x) == dtypes.BOOL]
+        _refuse_masks([dtypes.bool_] * len(masks))
     return _sub(input, _scaled(input, other, alpha))
 
 
@@ -184,6 +184,7 @@ def _divided_halves(a: Any, b: Any) -> Any:
 @elementwise(
     np.multiply,
     halves=_multiplied_halves,
+    numbers=True,
     input=lambda g, other: g * conj(other),
     other=lambda g, input: g * conj(input),
 )
@@ -203,6 +204,7 @@ multiply = mul
     np.true_divide,
     halves=_divided_halves,
     floats=True,
+    numbers=True,
     input=lambda g, other: g / conj(other),
     other=lambda g, input, other: -g * conj(input / other / other),
 )
@@ -234,6 +236,7 @@ def _floored(input: Value, other: Value) -> Value:
     other=lambda g: no_slope(g),
     label="DivBackward2",
     name="floor_divide",
+    numbers=True,
     scalar=_floored,
 )
 def _div_floor(input: Value, other: Value) -> Value:
@@ -244,7 +247,11 @@ def _div_floor(input: Value, other: Value) -> Value:
 
 
 @elementwise(
-    input=lambda g: no_slope(g), other=lambda g: no_slope(g), label="DivBackward2", name="div"
+    input=lambda g: no_slope(g),
+    other=lambda g: no_slope(g),
+    label="DivBackward2",
+    name="div",
+    numbers=True,
 )
 def _div_trunc(input: Value, other: Value) -> Value:
     if input.dtype.kind in "bc":

@@ -53,6 +53,7 @@ def elementwise(
     label: str | None = None,
     name: str | None = None,
     tensors: tuple[str, ...] = (),
+    numbers: bool = False,
     layout: Layout = "operands",
     older: tuple[str, ...] = (),
     scalar: Callable[..., Any] | None = None,
@@ -64,10 +65,10 @@ def elementwise(
 
     With `ufunc` that is the forward, and the decorated body is only its docstring. `name`,
     here and below, is the public function named in errors, if the op is called differently.
-    `tensors` names the inputs that may not be Python numbers, as in PyTorch; `older` the
-    parameters it once took among the inputs; and `layout` the inputs that determine the memory
-    layout of the output, if not all of them in order (a forward that does not keep NumPy's
-    order needs it, too).
+    `tensors` names the inputs that may not be Python numbers, as in PyTorch, `numbers` says that
+    all of them may be; `older` names the parameters it once took among the inputs; and `layout`
+    the inputs that determine the memory layout of the output, if not all of them in order (a
+    forward that does not keep NumPy's order needs it, too).
     Batches and forward-mode derivatives follow from the kind, and kernels for large arrays from
     the forward and the rules; they are made from `scalar` if the forward cannot be traced
     (see `_fuse`). `halves` computes with a tensor of half precision and a Python number that no
@@ -75,7 +76,7 @@ def elementwise(
     """
     options = {
         "ufunc": ufunc, "floats": floats, "label": label, "name": name, "tensors": tensors,
-        "layout": layout, "older": older, "scalar": scalar, "halves": halves,
+        "numbers": numbers, "layout": layout, "older": older, "scalar": scalar, "halves": halves,
         "refuses": refuses,
     }  # fmt: skip
     return _decorator("elementwise", rules, options)

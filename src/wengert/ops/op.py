@@ -48,6 +48,7 @@ class Op:
         jvp: its forward-mode derivative, if it does not follow from the kind.
         reference: the same made of ordinary operations, for transforms that cannot use the forward.
         tensors: inputs that may not be Python numbers.
+        numbers: whether all inputs may be Python numbers; the result is a tensor.
         older: parameters that were once among the inputs (see `_older`).
         scalar: the forward on single elements, from which kernels are made (see `_fuse`): itself
             for kind "elementwise", None for others that do not declare it.
@@ -80,6 +81,7 @@ class Op:
         reference: Callable[..., Any] | None = None,
         shared: Rule | None = None,
         tensors: tuple[str, ...] = (),
+        numbers: bool = False,
         older: tuple[str, ...] = (),
         scalar: Callable[..., Any] | None = None,
         halves: Callable[..., Any] | None = None,
@@ -94,7 +96,7 @@ class Op:
         self.kind, self.rules = kind, rules
         self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
         self.batch, self.jvp, self.reference, self.shared = batch, jvp, reference, shared
-        self.tensors, self.older = tensors, older
+        self.tensors, self.numbers, self.older = tensors, numbers, older
         self.layout, self.halves, self.accumulate = layout, halves, accumulate or {}
         self.refuses = refuses
         self.updates = updates or {}
