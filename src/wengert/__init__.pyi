@@ -609,6 +609,7 @@ from wengert.serialization._loading import load as load
 from wengert.serialization._saving import save as save
 from wengert.sparse._products import hspmm as hspmm
 from wengert.sparse._products import smm as smm
+from wengert.sparse._products import sspaddmm as sspaddmm
 from wengert.sparse.construction import sparse_bsc_tensor as sparse_bsc_tensor
 from wengert.sparse.construction import sparse_bsr_tensor as sparse_bsr_tensor
 from wengert.sparse.construction import sparse_compressed_tensor as sparse_compressed_tensor

@@ -263,7 +263,8 @@ def sspaddmm(
             f"sspaddmm: Argument #1: expected a tensor of shape {[height, width]}, got one of"
             f" {list(input.shape)}"
         )
-    assert isinstance(input, SparseTensor) and isinstance(mat1, SparseTensor)
+    assert isinstance(input, SparseTensor)
+    assert isinstance(mat1, SparseTensor)
     dense = reshape(product("sspaddmm", mat1, mat2), (-1,))
     rows = np.unique(as_coo(mat1)._coordinates[0])
     places = np.stack([np.repeat(rows, width), np.tile(np.arange(width), len(rows))])

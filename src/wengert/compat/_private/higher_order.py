@@ -47,7 +47,7 @@ class HigherOrderOperator(OperatorBase, ABC):
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             if k in self._kernels:
-                raise AssertionError(f"Trying to override a python impl for {k} on {self._name}")
+                raise RuntimeError(f"Trying to override a python impl for {k} on {self._name}")
             self._kernels[k] = function
             return function
 

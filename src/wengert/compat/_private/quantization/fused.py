@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from wengert.compat._private.quantization.fake import FakeQuantize
 from wengert.compat._private.quantization.histograms import HistogramObserver
 from wengert.compat._private.quantization.observers import (
@@ -11,16 +13,21 @@ from wengert.compat._private.quantization.observers import (
     MovingAveragePerChannelMinMaxObserver,
 )
 from wengert.compat._private.quantization.schemes import (
+    SYMMETRIC,
     per_channel_symmetric,
     per_tensor_affine,
     per_tensor_symmetric,
     qint8,
     quint8,
 )
+from wengert.core.tensor import Tensor
+from wengert.tensor import tensor
 
 
 class FusedMovingAvgObsFakeQuantize(FakeQuantize):
-    """`FakeQuantize` by a moving average; looking and rounding are two steps here as there.
+    """`FakeQuantize` by a moving average, with the scales of PyTorch's fused operation.
+
+    Those of symmetric schemes are not the observer's: the larger half of the integers counts.
 
     Args:
         observer: `MovingAverageMinMaxObserver`, or that of channels.
@@ -40,6 +47,18 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
                 "Fused observer+fake_quant module only works with MovingAverageMinMaxObserver, got"
                 f" {type(self.activation_post_process).__name__}"
             )
+        for name in ("fake_quant_enabled", "observer_enabled"):  # the fused operation takes int64
+            self.register_buffer(name, tensor([1]))
+
+    def _ranges(self) -> tuple[Tensor, Tensor]:
+        """The scales and zero points that `forward` rounds by."""
+        seen = self.activation_post_process
+        lows, highs = (x.reshape(-1).tolist() for x in (seen.min_val, seen.max_val))
+        symmetric = self.qscheme in SYMMETRIC
+        ends = self.quant_min, self.quant_max
+        found = [_scale(a, b, *ends, symmetric) for a, b in zip(lows, highs, strict=True)]
+        scales, zeros = zip(*found, strict=True)
+        return tensor(list(scales)), tensor(list(zeros))
 
     def extra_repr(self) -> str:
         return (
@@ -51,6 +70,27 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         )
 
 
+def _scale(low: float, high: float, least: int, most: int, symmetric: bool) -> tuple[float, int]:
+    """The scale of a range, and the integer that stands for 0."""
+    both = symmetric and low < 0 < high
+    if both:
+        half = (most - least) // 2
+        step = max(abs(float(np.float32(low / -(half + 1)))), abs(float(np.float32(high / half))))
+        low, high = -step * (half + 1), step * half
+    low, high = min(low, 0.0), max(high, 0.0)
+    scale = (high - low) / (most - least)
+    if np.float32(scale) == 0:
+        scale = 0.1
+    if scale < _SMALLEST:
+        wider = _SMALLEST / scale
+        scale, low, high = _SMALLEST, low * wider, high * wider
+    from_low, from_high = least - low / scale, most - high / scale
+    nearer = abs(least) - abs(low / scale) < abs(most) - abs(high / scale)
+    zero = (least + most) / 2 if both else from_low if nearer else from_high
+    return scale, round(min(max(zero, least), most))
+
+
+_SMALLEST = 6.1e-5
 _WEIGHTS = {"quant_min": -128, "quant_max": 127, "dtype": qint8}
 
 default_fused_act_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
