@@ -71,7 +71,8 @@ assert alias("torch._higher_order_ops").cond is alias("torch._higher_order_ops.c
 assert isinstance(torch.ops.higher_order.cond, alias("torch._ops").HigherOrderOperator)
 assert isinstance(torch.ops.aten.mm.default, alias("torch._ops").OperatorBase)
 assert torch.saddmm is torch.sspaddmm and torch.hsmm is torch.hspmm
-assert torch._is_all_true(x > 0) and len(torch.embedding_bag(x[:, None], *[x.long()[:1] * 0] * 2)) == 4
+first = x.long()[:1] * 0
+assert torch._is_all_true(x > 0) and len(torch.embedding_bag(x[:, None], first, first)) == 4
 for name in ("mark_dynamic", "maybe_mark_dynamic", "mark_static"):
     assert getattr(torch._dynamo, name)(x, 0) is None
 assert alias("torch._logging").set_logs(dynamo=10) is None
