@@ -211,6 +211,7 @@ BROADCASTS: list[Shapes] = [
     ((300, 257), (257,)), ((300, 257), (300, 1)), ((5, 7, 19, 23), (7, 1, 1)),
     ((5, 7, 19, 23), (1, 7, 1, 1)), ((300, 257), (1, 1)), ((300, 257), ()), ((4, 1, 300), (7, 300)),
     ((300, 1), (1, 257)), ((2, 3, 4, 5, 100), (3, 1, 5, 1)), ((40, 2000), (2000,)),
+    ((2, 3, 4, 500), (3, 1, 500)), ((2, 3, 4, 500), (3, 1, 1)),
 ]  # fmt: skip
 
 
@@ -244,6 +245,22 @@ def test_permuted_arrays_stay_so() -> None:
         found = kernel_result(REGISTRY["_squared_error"], [x, other], {})[0]
         np.testing.assert_array_equal(found, np.square(x - other))
         assert found.strides == x.strides
+
+
+@pytest.mark.parametrize("name", ["mul", "_add", "_sub", "_div"])
+def test_cheap_operations_of_parts_of_heads(name: str) -> None:
+    """NumPy goes over these in short rows: a kernel computes them, in the operands' order."""
+    rng = np.random.default_rng(4)
+    heads = rng.standard_normal((2, 16, 4, 64)).astype(np.float32).transpose(0, 2, 1, 3)
+    angles = rng.standard_normal((16, 32)).astype(np.float32)
+    op = REGISTRY[name]
+    for x, y in ((heads[..., :32], angles), (heads, np.ascontiguousarray(heads) + 1)):
+        assert not _fuse.in_one_loop(x, y)
+        found = kernel_result(op, [x, y], {})[0]
+        np.testing.assert_array_equal(found, op.forward(x, y))
+        assert found.transpose(0, 2, 1, 3).flags.c_contiguous
+    assert _fuse.in_one_loop(angles, angles)
+    assert _fuse.in_one_loop(angles, np.float32(2))
 
 
 def test_arrays_in_another_order_or_with_gaps() -> None:

@@ -95,7 +95,8 @@ def _plain(array: np.ndarray) -> np.ndarray:
     """The array in C order, with default strides for dimensions of length 1, too."""
     if 1 in array.shape and array.flags.c_contiguous:
         return array.ravel().reshape(array.shape)
-    return np.ascontiguousarray(array)
+    # The function for that gives numbers a dimension.
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
 def astype(array: np.ndarray, dtype: Any, copy: bool = False) -> np.ndarray:

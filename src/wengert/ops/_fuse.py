@@ -56,8 +56,21 @@ def is_small(op: Op, array: str) -> str | None:
     if op.scalar is None or op.view or op.aux:
         return None
     if op.forward in _CHEAP:  # but not of halves, whose elements NumPy converts one by one
-        return f"({array}.size < {LARGE} or {array}.size < {1 << 16} and {array}.itemsize != 2)"
+        one_loop = f"in_one_loop({', '.join(f'v_{i}' for i in op.inputs)})"
+        few = f"{array}.size < {1 << 16} and {array}.itemsize != 2 and {one_loop}"
+        return f"({array}.size < {LARGE} or {few})"
     return f"{array}.size < {FEW if op.name in _DEAR else SOME if op.name in _PASSES else LARGE}"
+
+
+def in_one_loop(*arrays: Any) -> bool:
+    """Whether NumPy goes over contiguous arrays of one shape, and numbers, in one loop."""
+    shape = None
+    for a in arrays:
+        if a.ndim:
+            if not a.flags.c_contiguous or (shape is not None and a.shape != shape):
+                return False
+            shape = a.shape
+    return True
 
 
 def least_of_rules(op: Op) -> int:

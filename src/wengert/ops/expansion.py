@@ -212,7 +212,9 @@ def roll(
     if not dims_rolled and len(by) == 1:
         flat = kernels.blocks.rolled(input.reshape(-1), by[0], 0)
         return as_images(flat.reshape(input.shape), input)
-    if not by or len(by) != len(dims_rolled):
+    if not by:
+        raise RuntimeError("`shifts` required, and there are none")
+    if len(by) != len(dims_rolled):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(dims_rolled)}"
         )

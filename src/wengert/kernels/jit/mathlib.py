@@ -22,6 +22,7 @@ from wengert.kernels.jit.builtins import (
 )
 from wengert.kernels.jit.mathlib64 import exp_bounded_double
 from wengert.kernels.jit.mathlib64 import log as log_of_doubles
+from wengert.kernels.jit.mathlib64 import tanh as tanh_of_doubles
 
 
 @inline
@@ -86,7 +87,7 @@ def log(x: f32) -> f32:
     return y if x == x else x
 
 
-@inline
+@of_doubles(tanh_of_doubles)
 def tanh(x: f32) -> f32:
     """The hyperbolic tangent; 1.4 ulp. By a polynomial where exp(2|x|) + 1 would lose digits."""
     m = fabs(x)

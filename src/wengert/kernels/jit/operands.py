@@ -30,7 +30,7 @@ class Layout(NamedTuple):
     shape: tuple[int, ...]
     # The permutation of dimensions to memory order, and back; None for the identity.
     order: tuple[tuple[int, ...], tuple[int, ...]] | None
-    numbers: tuple[int, ...]  # strides, the size of the middle dimension, and of the innermost
+    numbers: tuple[int, ...]  # strides, and the sizes of all dimensions but the outermost
     extent: int  # elements, or rows of the innermost dimension
     width: int
 
@@ -133,7 +133,7 @@ def _layout(outlines: tuple[Any, ...]) -> Layout | None:
         return None
     order = order_of(shape, tuple([o[:2] for o in present]))
     lengths, steps_of = merged(shape, order, steps)
-    if len(lengths) > 3 or lengths[-1] < _SHORTEST:
+    if len(lengths) > 4 or lengths[-1] < _SHORTEST:
         return None
     flat = len(lengths) == 1
     kinds, strides = kind, list[int]()
@@ -142,7 +142,7 @@ def _layout(outlines: tuple[Any, ...]) -> Layout | None:
         if o is None:
             kinds += "n"
             continue
-        own = (0, 0, *next(strides_of_arrays))[-3:]
+        own = (0, 0, 0, *next(strides_of_arrays))[-4:]
         if not any(own) and o[2] != BOOL:
             kinds += "s"
             continue
@@ -150,13 +150,13 @@ def _layout(outlines: tuple[Any, ...]) -> Layout | None:
             return None
         letter = "f" if flat else "r" if own[-1] else "c"
         kinds += letter if o[2] != BOOL else {"f": "b"}.get(letter, letter.upper())
-        strides += [] if flat else own[:2]
+        strides += [] if flat else own[:3]
     back = tuple(sorted(range(ndim), key=order.__getitem__))
     moved = None if order == tuple(range(ndim)) else (order, back)
     if flat:
         return Layout(kinds, shape, moved, (), total, 1)
-    width, middle = lengths[-1], lengths[-2]
-    return Layout(kinds, shape, moved, (*strides, middle, width), total // width, width)
+    sizes = (1, *lengths)[-3:]
+    return Layout(kinds, shape, moved, (*strides, *sizes), total // sizes[-1], sizes[-1])
 
 
 def _steps(outline: tuple[Any, ...], ndim: int) -> tuple[int, ...] | None:

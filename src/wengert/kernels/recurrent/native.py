@@ -10,11 +10,14 @@ row ``firsts[step] + sequence`` of the packed layout exists for the first `count
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from wengert.kernels.chunks import real_of
 from wengert.kernels.derived import derived
-from wengert.kernels.jit import CHUNK, LARGE, available, kernel, usable
-from wengert.kernels.jit.builtins import apart, at, f32, f32s, fabs, i64, i64s, inline
+from wengert.kernels.jit import CHUNK, LARGE, Kernel, available, kernel
+from wengert.kernels.jit.builtins import apart, at, f32s, fabs, i64, i64s, inline, real, reals
 from wengert.kernels.jit.mathlib import exp_bounded, tanh
 from wengert.kernels.products.tiles import COLUMNS, PANELS, multiply, row_times
 from wengert.kernels.recurrent.steps import Steps
@@ -32,7 +35,7 @@ def native(x: Array, w_hh: Array) -> bool:
 
 def native_step(*arrays: Array) -> bool:
     """Whether kernels compute a step: the first array is the input's contribution to the gates."""
-    return arrays[0].size >= LARGE and usable(*arrays)
+    return arrays[0].size >= LARGE and real_of(*arrays) is not None
 
 
 @apart
@@ -50,7 +53,7 @@ def _times(
 
 
 @inline
-def _gate(x: f32) -> f32:
+def _gate(x: real) -> real:
     """1 / (1 + exp(-x)), by an exponential that neither overflows nor is subnormal."""
     e = exp_bounded(-fabs(x))
     y = 1.0 / (1.0 + e)
@@ -65,7 +68,14 @@ def _copy(a: f32s, b: f32s, count: i64) -> None:
 
 @apart
 def _lstm_row(
-    x: f32s, product: f32s, bias: f32s, before: f32s, gates: f32s, cell: f32s, h: f32s, w: i64
+    x: reals,
+    product: reals,
+    bias: reals,
+    before: reals,
+    gates: reals,
+    cell: reals,
+    h: reals,
+    w: i64,
 ) -> None:
     """A step of one sequence; the gates may overwrite the input's contribution."""
     for k in range(w):
@@ -104,8 +114,8 @@ def _lstm(
 
 @kernel
 def _lstm_step(
-    x: f32s, product: f32s, bias: f32s, before: f32s, gates: f32s, out: f32s, cell: f32s, w: i64,
-    start: i64, stop: i64,
+    x: reals, product: reals, bias: reals, before: reals, gates: reals, out: reals, cell: reals,
+    w: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """One step of an LSTM."""
     for b in range(start, stop):
@@ -117,7 +127,7 @@ def _lstm_step(
 
 @apart
 def _lstm_row_back(
-    gates: f32s, cell: f32s, before: f32s, g: f32s, dh: f32s, dc: f32s, flow: f32s, w: i64
+    gates: reals, cell: reals, before: reals, g: reals, dh: reals, dc: reals, flow: reals, w: i64
 ) -> None:
     """Pull back one step of one sequence; `dc` moves one step back."""
     for k in range(w):
@@ -164,7 +174,7 @@ def _lstm_back(
 
 @kernel
 def _lstm_step_back(
-    gates: f32s, cell: f32s, before: f32s, g: f32s, none: f32s, dc: f32s, flow: f32s, w: i64,
+    gates: reals, cell: reals, before: reals, g: reals, none: reals, dc: reals, flow: reals, w: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """The backward pass of one step of an LSTM; `none` is a row of zeros."""
@@ -177,8 +187,8 @@ def _lstm_step_back(
 
 @apart
 def _gru_row(
-    x: f32s, product: f32s, bias: f32s, inner_bias: f32s, before: f32s, gates: f32s,
-    inner: f32s, out: f32s, w: i64,
+    x: reals, product: reals, bias: reals, inner_bias: reals, before: reals, gates: reals,
+    inner: reals, out: reals, w: i64,
 ) -> None:  # fmt: skip
     """A step of one sequence; the gates may overwrite the input's contribution."""
     for k in range(w):
@@ -215,8 +225,8 @@ def _gru(
 
 @kernel
 def _gru_step(
-    x: f32s, product: f32s, bias: f32s, before: f32s, gates: f32s, inner: f32s, out: f32s, w: i64,
-    start: i64, stop: i64,
+    x: reals, product: reals, bias: reals, before: reals, gates: reals, inner: reals, out: reals,
+    w: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """One step of a GRU, both biases of which are `bias`."""
     for b in range(start, stop):
@@ -228,7 +238,14 @@ def _gru_step(
 
 @apart
 def _gru_row_back(
-    gates: f32s, inner: f32s, before: f32s, g: f32s, dh: f32s, flow: f32s, from_state: f32s, w: i64
+    gates: reals,
+    inner: reals,
+    before: reals,
+    g: reals,
+    dh: reals,
+    flow: reals,
+    from_state: reals,
+    w: i64,
 ) -> None:
     """Pull back one step of one sequence; `dh` moves past the state's gates."""
     for k in range(w):
@@ -281,7 +298,7 @@ def _gru_back(
 
 @kernel
 def _gru_step_back(
-    gates: f32s, inner: f32s, before: f32s, g: f32s, dh: f32s, flow: f32s, from_state: f32s,
+    gates: reals, inner: reals, before: reals, g: reals, dh: reals, flow: reals, from_state: reals,
     w: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """The backward pass of one step of a GRU; `dh` is initially zero."""
@@ -480,6 +497,11 @@ def _rows_of(state: Array) -> tuple[int, int]:
     return state.size // state.shape[-1], state.shape[-1]
 
 
+def _of(step: Kernel, like: Array) -> Any:
+    """A kernel of steps for such arrays."""
+    return getattr(step, "f32" if like.dtype == np.float32 else "f64")
+
+
 def _step_chunk(width: int) -> int:
     """The rows of one step per thread."""
     return -(-CHUNK // (4 * width))
@@ -488,9 +510,11 @@ def _step_chunk(width: int) -> int:
 def lstm_step(x: Array, product: Array, before: Array) -> tuple[Array, Array]:
     """State and cell, concatenated, and the gates."""
     rows, width = _rows_of(before)
-    out, gates = np.empty((2, *before.shape), np.float32), np.empty_like(x)
-    bias = np.zeros(4 * width, np.float32)
-    _lstm_step.f32(x, product, bias, before, gates, out[0], out[1], width, rows, _step_chunk(width))
+    out, gates = np.empty((2, *before.shape), before.dtype), np.empty_like(x)
+    bias = np.zeros(4 * width, before.dtype)
+    _of(_lstm_step, before)(
+        x, product, bias, before, gates, out[0], out[1], width, rows, _step_chunk(width)
+    )
     return out, gates
 
 
@@ -498,8 +522,8 @@ def lstm_step_back(g: Array, out: Array, gates: Array, before: Array) -> tuple[A
     """Pull back a cotangent of the first result of `lstm_step` to gates and cell."""
     rows, width = _rows_of(before)
     dc, flow = g[1].copy(), np.empty_like(gates)
-    none = np.zeros(width, np.float32)
-    _lstm_step_back.f32(
+    none = np.zeros(width, before.dtype)
+    _of(_lstm_step_back, before)(
         gates, out[1], before, g[0], none, dc, flow, width, rows, _step_chunk(width)
     )
     return flow, dc
@@ -509,8 +533,10 @@ def gru_step(x: Array, product: Array, before: Array) -> tuple[Array, Array, Arr
     """The state, the gates, and the state's contribution to the last gate."""
     rows, width = _rows_of(before)
     out, inner = np.empty_like(before), np.empty_like(before)
-    gates, bias = np.empty_like(x), np.zeros(3 * width, np.float32)
-    _gru_step.f32(x, product, bias, before, gates, inner, out, width, rows, _step_chunk(width))
+    gates, bias = np.empty_like(x), np.zeros(3 * width, before.dtype)
+    _of(_gru_step, before)(
+        x, product, bias, before, gates, inner, out, width, rows, _step_chunk(width)
+    )
     return out, gates, inner
 
 
@@ -521,7 +547,7 @@ def gru_step_back(
     rows, width = _rows_of(before)
     flow, from_state = np.empty_like(gates), np.empty_like(gates)
     dh = np.zeros_like(before)
-    _gru_step_back.f32(
+    _of(_gru_step_back, before)(
         gates, inner, before, g, dh, flow, from_state, width, rows, _step_chunk(width)
     )
     return flow, from_state, dh
