@@ -62,25 +62,15 @@ def compile(
         options: ``{"exact": True}`` keeps to rewrites that change no digit; others are accepted.
         name: accepted, as the last three are: shapes may change, and nothing is compiled again.
         disable: return `model` as it is.
-        recompile_limit: see `name`.
-        isolate_recompiles: see `name`.
-        shapes_spec: see `name`.
+        recompile_limit, isolate_recompiles, shapes_spec: see `name`.
 
     >>> import wengert.compiler
-    >>> @wengert.compiler.compile
-    ... def norm(x):
-    ...     return (x * x).sum().sqrt()
+    >>> norm = wengert.compiler.compile(lambda x: (x * x).sum().sqrt())
     >>> norm(wengert.tensor([3.0, 4.0]))
     tensor(5.)
     """
     backend = _Default.backend if backend is None else backend
-    if mode is not None and options is not None:
-        raise RuntimeError(
-            "Either mode or options can be specified, but both can't be specified at the same time."
-            f" compile() got mode={mode!r} and options={options!r}"
-        )
-    if mode is not None and mode not in _MODES and backend == "inductor":
-        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    _check_mode(mode, options, backend)
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
@@ -97,6 +87,16 @@ def compile(
         if isinstance(model, kind):
             return wrap(model, compiles)
     return compiles(model)
+
+
+def _check_mode(mode: str | None, options: dict[str, Any] | None, backend: Any) -> None:
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+            f" compile() got mode={mode!r} and options={options!r}"
+        )
+    if mode is not None and mode not in _MODES and backend == "inductor":
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
 
 
 class _Default:
