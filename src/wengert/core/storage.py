@@ -153,6 +153,10 @@ def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
     """Record that the elements of `array` have just been written."""
     now = clock.newest = tick()
     entry = _writes.get(id(array))
+    if entry is None and type(base := array.base) is np.ndarray and array.nbytes == base.nbytes:
+        entry = _writes.get(id(base))  # which it shows all of, in another shape
+        if not array.flags.c_contiguous:
+            entry = None
     if entry is None or entry.regions:
         _note(array, (now, code, lasti, by))
     else:  # it owns its memory, of which it is all

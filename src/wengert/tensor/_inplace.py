@@ -62,9 +62,9 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         try:
             if storage.rebindings and (deferred := storage.rebindings[0](self)) is not None:
                 return _rebound(deferred, self, function, args, options, name)
+            if ufunc is not None and len(args) == 1 and _directly(ufunc, self, args[0], options):
+                return _write_directly(ufunc, self, args[0], options, name)
             check_writable(self, name)
-            if ufunc is not None and len(args) == 1 and not options and _directly(self, args[0]):
-                return _write_directly(ufunc, self, args[0], name)
             if writer is not None and not options and _write_in_place(writer, self, args, name):
                 return self
             since = tick()
@@ -114,19 +114,38 @@ _DIRECT = {
 }  # fmt: skip
 
 
-def _directly(target: Tensor, other: Any) -> bool:
-    """Whether a ufunc gives what an operation and a copy would: no graph, one dtype, one shape."""
+def _directly(ufunc: np.ufunc, target: Tensor, other: Any, options: dict[str, Any]) -> bool:
+    """Whether a ufunc gives what an operation and a copy would: no graph, one dtype, one shape.
+
+    Of options sums may have a number `alpha`, for floats that are not many.
+    """
     if not _is_free(target):
         return False
     array = target._array
-    if array.dtype.kind not in "fi" or array.itemsize < 4:  # halves have kernels
+    kind = array.dtype.kind
+    if kind not in "fi" or array.itemsize < 4:  # halves have kernels
+        return False
+    if options and (ufunc is np.multiply or not _has_alpha(options) or array.size > _FEW):
         return False
     if type(other) is not Tensor:
-        return type(other) is int or (type(other) is float and array.dtype.kind == "f")
+        known = type(other) is int or (type(other) is float and kind == "f")
+        return known and not options
     value = other._array
-    if other._edge is not None or value.dtype is not array.dtype:
+    if other._edge is not None or value.dtype is not array.dtype or (options and kind != "f"):
         return False
-    return value.shape == array.shape[array.ndim - value.ndim :] and array.ndim >= value.ndim
+    shape = array.shape
+    return value.shape == shape or (
+        value.ndim < array.ndim and value.shape == shape[array.ndim - value.ndim :]
+    )
+
+
+def _has_alpha(options: dict[str, Any]) -> bool:
+    """Whether a real number `alpha` is all there is."""
+    return len(options) == 1 and type(options.get("alpha")) in (int, float)
+
+
+# Elements up to which a temporary array costs less than what a kernel saves.
+_FEW = 1 << 16
 
 
 def _is_free(target: Any) -> bool:
@@ -159,15 +178,24 @@ def _write_in_place(
     return True
 
 
-def _write_directly(ufunc: np.ufunc, target: Tensor, other: Any, name: str) -> Tensor:
+def _write_directly(
+    ufunc: np.ufunc, target: Tensor, other: Any, options: dict[str, Any], name: str
+) -> Tensor:
     array = target._array
-    check_memory(array, name)
+    flags = array.flags
+    if storage.guards or not (flags.c_contiguous and flags.writeable):
+        check_memory(array, name)
     if type(other) is Tensor:
-        ufunc(array, other._array, out=array)
-        target._cut = cut_from((target, other))
+        value = other._array
+        if options:
+            alpha = scalar_array(options["alpha"], of_numpy[array.dtype], name.strip("_"))
+            value = np.multiply(value, alpha)
+        ufunc(array, value, out=array)
+        target._cut = target._cut or other._cut
     else:
         ufunc(array, number_as_array(other, array.dtype), out=array)
-    touch(target, name)
+    code, lasti = caller(getframe(1))
+    storage.stamp(array, name, code, lasti)
     return target
 
 
@@ -417,16 +445,20 @@ def _overwrite(target: Tensor, src: Any, name: str, one_value: bool) -> Tensor:
     return write(target, _overwritten(target, value), name)
 
 
-def overwrite_with(target: Tensor, number: np.ndarray, name: str) -> Tensor:
+def overwrite_with(target: Tensor, number: np.ndarray | int, name: str) -> Tensor:
     """`overwrite` with a number of its dtype: in fewer steps where nothing is recorded."""
     if type(target) is not Tensor or target._edge is not None or inferences or putting:
+        number = np.asarray(number, target._outline.dtype)
         return overwrite(target, wrap(number), name, one_value=True)
-    if mode.site is not None and getattr(target, "_root", None) is not None:
+    if getattr(target, "_root", None) is not None and mode.site is not None:
         check_writable(target, name)
     array = target._array
-    check_memory(array, name, True)
+    flags = array.flags
+    if storage.guards or not (flags.c_contiguous and flags.writeable):
+        check_memory(array, name, True)
     fill(array, number)
-    storage.stamp(array, name, *caller(getframe(1)))
+    code, lasti = caller(getframe(1))
+    storage.stamp(array, name, code, lasti)
     target._cut = None
     return target
 
@@ -435,17 +467,23 @@ def is_plain(target: Tensor, name: str, one_value: bool = False) -> bool:
     """Whether nothing is to be recorded, so that `write_plain` will do, after all checks."""
     if type(target) is not Tensor or target._edge is not None or inferences:
         return False
-    if mode.site is not None and getattr(target, "_root", None) is not None:
+    if getattr(target, "_root", None) is not None and mode.site is not None:
         check_writable(target, name)
-    check_memory(target._array, name, one_value)
+    flags = target._array.flags
+    if storage.guards or not (flags.c_contiguous and flags.writeable):
+        check_memory(target._array, name, one_value)
     return True
 
 
 def write_plain(target: Tensor, values: np.ndarray, name: str) -> Tensor:
     """Write an array to all elements of a plain target."""
     array = target._array
-    assign(array, values)
-    storage.stamp(array, name, *caller(getframe(1)))
+    if values.dtype is array.dtype and values.shape == array.shape:
+        array[...] = values
+    else:
+        assign(array, values)
+    code, lasti = caller(getframe(1))
+    storage.stamp(array, name, code, lasti)
     target._cut = None
     return target
 
@@ -475,6 +513,10 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     >>> wengert.zeros(2).copy_(wengert.tensor([1, 2]))
     tensor([1., 2.])
     """
+    if type(other) is Tensor and other._edge is None and not putting and is_plain(self, "copy_"):
+        write_plain(self, other._array, "copy_")
+        self._cut = other._cut
+        return self
     if not isinstance(other, Tensor) and not isinstance(other, Number):
         raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(other).__name__}")
     return overwrite(self, other, "copy_")

@@ -284,6 +284,7 @@ UFUNCS: dict[Any, Callable[..., Expression]] = {
     np.cos: partial(_angle, "cos"),
     np.tan: partial(_angle, "tan"),
     np.hypot: form("hypot({}, {})", 0.6),
+    np.arctan2: form("atan2({}, {})", 1.0),
     np.fmod: _fmod,
     np.logaddexp: form("logaddexp({}, {})", 2.0),
     np.logaddexp2: form("logaddexp2({}, {})", 2.0),

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.kernels.axes import axis_of, moved
 from wengert.kernels.chunks import SOME, plain, real_for, real_of, rows_of
-from wengert.kernels.jit import Kernel
+from wengert.kernels.jit import Kernel, available
 from wengert.kernels.precision import widened
 from wengert.kernels.reduction import ACCUMULATOR
 
@@ -111,6 +111,11 @@ def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndar
         loops, sign = _loops(), 1.0 if largest else -1.0
         _call(run, loops.row_places, loops.column_places, axis, (wide, out), sign)
         return out
+    if (keys := _integers(array)) is not None:
+        out = np.empty(keys.shape, np.int64)
+        places = _loops().row_integer_places, _loops().column_integer_places
+        _call("f32", *places, axis, (keys, out), 0 if largest else -1)
+        return out
     extreme = (np.maximum if largest else np.minimum).accumulate(array, axis=axis)
     hit = array == extreme
     if array.dtype in dtypes.inexact:
@@ -119,6 +124,13 @@ def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndar
     shape[axis] = -1
     position = np.arange(array.shape[axis]).reshape(shape)
     return np.maximum.accumulate(np.where(hit, position, 0), axis=axis)
+
+
+def _integers(array: np.ndarray) -> np.ndarray | None:
+    """Integers or booleans as int64, where a kernel pays off and int64 has all of them."""
+    if array.dtype.kind not in "iub" or array.dtype == np.uint64 or array.size < SOME:
+        return None
+    return plain(array.astype(np.int64, copy=False)) if available() else None
 
 
 def shifted(array: np.ndarray, dim: int, by: int, fill: float) -> np.ndarray:
