@@ -129,7 +129,7 @@ FLOAT: dict[str, Case] = {
     "log_softmax": lambda t, x: t.sparse.log_softmax(x, 1),
     "smm": lambda t, x: t.smm(x, dense(t, x, 5, 3)).to_dense(),
     "sspaddmm": lambda t, x: t.sspaddmm(
-        t.eye(4, 3).to_sparse().double(), x.coalesce(), dense(t, x, 5, 3), beta=2, alpha=3
+        t.eye(4, 3).to(x.dtype).to_sparse(), x.coalesce(), dense(t, x, 5, 3), beta=2, alpha=3
     ),
     "hspmm": lambda t, x: t.hspmm(x.coalesce(), dense(t, x, 5, 3)),
     "floor divide": lambda t, x: t.div(x, 0.3, rounding_mode="floor"),
