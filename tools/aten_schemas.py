@@ -24,9 +24,10 @@ FILE = Path(dispatch.__file__).with_name("aten.txt")
 HEAD = "# Operations of PyTorch 2.13. Written by tools/aten_schemas.py.\n"
 # What programs name in policies and tables, and what the forward of others is called in PyTorch.
 NAMED = (
-    "_local_scalar_dense _log_softmax _log_softmax_backward_data _pin_memory"
+    "_convolution _local_scalar_dense _log_softmax _log_softmax_backward_data _pin_memory"
     " _scaled_dot_product_cudnn_attention _scaled_dot_product_efficient_attention"
-    " _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_for_cpu _softmax"
+    " _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_for_cpu"
+    " _safe_softmax _softmax"
     " _softmax_backward_data _sparse_addmm _sparse_mm_reduce_impl _to_copy _unsafe_view alias"
     " constant_pad_nd convolution convolution_backward cross_entropy_loss index lift_fresh"
     " max_pool2d_with_indices native_batch_norm native_group_norm native_layer_norm"

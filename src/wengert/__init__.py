@@ -169,6 +169,7 @@ _LAZY_NAMES = {
     "set_autocast_dtype": "wengert.amp.autocast_mode",
     "set_autocast_enabled": "wengert.amp.autocast_mode",
     "smm": "wengert.sparse._products",
+    "sspaddmm": "wengert.sparse._products",
     "sparse_bsc_tensor": "wengert.sparse.construction",
     "sparse_bsr_tensor": "wengert.sparse.construction",
     "sparse_compressed_tensor": "wengert.sparse.construction",

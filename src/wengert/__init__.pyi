@@ -395,7 +395,6 @@ from wengert.ops.masking import where as where
 from wengert.ops.matmul import addbmm as addbmm
 from wengert.ops.matmul import addmm as addmm
 from wengert.ops.matmul import addmv as addmv
-from wengert.ops.matmul import addr as addr
 from wengert.ops.matmul import baddbmm as baddbmm
 from wengert.ops.matmul import bmm as bmm
 from wengert.ops.matmul import dot as dot
@@ -553,6 +552,7 @@ from wengert.ops.statistics import var as var
 from wengert.ops.statistics import var_mean as var_mean
 from wengert.ops.strided import as_strided as as_strided
 from wengert.ops.strided import as_strided_scatter as as_strided_scatter
+from wengert.ops.tensor_products import addr as addr
 from wengert.ops.tensor_products import cross as cross
 from wengert.ops.tensor_products import inner as inner
 from wengert.ops.tensor_products import kron as kron
@@ -609,6 +609,7 @@ from wengert.serialization._loading import load as load
 from wengert.serialization._saving import save as save
 from wengert.sparse._products import hspmm as hspmm
 from wengert.sparse._products import smm as smm
+from wengert.sparse._products import sspaddmm as sspaddmm
 from wengert.sparse.construction import sparse_bsc_tensor as sparse_bsc_tensor
 from wengert.sparse.construction import sparse_bsr_tensor as sparse_bsr_tensor
 from wengert.sparse.construction import sparse_compressed_tensor as sparse_compressed_tensor

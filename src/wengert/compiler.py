@@ -34,10 +34,14 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "inductor",
+    backend: str | Callable[..., Any] | None = None,
     mode: str | None = None,
     options: dict[str, Any] | None = None,
+    name: str | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
 ) -> Any:
     """A function or module that computes its operations as one program; a decorator without one.
 
@@ -51,26 +55,22 @@ def compile(
             program.
         dynamic: accepted; other shapes are another way through the record in any case.
         backend: ``"eager"`` runs the function as it is; other names of PyTorch's are accepted. One
-            that is a function is not called, of which a warning tells.
+            that is a function is not called, of which a warning tells. By default that of
+            `set_default_backend`.
         mode: ``"reduce-overhead"`` skips the Python of calls that can only do what the last ones
             did; the other modes of PyTorch's are without effect.
         options: ``{"exact": True}`` keeps to rewrites that change no digit; others are accepted.
+        name: accepted, as the last three are: shapes may change, and nothing is compiled again.
         disable: return `model` as it is.
+        recompile_limit, isolate_recompiles, shapes_spec: see `name`.
 
     >>> import wengert.compiler
-    >>> @wengert.compiler.compile
-    ... def norm(x):
-    ...     return (x * x).sum().sqrt()
+    >>> norm = wengert.compiler.compile(lambda x: (x * x).sum().sqrt())
     >>> norm(wengert.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    if mode is not None and options is not None:
-        raise RuntimeError(
-            "Either mode or options can be specified, but both can't be specified at the same time."
-            f" compile() got mode={mode!r} and options={options!r}"
-        )
-    if mode is not None and mode not in _MODES and backend == "inductor":
-        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    backend = _Default.backend if backend is None else backend
+    _check_mode(mode, options, backend)
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
@@ -87,6 +87,46 @@ def compile(
         if isinstance(model, kind):
             return wrap(model, compiles)
     return compiles(model)
+
+
+def _check_mode(mode: str | None, options: dict[str, Any] | None, backend: Any) -> None:
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+            f" compile() got mode={mode!r} and options={options!r}"
+        )
+    if mode is not None and mode not in _MODES and backend == "inductor":
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+
+
+class _Default:
+    """What `compile` has for a backend where it is given none."""
+
+    backend: str | Callable[..., Any] = "inductor"
+
+
+def get_default_backend() -> str | Callable[..., Any]:
+    """The backend of `compile` where it is given none.
+
+    >>> import wengert.compiler
+    >>> wengert.compiler.get_default_backend()
+    'inductor'
+    """
+    return _Default.backend
+
+
+def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+    """Set the backend of `compile` where it is given none; None for ``"inductor"``.
+
+    >>> import wengert.compiler
+    >>> wengert.compiler.set_default_backend(None)
+    """
+    if backend is not None and not isinstance(backend, str) and not callable(backend):
+        raise TypeError(
+            f"set_default_backend(): argument 'backend' is {backend!r}, expected a name, a"
+            " function or None"
+        )
+    _Default.backend = "inductor" if backend is None else backend
 
 
 def compiling(fullgraph: bool, exact: bool, mode: str | None) -> Callable[..., Any]:
@@ -257,6 +297,8 @@ def skip_guard_on_inbuilt_nn_modules_unsafe(guard_entries: Any) -> list[bool]:
 
 skip_guard_on_globals_unsafe = skip_guard_on_inbuilt_nn_modules_unsafe
 skip_all_guards_unsafe = skip_guard_on_inbuilt_nn_modules_unsafe
+skip_guard_on_all_nn_modules_unsafe = skip_guard_on_inbuilt_nn_modules_unsafe
+keep_portable_guards_unsafe = skip_guard_on_inbuilt_nn_modules_unsafe
 
 
 def keep_tensor_guards_unsafe(guard_entries: Any, keep_parameters: bool = False) -> list[bool]:

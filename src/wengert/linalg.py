@@ -509,6 +509,11 @@ def vecdot(
                 f"linalg.vecdot: Expected a floating point or complex tensor as {name}. Got"
                 f" {t.dtype}"
             )
+    if x.dtype is not y.dtype:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of {x.dtype} and"
+            f" y of {y.dtype}"
+        )
     return (ops.conj(x) * y).sum(dim)
 
 

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from wengert import ops
+from wengert.core.dtypes import bool_, defaults
 from wengert.core.dtypes import dtype as DType
 from wengert.core.info import iinfo
 from wengert.core.tensor import Tensor
@@ -191,11 +192,14 @@ def var(
         raise ValueError("masked.var(): only one of unbiased and correction may be specified")
     if correction is None:
         correction = 0 if unbiased is False else 1
-    _floating("var", input, dtype)
     x = input if dtype is None else input.to(dtype)
+    if x.dtype is not bool_ and not (x.is_floating_point() or x.is_complex()):
+        x = x.to(defaults.dtype)
+    if x.dtype is bool_:
+        raise RuntimeError("masked.var(): a mask is not subtracted from: the input is of bool")
     away: Tensor = x - mean(x, dim, keepdim=True, mask=mask)
-    squares: Tensor = (away * away.conj()).real if away.is_complex() else away * away
-    count = _count("var", squares, dim, keepdim, mask)
+    squares: Tensor = away * away.conj() if away.is_complex() else away * away
+    count = _count("var", squares.real, dim, keepdim, mask)
     return ops.div(sum(squares, dim, keepdim=keepdim, mask=mask), (count - correction).clamp(0))
 
 
@@ -280,7 +284,14 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Mask = 
     >>> wengert.masked.cumsum(x, 0, mask=mask)
     tensor([1., 1., 4.])
     """
-    return ops.cumsum(_operand("cumsum", input, dtype, mask, 0), dim)
+    x = _operand("cumsum", input, dtype, mask, 0)
+    _no_mask("cumsum", x)
+    return ops.cumsum(x, dim, dtype=x.dtype)
+
+
+def _no_mask(name: str, x: Tensor) -> None:
+    if x.dtype is bool_:
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Mask = None) -> Tensor:
@@ -291,7 +302,9 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Mask =
     >>> wengert.masked.cumprod(x, 0, mask=mask)
     tensor([2., 2., 8.])
     """
-    return ops.cumprod(_operand("cumprod", input, dtype, mask, 1), dim)
+    x = _operand("cumprod", input, dtype, mask, 1)
+    _no_mask("cumprod", x)
+    return ops.cumprod(x, dim, dtype=x.dtype)
 
 
 def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Mask = None) -> Tensor:

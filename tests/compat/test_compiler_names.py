@@ -46,6 +46,33 @@ assert torch._dynamo.list_backends() == torch.compiler.list_backends() == ["indu
 assert issubclass(alias("torch._dynamo.exc").Unsupported, RuntimeError)
 assert not alias("torch._dynamo.external_utils").is_compiling()
 assert alias("torch._dynamo.utils").counters["frames"]["total"] == 0
+for exported in (torch._dynamo.export(lambda x: x.sin())(x), torch._dynamo.export(nn.Tanh(), x)):
+    assert type(exported).__name__ == "ExportResult" and exported.guards == set()
+assert exported.graph_module(x).tolist() == x.tanh().tolist()
+with torch._dynamo.patch_dynamo_config(verbose=True), torch._dynamo.error_on_graph_break(True):
+    assert torch._dynamo.config.verbose is True
+assert torch._dynamo.nonstrict_trace(len) is len and torch._dynamo.skip_frame() is None
+assert torch._dynamo.reset_frame_count() is None
+torch.compiler.set_default_backend("eager")
+assert torch.compiler.get_default_backend() == "eager"
+assert torch.compile(len) is len
+torch.compiler.set_default_backend(None)
+try:
+    torch.compiler.set_default_backend(3)
+except TypeError as error:
+    assert "expected a name" in str(error)
+else:
+    raise AssertionError("a number is no backend")
+limited = torch.compile(lambda x: x + 1, recompile_limit=3, isolate_recompiles=True, name="limited")
+assert limited(x).tolist() == [2.0] * 3
+assert alias("functorch.compile").memory_efficient_fusion(lambda x: x + 1)(x).tolist() == [2.0] * 3
+assert alias("functorch.experimental.control_flow").map is alias("torch._higher_order_ops.map").map
+assert alias("torch._higher_order_ops").cond is alias("torch._higher_order_ops.cond").cond
+assert isinstance(torch.ops.higher_order.cond, alias("torch._ops").HigherOrderOperator)
+assert isinstance(torch.ops.aten.mm.default, alias("torch._ops").OperatorBase)
+assert torch.saddmm is torch.sspaddmm and torch.hsmm is torch.hspmm
+first = x.long()[:1] * 0
+assert torch._is_all_true(x > 0) and len(torch.embedding_bag(x[:, None], first, first)) == 4
 for name in ("mark_dynamic", "maybe_mark_dynamic", "mark_static"):
     assert getattr(torch._dynamo, name)(x, 0) is None
 assert alias("torch._logging").set_logs(dynamo=10) is None

@@ -159,7 +159,7 @@ def trained(torch: Any, module: Any, name: str) -> list[Any]:
         out.sum().backward()
         found += [out.detach(), x.grad]
     layer.apply(module.disable_fake_quant)
-    assert layer(x) is x
+    assert layer(x).tolist() == x.tolist()
     copy = getattr(module, name)()
     file = io.BytesIO()
     torch.save(layer.state_dict(), file)

@@ -1,4 +1,4 @@
-"""`associative_scan`: results, gradients and refusals as in PyTorch."""
+"""Scans and maps: results, gradients and refusals as in PyTorch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import wengert
+from tests.parity.test_forms import differs
+from wengert.compat._private import compiler_errors, scans
 from wengert.compat._private.scans import associative_scan
 
 COMBINE = {
@@ -69,3 +71,51 @@ def test_what_pytorch_refuses(arguments: tuple[Any, ...], torch: Any) -> None:
         return error.type
 
     assert refusal(wengert, associative_scan) is refusal(torch, theirs)
+
+
+CALLS = """
+scan(step,v,x) scan(step,v[:2],x,dim=1) scan(step,v[:2],x,dim=-1,reverse=True)
+scan(step,v,x,reverse=3) scan(3,v,x) scan(step,v,x,dim=5) scan(step,v,x,dim='a') scan(step,3,x)
+scan(step,[],x) scan(step,v,[]) scan(step,v,x[:0])
+map(up,x) map(plus,x,v) map(up,x[:0]) map(up,3) map(up,x.sum()) map(pair,[x,x*2],2)
+map(pair,[x,x[:1]],2)
+"""
+
+
+def outcome(lib: Any, functions: dict[str, Any], call: str) -> Any:
+    x = lib.arange(6.0).reshape(2, 3)
+    names = {
+        "x": x, "v": lib.ones(3), "up": lambda x: x + 1, "plus": lambda x, y: x + y,
+        "step": lambda c, x: (c + x, (c * x).sin()), "pair": lambda x, y: (x[0] + y, x[1].sum()),
+    }  # fmt: skip
+    try:
+        return eval(call, names | functions)
+    except Exception as error:
+        return error
+
+
+@pytest.mark.torch
+def test_calls_are_as_in_pytorch(torch: Any) -> None:
+    from torch._higher_order_ops.map import map
+    from torch._higher_order_ops.scan import scan
+
+    ours, theirs = {"scan": scans.scan, "map": scans.map}, {"scan": scan, "map": map}
+    with torch.compiler.set_stance("force_eager"):
+        found = {
+            call: differs(outcome(wengert, ours, call), outcome(torch, theirs, call))
+            for call in CALLS.split()
+        }
+    assert {call: text for call, text in found.items() if text} == {}
+
+
+@pytest.mark.parametrize("combine", [
+    lambda c, x: (c.sum() + x.sum(), c * x), lambda c, x: c + x, lambda c, x: ((c, c), x),
+])  # fmt: skip
+def test_carries_that_do_not_fit(combine: Any) -> None:
+    with pytest.raises(compiler_errors.UncapturedHigherOrderOpError):
+        scans.scan(combine, wengert.ones(3), wengert.ones(2, 3))
+
+
+def test_what_is_mapped_gives_tensors() -> None:
+    with pytest.raises(compiler_errors.UncapturedHigherOrderOpError, match="str"):
+        scans.map(lambda x: "x", wengert.ones(2, 3))

@@ -10,6 +10,7 @@ import pytest
 
 import wengert
 from tests.sparse.samples import DTYPES, LAYOUTS, assert_same, described, hybrid, sample
+from wengert import compiler
 
 pytestmark = [
     pytest.mark.torch,
@@ -127,6 +128,9 @@ FLOAT: dict[str, Case] = {
     "softmax 0": lambda t, x: t.sparse.softmax(x, 0),
     "log_softmax": lambda t, x: t.sparse.log_softmax(x, 1),
     "smm": lambda t, x: t.smm(x, dense(t, x, 5, 3)).to_dense(),
+    "sspaddmm": lambda t, x: t.sspaddmm(
+        t.eye(4, 3).to(x.dtype).to_sparse(), x.coalesce(), dense(t, x, 5, 3), beta=2, alpha=3
+    ),
     "hspmm": lambda t, x: t.hspmm(x.coalesce(), dense(t, x, 5, 3)),
     "floor divide": lambda t, x: t.div(x, 0.3, rounding_mode="floor"),
 }
@@ -217,3 +221,11 @@ def test_more_than_pytorch_has(torch: Any, case: Case, layout: str, dtype: str) 
 @pytest.mark.parametrize("name", HYBRID)
 def test_hybrid_results(torch: Any, name: str) -> None:
     compare(torch, HYBRID[name], hybrid)
+
+
+def test_rows_are_taken_after_something_was_compiled() -> None:
+    compiled = compiler.compile(lambda x: x[wengert.tensor([0])].sum())
+    for _ in range(3):
+        compiled(wengert.ones(3)).item()
+    rows = wengert.eye(3).to_sparse().index_select(0, wengert.tensor([1]))
+    assert rows.to_dense().tolist() == [[0.0, 1.0, 0.0]]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from contextlib import ContextDecorator
+from typing import Any, NamedTuple
 
 from wengert import compiler
 from wengert.compat._private.compiler_errors import InvalidBackend
@@ -16,6 +17,7 @@ from wengert.compiler import explain as _explain
 from wengert.compiler import is_compiling as is_compiling
 from wengert.compiler import list_backends as list_backends
 from wengert.compiler import reset as reset
+from wengert.compiler import set_stance as set_stance
 from wengert.compiler import substitute_in_graph as substitute_in_graph
 from wengert.nn.module.optimized import OptimizedModule as OptimizedModule
 
@@ -119,7 +121,82 @@ def run(fn: Any = None) -> Any:
     return fn
 
 
-disallow_in_graph = forbid_in_graph = run
+disallow_in_graph = forbid_in_graph = dont_skip_tracing = nonstrict_trace = run
+
+
+def error_on_graph_break(error_on_graph_break: bool) -> Any:
+    """A context or decorator in which nothing is otherwise: `compile` has `fullgraph`."""
+    return _Unchanged()
+
+
+class _Unchanged(ContextDecorator):
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *raised: object) -> None:
+        pass
+
+
+def skip_frame(msg: str = "") -> None:
+    """Nothing to skip: the function's Python runs."""
+
+
+step_unsupported = skip_frame
+
+
+def reset_frame_count() -> None:
+    """Nothing to reset: frames are not counted."""
+
+
+reset_recompile_user_contexts = reset_frame_count
+
+
+def patch_dynamo_config(arg1: Any = None, arg2: Any = None, **kwargs: Any) -> Any:
+    """`config.patch`."""
+    from wengert.compat._private.dynamo_settings import patch
+
+    pairs = () if arg1 is None else (arg1,) if arg2 is None else (arg1, arg2)
+    return patch(*pairs, **kwargs)
+
+
+class ExportResult(NamedTuple):
+    """What `export` found: the module, and the guards of its inputs, of which there are none."""
+
+    graph_module: Any
+    guards: set[Any]
+
+
+def export(f: Any, *extra_args: Any, **options: Any) -> Any:
+    """The program of a function or module as a graph module; with further arguments at once.
+
+    `wengert.export.export` makes it, of positional arguments. Options of PyTorch's compiler are
+    accepted, of which `dynamic_shapes` counts.
+    """
+
+    def exported(*args: Any) -> ExportResult:
+        program = _export_program(_module_of(f), args, dynamic_shapes=options.get("dynamic_shapes"))
+        return ExportResult(program.module(), set())
+
+    return exported(*extra_args) if extra_args else exported
+
+
+def _export_program(*args: Any, **options: Any) -> Any:
+    from wengert.export import export
+
+    return export(*args, **options)
+
+
+def _module_of(f: Any) -> Any:
+    from wengert.nn import Module
+
+    if isinstance(f, Module):
+        return f
+
+    class Exported(Module):
+        def forward(self, *args: Any) -> Any:
+            return f(*args)
+
+    return Exported()
 
 
 def reset_code_caches() -> None:

@@ -27,7 +27,8 @@ INNER: dict[str, frozenset[str]] = {
     module: frozenset(names.split())
     for module, names in {
         "torch": (
-            "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo"
+            "_chunk_cat _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo"
+            " _convolution _is_all_true _is_any_true _log_softmax _safe_softmax _softmax"
             " _foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add _foreach_add_"
             " _foreach_addcdiv _foreach_addcdiv_ _foreach_addcmul _foreach_addcmul_"
             " _foreach_asin _foreach_asin_ _foreach_atan _foreach_atan_ _foreach_ceil"
@@ -102,9 +103,17 @@ _OPTIMIZERS = (
     "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam"
 )
 
-_QUANTIZATION = " ".join(
-    f"wengert.compat._private.quantization.{module}" for module in ("fake", "observers", "settings")
-)
+
+def _quantization(modules: str) -> str:
+    return " ".join(f"wengert.compat._private.quantization.{m}" for m in modules.split())
+
+
+_QUANTIZATION = {
+    "": _quantization("fake observers settings histograms fused backends"),
+    ".fake_quantize": _quantization("fake fused"),
+    ".observer": _quantization("observers histograms"),
+    ".qconfig": _quantization("settings backends"),
+}
 
 # Modules that wengert keeps in one piece, under another name, or in several places.
 ELSEWHERE: dict[str, str] = {
@@ -113,8 +122,11 @@ ELSEWHERE: dict[str, str] = {
     "torch._C": "wengert.overrides",
     "torch._dynamo": "wengert.compat._compilers",
     "torch.accelerator.memory": "wengert.accelerator",
-    "torch.ao.quantization": _QUANTIZATION,
-    "torch.quantization": _QUANTIZATION,
+    **{
+        f"torch.{home}quantization{module}": paths
+        for home in ("ao.", "")
+        for module, paths in _QUANTIZATION.items()
+    },
     "torch.autograd.grad_mode": "wengert.autograd",
     "torch.autograd.profiler_util": "wengert.autograd.profiler",
     "torch.cuda.amp.autocast_mode": "wengert.cuda.amp",
@@ -143,7 +155,7 @@ ELSEWHERE: dict[str, str] = {
     "torch._ops": "wengert.dispatch.overloads",
     "torch._library": "wengert.library",
     "torch._library.custom_ops": "wengert.library",
-    "torch.ops": "wengert.dispatch.ops",
+    "torch.ops": "wengert.compat._private.operator_spaces wengert.dispatch.ops",
     "torch.functional": "wengert",
     "torch.nn.parameter": "wengert.nn.parameter wengert.nn",
     "torch.torch_version": "wengert.compat._version",
@@ -170,6 +182,9 @@ PRIVATE: dict[str, str] = {
     path: f"wengert.compat._private.{module}"
     for path, module in {
         "functorch": "functorch",
+        "functorch.compile": "functorch_compile",
+        "functorch.experimental": "functorch_experimental",
+        "functorch.experimental.control_flow": "scans",
         "torch": "top",
         "torch.__future__": "future_settings",
         "torch._C": "c",
@@ -200,16 +215,19 @@ PRIVATE: dict[str, str] = {
         "torch._ops": "operator_names",
         "torch._dynamo.testing": "compile_counters",
         "torch._higher_order_ops": "scans",
-        "torch._higher_order_ops.associative_scan": "scans",
+        **{
+            f"torch._higher_order_ops.{name}": "scans"
+            for name in ("associative_scan", "cond", "map", "scan", "while_loop")
+        },
         "torch._jit_internal": "jit_internal",
         "torch._tensor": "tensor_module",
         "torch._tensor_str": "tensor_texts",
         "torch._utils": "helpers",
         "torch.ao": "quantization_marks",
         "torch.ao.quantization": "quantization_marks",
-        "torch.ao.quantization.fake_quantize": "quantization.fake",
-        "torch.ao.quantization.observer": "quantization.observers",
-        "torch.ao.quantization.qconfig": "quantization.settings",
+        "torch.ao.quantization.fake_quantize": "quantization.fused",
+        "torch.ao.quantization.observer": "quantization.histograms",
+        "torch.ao.quantization.qconfig": "quantization.backends",
         "torch.autograd": "autograd_switches",
         "torch.autograd.forward_ad": "forward_levels",
         "torch.classes": "script_classes",
@@ -267,9 +285,6 @@ PRIVATE: dict[str, str] = {
         "torch.optim.optimizer": "optimizer_helpers",
         "torch.profiler": "profiler_switches",
         "torch.quantization": "quantization_marks",
-        "torch.quantization.fake_quantize": "quantization.fake",
-        "torch.quantization.observer": "quantization.observers",
-        "torch.quantization.qconfig": "quantization.settings",
         "torch.serialization": "serialized_types",
         "torch.sparse": "sparse_types",
         "torch.storage": "pickled_storages",
@@ -299,7 +314,8 @@ class TorchNames:
     def __init__(self, path: str, listed: str | None, inner: frozenset[str]) -> None:
         below = {p.rpartition(".")[2] for p in PRIVATE if p.rpartition(".")[0] == path}
         words = [*(listed or "").split(), *inner]
-        self._modules = frozenset(word[:-1] for word in words if word.endswith("/")) | below
+        # As in PyTorch, a function hides the module of its name.
+        self._modules = frozenset(w[:-1] for w in words if w.endswith("/")) | (below - inner)
         self._all = {w.removesuffix("/") for w in words} | below
         self._listed = listed is not None
 

@@ -1136,6 +1136,8 @@ class TensorMethods:
         """The tensor without dimensions of length 1: all of them, or those named."""
     def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """In-place form of `squeeze`; no element is written."""
+    def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        """As the function `sspaddmm`."""
     def std(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Dims | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
         """Standard deviation: the square root of `var`. Its gradient is 0 at 0."""
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:

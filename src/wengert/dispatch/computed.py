@@ -42,6 +42,13 @@ def _softmax_backward_data(
     return product - output * product.sum(dim, keepdim=True)
 
 
+def _safe_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """A softmax that is 0, not nan, where all elements are minus infinity."""
+    hidden = (self == float("-inf")).all(dim, keepdim=True)
+    weights: Tensor = softmax(self, dim, dtype=dtype).masked_fill(hidden, 0.0)
+    return weights
+
+
 def _log_softmax_backward_data(
     grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> Tensor:
@@ -67,6 +74,17 @@ def convolution(
         function = (conv1d, conv2d, conv3d)[rank - 1]
         result = function(input, weight, bias, stride, padding, dilation, groups)
     return result
+
+
+def _convolution(
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints,
+    dilation: Ints, transposed: bool, output_padding: Ints, groups: int, benchmark: bool,
+    deterministic: bool, cudnn_enabled: bool, allow_tf32: bool = False,
+) -> Tensor:  # fmt: skip
+    """`convolution`; the other arguments choose among kernels that are not here."""
+    return convolution(
+        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+    )
 
 
 def convolution_backward(
@@ -159,9 +177,11 @@ def lift_fresh(self: Tensor) -> Tensor:
 
 # By name, or by name and overload.
 COMPUTED: dict[str, Callable[..., Any]] = {
+    "_convolution": _convolution,
     "_local_scalar_dense": lambda self: self.item(),
     "_log_softmax": _log_softmax,
     "_log_softmax_backward_data": _log_softmax_backward_data,
+    "_safe_softmax": _safe_softmax,
     "_softmax": _softmax,
     "_softmax_backward_data": _softmax_backward_data,
     "_to_copy": _to_copy,

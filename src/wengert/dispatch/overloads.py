@@ -13,7 +13,11 @@ from wengert.dispatch.calls import call_overload
 from wengert.dispatch.schema import Argument, FunctionSchema, accepts
 
 
-class OpOverload:
+class OperatorBase:
+    """Of what ``torch.ops`` has: overloads of operations, and operators of functions."""
+
+
+class OpOverload(OperatorBase):
     """An operation by its full name, such as ``aten.mm.default``.
 
     >>> import wengert

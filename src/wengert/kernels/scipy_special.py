@@ -77,9 +77,11 @@ def polynomial(
 ) -> np.ndarray:
     """The n-th polynomial of a family with p0 = 1, p1 = ``first(x)``, at each element.
 
-    ``following(k, x, p, q)`` is p(k+1) of p(k) and p(k-1). A negative n gives zero.
+    ``following(k, x, p, q)`` is p(k+1) of p(k) and p(k-1). A negative n gives zero, and so does
+    one that is not finite.
     """
-    x, n = np.broadcast_arrays(x.astype(np.float64, copy=False), np.trunc(n))
+    degree = np.where(np.isfinite(n), np.trunc(n), -1.0)
+    x, n = np.broadcast_arrays(x.astype(np.float64, copy=False), degree)
     out = np.where(n == 0, 1.0, 0.0)
     before, here = np.ones_like(x), first(x)
     for k in range(1, int(n.max(initial=0)) + 1):

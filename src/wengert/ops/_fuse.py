@@ -42,6 +42,7 @@ _PASSES = frozenset({
     "_lerp", "_softsign", "_threshold", "hardshrink", "hypot", "logaddexp", "logaddexp2",
     "nan_to_num", "remainder", "sinc", "softshrink", "xlogy",
 })  # fmt: skip
+_MASKS = frozenset({"b", "bb", "bbb"})  # kinds of masks alone, which kernels would make floats of
 # In which NumPy takes as long to begin as a kernel does.
 _FEW_LOOPS = 1 << 8
 _PLAIN = frozenset({bool, int, float, str, type(None)})
@@ -107,7 +108,7 @@ def forward_of(op: Op) -> Callable[..., Any]:
 
     def compute(inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         kinds, layout = jit.operands.kinds_of(inputs), None
-        if kinds is None and _whole(inputs):
+        if _whole(inputs) if kinds is None else kinds in _MASKS:
             if op.in_order and not op.keyword_only:
                 return op.forward(*inputs, *params)
             return apply(op.forward, op, inputs, params)
@@ -134,11 +135,15 @@ def forward_of(op: Op) -> Callable[..., Any]:
 
 
 def _whole(inputs: tuple[Any, ...]) -> bool:
-    """Whether integers are among them, for which there are no kernels."""
-    for x in inputs:  # noqa: SIM110 (an any() of a generator costs more than all of this)
-        if x is not None and x.dtype.kind in "iu":
-            return True
-    return False
+    """Whether integers are among them, or all are masks, for which there are no kernels."""
+    masks = True
+    for x in inputs:
+        if x is not None:
+            kind = x.dtype.kind
+            if kind in "iu":
+                return True
+            masks = masks and kind == "b"
+    return masks
 
 
 def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:

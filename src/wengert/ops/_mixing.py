@@ -7,7 +7,7 @@ from inspect import Parameter
 from wengert.ops.op import Op
 
 # Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays, where
-# 1 and 1+0j are one key. What is no number says whether there is enough for a kernel.
+# 1, True and 1+0j are one key. What is no number says whether there is enough for a kernel.
 MIXED_PAIR = """\
     operand = v_{a}
     settled_ndim = 1
@@ -20,7 +20,7 @@ MIXED_PAIR = """\
 """
 
 NUMBER = """\
-        if type({i}) is complex:
+        if type({i}) {unusual}:
             return call_foreign(op, ({inputs}), {{{params}}})
         try:
             v_{i} = constants[{i}, v_{other}.dtype]
@@ -89,9 +89,11 @@ def mixed_source(op: Op) -> str:
         a, b = op.inputs
         call_text = {"inputs": inputs, "params": parameters_of(op)}
         miss = MISS if op.floats else WHOLE_MISS
+        unusual = "is complex" if op.refuses is None else "in (bool, complex)"
         numbers = {
             f"{name}_number": (NO_NUMBER if i in op.tensors else NUMBER).format(
                 i=i,
+                unusual=unusual,
                 other=other,
                 miss=miss.format(i=i, other=other, **call_text),
                 operand=f"        operand = v_{b}\n" if i == a else "",

@@ -14,7 +14,7 @@ import numpy as np
 from wengert import kernels
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.precision import in_float32
-from wengert.ops.checks import require_in_range, require_kind
+from wengert.ops.checks import not_implemented, require_in_range, require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise, primitive
 from wengert.ops.exponential import exp, sigmoid
@@ -162,6 +162,8 @@ def softsign(input: Tensor) -> Tensor:
     require_tensor("softsign", "input", input)
     if input._outline.dtype.kind == "c":  # it has no derivative as a complex function
         return input / (abs(input) + 1.0)
+    if input._outline.dtype.kind == "b":
+        raise not_implemented("abs_cpu", input._outline)
     return _softsign(input)
 
 

@@ -21,7 +21,7 @@ from wengert.ops.rounding import sgn
 from wengert.ops.zeros import no_slope
 
 
-@elementwise(np.add, numbers=True, input=lambda g: g, other=lambda g: g)
+@elementwise(np.add, input=lambda g: g, other=lambda g: g, numbers=True)
 def _add(input: Value, other: Value) -> Value:
     """`add` without `alpha`, the operator ``+``."""
 
@@ -86,7 +86,7 @@ def _refuse_masks(tensors: list[dtypes.dtype]) -> None:
         )
 
 
-@elementwise(numbers=True, input=lambda g: g, other=lambda g: -g, refuses=_refuse_masks)
+@elementwise(input=lambda g: g, other=lambda g: -g, refuses=_refuse_masks, numbers=True)
 def _sub(input: Value, other: Value) -> Value:
     """`sub` without `alpha`, the operator ``-``."""
     try:
@@ -114,8 +114,8 @@ def sub(
     if alpha == 1 and type(alpha) is int:
         return _sub(input, other)
     if max(_category(input), _category(other)) != dtypes.BOOL:
-        tensors = [x for x in (input, other) if isinstance(x, Tensor)]
-        _refuse_masks([dtypes.of_numpy[numpy_dtype(x)] for x in tensors])
+        masks = [x for x in (input, other) if _category(x) == dtypes.BOOL]
+        _refuse_masks([dtypes.bool_] * len(masks))
     return _sub(input, _scaled(input, other, alpha))
 
 
@@ -183,8 +183,8 @@ def _divided_halves(a: Any, b: Any) -> Any:
 
 @elementwise(
     np.multiply,
-    numbers=True,
     halves=_multiplied_halves,
+    numbers=True,
     input=lambda g, other: g * conj(other),
     other=lambda g, input: g * conj(input),
 )
@@ -202,9 +202,9 @@ multiply = mul
 
 @elementwise(
     np.true_divide,
-    numbers=True,
     halves=_divided_halves,
     floats=True,
+    numbers=True,
     input=lambda g, other: g / conj(other),
     other=lambda g, input, other: -g * conj(input / other / other),
 )

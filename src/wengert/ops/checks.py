@@ -48,6 +48,15 @@ def not_implemented(name: str, array: np.ndarray) -> NotImplementedError:
     return NotImplementedError(f"\"{name}\" not implemented for '{short}'")
 
 
+def require_int(name: str, argument: str, value: Any, position: int) -> None:
+    """TypeError unless an argument is an integer, and no bool."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(
+            f"{name}(): argument '{argument}' (position {position}) must be int, not"
+            f" {type(value).__name__}"
+        )
+
+
 _are_ints = frozenset({int}).issuperset
 
 

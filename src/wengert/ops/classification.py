@@ -486,6 +486,8 @@ def multi_margin_loss(
     check_reduction(reduction)
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError(f"weight must be one-dimensional, got {list(weight.shape)}")
     scores = _rows("multi_margin_loss", input)
     (batch, classes), labels = scores.shape, memory_of(target)
     if len(shape_of(target)) > 1 or target.numel() != batch:

@@ -65,8 +65,8 @@ def elementwise(
 
     With `ufunc` that is the forward, and the decorated body is only its docstring. `name`,
     here and below, is the public function named in errors, if the op is called differently.
-    `tensors` names the inputs that may not be Python numbers, as in PyTorch, and `numbers` says
-    that all of them may; `older` names the parameters it once took among the inputs, and `layout`
+    `tensors` names the inputs that may not be Python numbers, as in PyTorch, `numbers` says that
+    all of them may be; `older` names the parameters it once took among the inputs; and `layout`
     the inputs that determine the memory layout of the output, if not all of them in order (a
     forward that does not keep NumPy's order needs it, too).
     Batches and forward-mode derivatives follow from the kind, and kernels for large arrays from

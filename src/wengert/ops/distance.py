@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from wengert import kernels
-from wengert.core.dtypes import FLOAT, of_numpy
+from wengert.core.dtypes import FLOAT, combine, of_numpy
 from wengert.core.tensor import Tensor
 from wengert.ops.batching import leading
 from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
+from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.norms import norm
 from wengert.ops.numpy_names import either, either_keepdim
@@ -51,12 +52,12 @@ def cosine_similarity(
         dim = either("cosine_similarity", "dim", dim, axis, 1)
     require_tensor("cosine_similarity", "x1", x1)
     require_tensor("cosine_similarity", "x2", x2, 2)
-    for x in (x1, x2):
-        kind = of_numpy[x._outline.dtype]
-        if kind.category < FLOAT:
-            raise RuntimeError(
-                f"expected common dtype to be floating point, yet common dtype is {kind.short}"
-            )
+    common = combine([(of_numpy[x._outline.dtype], 2 if x.ndim else 1) for x in (x1, x2)])
+    if common.category != FLOAT:
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {common.short}"
+        )
+    x1, x2 = convert(x1, common), convert(x2, common)
     if x1.shape != x2.shape:
         x1, x2 = broadcast_tensors(x1, x2)
     lengths = [vector_norm(x, 2, dim, True).clamp_min(eps) for x in (x1, x2)]

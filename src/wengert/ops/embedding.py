@@ -173,12 +173,31 @@ def _check_index(name: str, input: Any, weight: Any) -> None:
 @preparation
 def _check_range(input: Tensor, rows: int) -> None:
     """Raise IndexError for an index, in any sample of a batch, that names no row."""
+    wrong = _first_outside(input, rows)
+    if wrong is not None:
+        raise IndexError(f"index out of range in self: {wrong[1]} in a table of {rows} rows")
+
+
+def _check_range_of_bags(input: Tensor, rows: int) -> None:
+    """As `_check_range`, with the class of PyTorch's error for bags."""
+    wrong = _first_outside(input, rows)
+    if wrong is not None:
+        raise RuntimeError(
+            f"Index {wrong[0]} of input takes value {wrong[1]} which is not in the valid range"
+            f" [0, {rows}) in embedding_bag()"
+        )
+
+
+def _first_outside(input: Tensor, rows: int) -> tuple[int, int] | None:
+    """The first index that names no row, and where it stands."""
     if input._memoryless:
-        return
+        return None
     index = elements_of(input)
-    if not kernels.scatter.native.within(index, rows):
-        wrong = index[(index < 0) | (index >= rows)].flat[0]
-        raise IndexError(f"index out of range in self: {wrong} in a table of {rows} rows")
+    if kernels.scatter.native.within(index, rows):
+        return None
+    flat = index.reshape(-1)
+    place = int(np.flatnonzero((flat < 0) | (flat >= rows))[0])
+    return place, int(flat[place])
 
 
 def _padding_row(padding_idx: int | None, rows: int) -> int | None:
@@ -333,7 +352,7 @@ def embedding_bag(
     whole = padding is None and input.ndim == 2 and offsets is None  # bags have as many rows each
     summed = whole and mode != "max" and per_sample_weights is None and input._outline.size > 0
     bag, bags = (None, 0) if summed else _bags(input, offsets, include_last_offset)
-    _check_range(input, rows)
+    _check_range_of_bags(input, rows)
     if max_norm is not None:
         _limit_norms(weight, input, max_norm, norm_type)
     if bag is None:

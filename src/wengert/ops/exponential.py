@@ -164,6 +164,7 @@ def logaddexp(input: Value, other: Value) -> Value:
 @elementwise(
     input=lambda g, input, other: g * sigmoid((input - other) * _LN2),
     other=lambda g, input, other: g * sigmoid((other - input) * _LN2),
+    tensors=("input", "other"),
 )
 def logaddexp2(input: Value, other: Value) -> Value:
     """``log2(2**input + 2**other)``, without intermediate overflow.
@@ -188,6 +189,7 @@ def xlogy(input: Value, other: Value) -> Value:
     >>> wengert.xlogy(wengert.tensor([0.0, 2.0]), wengert.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """
+    require_kind("xlogy_cpu", input, "f")
     zero = (input == 0) & ~np.isnan(other)
     return np.where(zero, input.dtype.type(0), input * np.log(other))
 

@@ -20,6 +20,7 @@ from wengert.ops.zeros import keep, no_slope
 @elementwise(
     input=lambda g, input, other: keep(g, input != other),
     other=lambda g: no_slope(g),
+    tensors=("input", "other"),
 )
 def nextafter(input: Value, other: Value) -> Value:
     """The next representable number after each element in the direction of `other`.

@@ -7,7 +7,7 @@ from typing import Any
 
 from wengert import kernels
 from wengert.core.tensor import Tensor
-from wengert.ops.checks import require_kind
+from wengert.ops.checks import require_int, require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp, log
 from wengert.ops.outputs import write_out
@@ -27,7 +27,7 @@ def _density(input: Value, other: Value) -> Value:
 
 
 @elementwise(
-    floats=True,
+    tensors=("input", "other"),
     input=lambda g: refused("igamma: input"),
     other=lambda g, input, other: g * _density(input, other),
 )
@@ -45,7 +45,7 @@ def igamma(input: Value, other: Value) -> Value:
 
 
 @elementwise(
-    floats=True,
+    tensors=("input", "other"),
     input=lambda g: refused("igammac: input"),
     other=lambda g, input, other: -(g * _density(input, other)),
 )
@@ -70,6 +70,7 @@ def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return write_out(mvlgamma, out, input, p)
     require_tensor("mvlgamma", "input", input)
+    require_int("mvlgamma", "p", p, 2)
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1; mvlgamma() got p={p}")
     total = lgamma(input)

@@ -212,7 +212,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     _check_bilinear(input1, input2, weight, bias)
     out, width, width2 = weight.shape
     left = linear(input1, weight.permute(0, 2, 1).reshape(out * width2, width))
-    result = (left.unflatten(-1, (out, width2)) * input2.unsqueeze(-2)).sum(-1)
+    parts = left.unflatten(-1, (out, width2)) * input2.unsqueeze(-2)
+    result = parts.sum(-1, dtype=parts.dtype)
     return result if bias is None else result + bias
 
 

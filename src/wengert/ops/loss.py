@@ -314,6 +314,10 @@ def kl_div(
         reduction = older_reduction(size_average, reduce)
     require_tensor("kl_div", "input", input)
     require_tensor("kl_div", "target", target, 2)
+    for x in (input, target):
+        if x._outline.dtype.kind in "biuc":
+            what = "Complex" if x._outline.dtype.kind == "c" else "Integral"
+            raise RuntimeError(f"kl_div: {what} inputs not supported.")
     if reduction == "mean":
         warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."

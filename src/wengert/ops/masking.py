@@ -15,7 +15,7 @@ from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels.jit import ARRAYS
 from wengert.ops import operands
-from wengert.ops.checks import require_in_range
+from wengert.ops.checks import not_implemented, require_in_range
 from wengert.ops.comparison import isnan, ne
 from wengert.ops.declare import Value, elementwise, primitive
 from wengert.ops.gathering import nonzero
@@ -341,6 +341,11 @@ def _are_mixed(bounds: list[Any]) -> bool:
     return len(numbers) == len(others) == 1
 
 
+def _refuse_complex(*values: Any) -> None:
+    if any(isinstance(x, Tensor) and x._outline.dtype.kind == "c" for x in values):
+        raise NotImplementedError("clamp is not supported for complex types")
+
+
 def _as_bound(bound: Any) -> Tensor | None:
     if bound is None or isinstance(bound, Tensor):
         return bound
@@ -377,8 +382,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
             f"clamp(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
     dtype = dtypes.of_numpy[input._outline.dtype]
-    if dtype.is_complex:
-        raise NotImplementedError("clamp is not supported for complex types")
+    _refuse_complex(input, *bounds)
     if _are_mixed(bounds) or all(isinstance(b, Tensor) for b in bounds):
         return _clamp_tensors(input, _as_bound(min), _as_bound(max))
     if not all(isinstance(b, (int, float)) for b in bounds):
@@ -387,6 +391,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
             f"clamp(): arguments 'min' and 'max' must be both numbers or both Tensors, got {kinds}"
         )
     common = dtypes.combine([(dtype, 2), *((dtypes.of_number(b), 0) for b in bounds)])
+    if common is dtypes.bool_:
+        raise not_implemented("clamp_scalar_cpu", input._outline)
     if common is not dtype:
         input = operands.cast(input, common.np)
     return _clamp_numbers(input, min, max)

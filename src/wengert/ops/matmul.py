@@ -556,39 +556,10 @@ def addmv(
     return addmm(column, mat, vec.reshape((-1, 1)), beta=beta, alpha=alpha).reshape((n,))
 
 
-def addr(
-    input: Tensor,
-    vec1: Tensor,
-    vec2: Tensor,
-    *older: Any,
-    beta: float = 1,
-    alpha: float = 1,
-    out: Tensor | None = None,
-) -> Tensor:
-    """beta * input + alpha * outer(vec1, vec2).
-
-    >>> import wengert
-    >>> wengert.addr(wengert.ones(2), wengert.tensor([1.0, 2.0]), wengert.tensor([3.0, 4.0]))
-    tensor([[4., 5.],
-            [7., 9.]])
-    """
-    if out is not None:
-        return write_out(addr, out, input, vec1, vec2, *older, beta=beta, alpha=alpha)
-    if older:
-        return reordered(addr, (input, vec1, vec2, *older), {"beta": beta, "alpha": alpha})
-    require_tensor("addr", "input", input)
-    product: Tensor = _scaled(outer(vec1, vec2), alpha)
-    check_expands(input._array, product._outline.shape)
-    if beta == 0:
-        return product
-    result: Tensor = _scaled(input, beta) + product
-    return result
-
-
 __all__ = [
-    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "ger", "matmul", "mm", "mv",
+    "addbmm", "addmm", "addmv", "baddbmm", "bmm", "dot", "ger", "matmul", "mm", "mv",
     "outer", "vdot",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = tuple(__all__)
-INPLACE = ("addbmm", "addmm", "addmv", "addr", "baddbmm")
+INPLACE = ("addbmm", "addmm", "addmv", "baddbmm")

@@ -48,7 +48,7 @@ class Op:
         jvp: its forward-mode derivative, if it does not follow from the kind.
         reference: the same made of ordinary operations, for transforms that cannot use the forward.
         tensors: inputs that may not be Python numbers.
-        numbers: whether all inputs may be Python numbers.
+        numbers: whether all inputs may be Python numbers; the result is a tensor.
         older: parameters that were once among the inputs (see `_older`).
         scalar: the forward on single elements, from which kernels are made (see `_fuse`): itself
             for kind "elementwise", None for others that do not declare it.

@@ -76,11 +76,11 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
             return SparseTensor.dispatch(op, inputs, params)
     if op.halves is not None and _half_beside_number(*inputs):
         return op.halves(*inputs)
-    if op.numbers and all(type(x) in Number for x in inputs):
-        inputs = (_of_number(inputs[0], dtypes.of_number(inputs[0]).np, constants), *inputs[1:])
     level, some, differ = _compared(inputs)
     if not some and any(isinstance(x, TracedArray) for x in inputs):
         return apply(op.scalar, op, inputs, params.values())
+    if not some and op.numbers and all(type(x) in Number for x in inputs):
+        return op(operands(op, *inputs), params)
     if not some or (op.tensors and any(type(x) in Number for x in _of_tensors(op, inputs))):
         raise _refusal(op, inputs)
     if level is None:
@@ -276,7 +276,7 @@ def operands(op: Op, *inputs: Any) -> list[Any]:
             raise _wrong_type(op, inputs, x)
     common = dtypes.combine(shapes)
     if op.refuses is not None and common is not dtypes.bool_:
-        op.refuses([dtype for dtype, rank in shapes if rank])
+        op.refuses([dtype for dtype, rank in shapes if rank or dtype is dtypes.bool_])
     if op.floats and common.category < dtypes.FLOAT:
         common = dtypes.defaults.dtype
     table = table_of(op)

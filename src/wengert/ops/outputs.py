@@ -33,6 +33,9 @@ from wengert.kernels.layout import is_dense, repeats
 from wengert.ops._out_names import COMPUTE_IN_OUT, EXACT
 from wengert.ops.operands import ask_classes
 
+# Of complex numbers these are real, and are converted to the dtype of `out`.
+_OF_PARTS = frozenset({"abs", "absolute"})
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -54,7 +57,7 @@ def write_out(function: Callable[P, R], out: Any, /, *args: P.args, **options: P
     name = function.__name__ if op is None else op.public_name
     _check_outs(name, outs)
     check_unrecorded(name, [*inputs, *outs])
-    exact = name in EXACT
+    exact = name in EXACT and not (name in _OF_PARTS and inputs and inputs[0].is_complex())
     if name in COMPUTE_IN_OUT and isinstance(out, Tensor):
         exact = True
         if options.get("dtype") is None:

@@ -19,6 +19,7 @@ from wengert.ops.exponential import log
 from wengert.ops.operators import as_operator
 from wengert.ops.outputs import write_out
 from wengert.ops.shape import contiguous
+from wengert.ops.variadic import require_tensor
 from wengert.ops.zeros import drop, no_slope
 
 
@@ -204,7 +205,11 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return write_out(ldexp, out, input, other)
+    require_tensor("ldexp", "input", input)
     if not isinstance(other, Tensor) or numpy_dtype(other).kind not in "iu":
+        masks = isinstance(other, Tensor) and numpy_dtype(other).kind == "b"
+        if masks and numpy_dtype(input).kind in "fV":
+            raise not_implemented("ldexp_cpu_exp", other._outline)
         return input * _pow(2.0, other)
     own = dtypes.of_numpy[numpy_dtype(input)]
     wide = dtypes.float64 if own in (dtypes.float64, dtypes.complex128) else dtypes.float32

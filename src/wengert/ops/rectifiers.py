@@ -18,6 +18,7 @@ from wengert.ops.exponential import exp
 from wengert.ops.masking import number_of, where
 from wengert.ops.outputs import write_out
 from wengert.ops.shape import contiguous, reshape
+from wengert.ops.variadic import require_tensor
 from wengert.ops.zeros import drop
 
 # The constants of SELU (Klambauer et al., 2017).
@@ -31,7 +32,9 @@ def _relu(input: Value) -> Value:
     try:
         return np.maximum(input, _ZERO[input.dtype])
     except KeyError:
-        raise RuntimeError(f"{of_numpy[input.dtype]} inputs not supported for relu") from None
+        if input.dtype.kind == "c":
+            raise NotImplementedError("clamp is not supported for complex types: relu()") from None
+        raise RuntimeError("Boolean inputs not supported for relu") from None
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -66,6 +69,10 @@ def hardtanh(
             f"min_val cannot be greater than max_val, and min_val={min_val}, max_val={max_val}"
         )
     dtype = of_numpy[input._outline.dtype]
+    if dtype.category == COMPLEX:
+        raise NotImplementedError("clamp is not supported for complex types: hardtanh()")
+    if dtype.category == BOOL:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
     if not dtype.is_signed and min_val < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     if inplace:
@@ -201,10 +208,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     >>> wengert.prelu(wengert.tensor([-4.0, 2.0]), wengert.tensor([0.25]))
     tensor([-1.,  2.])
     """
-    if not isinstance(weight, Tensor):
-        raise TypeError(
-            f"prelu(): argument 'weight' (position 2) must be Tensor, not {type(weight).__name__}"
-        )
+    require_tensor("prelu", "input", input)
+    require_tensor("prelu", "weight", weight, 2)
     if weight._outline.dtype != input._outline.dtype:
         a, b = (of_numpy[x._outline.dtype].short for x in (input, weight))
         raise RuntimeError(f"prelu: Type promoting not supported. Got {a} and {b}")

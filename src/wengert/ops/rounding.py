@@ -167,6 +167,7 @@ def copysign(input: Value, other: Value) -> Value:
     >>> wengert.copysign(wengert.tensor([1.0, -2.0]), wengert.tensor([-1.0, 1.0]))
     tensor([-1.,  2.])
     """
+    require_kind("copysign_cpu", input, "f")
     return np.copysign(input, other)
 
 

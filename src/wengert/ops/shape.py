@@ -23,6 +23,7 @@ from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import element_strides, order_of
 from wengert.ops import formats
 from wengert.ops.batching import Batch, batch_along
+from wengert.ops.checks import typed_ints
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.numpy_names import MISSING, either, require_arguments
 from wengert.ops.variadic import require_tensor
@@ -53,8 +54,13 @@ def _reshaped(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
         out = array.reshape(shape)
     except ValueError:
         raise _reshape_error(array, tuple(shape)) from None
-    if shape and min(shape) < -1:  # NumPy infers these as well
-        raise _reshape_error(array, tuple(shape))
+    except TypeError:  # a bool behind the first length
+        return _reshaped(array, typed_ints("reshape", "shape", shape))
+    if shape:
+        if min(shape) < -1:  # NumPy infers these as well
+            raise _reshape_error(array, tuple(shape))
+    else:  # NumPy takes None
+        typed_ints("reshape", "shape", shape)
     return out
 
 

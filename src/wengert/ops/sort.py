@@ -18,9 +18,11 @@ from wengert.kernels.precision import widened
 from wengert.ops._picking import picked, take_along
 from wengert.ops._reducing import as_rows
 from wengert.ops.batching import Batch, batch_along, leading
+from wengert.ops.checks import not_implemented
 from wengert.ops.comparison import eq
 from wengert.ops.declare import Value, primitive
 from wengert.ops.gathering import elements
+from wengert.ops.numbers import Number
 from wengert.ops.numpy_names import either, either_dims
 from wengert.ops.outputs import write_out
 from wengert.ops.results import ValuesIndices, result_of
@@ -280,6 +282,9 @@ def searchsorted(
             " True"
         )
     values = input if isinstance(input, Tensor) else wrap(np.asarray(input))
+    for x in (values, sorted_sequence):
+        if x._outline.dtype.kind in "bc":
+            raise not_implemented("searchsorted_out_cpu", x._outline)
     edges, shape = tuple(sorted_sequence.shape), tuple(values.shape)
     if not edges:
         raise RuntimeError(f"{name}: boundaries tensor should have positive dimension")
@@ -467,12 +472,19 @@ def isin(
         return write_out(
             isin, out, elements, test_elements, assume_unique=assume_unique, invert=invert
         )
-    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
+    given = (elements, test_elements)
+    if not any(isinstance(x, Tensor) for x in given) or not all(
+        isinstance(x, (Tensor, *Number)) for x in given
+    ):
         raise TypeError(
-            "isin(): argument 'elements' or 'test_elements' must be Tensor, but got"
-            f" {type(elements).__name__} and {type(test_elements).__name__}"
+            "isin(): arguments 'elements' and 'test_elements' must be a Tensor and a Tensor or a"
+            f" number, not {type(elements).__name__} and {type(test_elements).__name__}"
         )
     a, b = (x if isinstance(x, Tensor) else wrap(np.asarray(x)) for x in (elements, test_elements))
+    for x in (a, b):
+        if x._outline.dtype.kind in "bc":
+            short = dtypes.of_numpy[x._outline.dtype].short
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {short}")
     return _members(a, b, assume_unique, invert)
 
 

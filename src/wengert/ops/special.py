@@ -7,7 +7,7 @@ import math
 from wengert import kernels
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import in_float64
-from wengert.ops.checks import require_kind
+from wengert.ops.checks import require_int, require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp
 from wengert.ops.outputs import write_out
@@ -127,6 +127,7 @@ def polygamma(n: int, input: Value, *, out: Tensor | None = None) -> Value:
     """
     if out is not None:
         return write_out(polygamma, out, n, input)
+    require_int("polygamma", "n", n, 1)
     if n < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n; got n={n}")
     return digamma(input) if n == 0 else _polygamma(input, n)

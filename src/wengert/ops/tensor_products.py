@@ -12,11 +12,13 @@ from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops import operands
+from wengert.ops._older import reordered
+from wengert.ops._products import check_expands
 from wengert.ops.batching import Batch, batch_along
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.einsum import contract, rearrange
-from wengert.ops.matmul import dot
+from wengert.ops.matmul import dot, outer
 from wengert.ops.numpy_names import either
 from wengert.ops.operands import sum_to
 from wengert.ops.outputs import write_out
@@ -251,7 +253,58 @@ def trace(input: Tensor) -> Tensor:
     return input.diagonal().sum()
 
 
-__all__ = ["cross", "inner", "kron", "tensordot", "trace"]
+def addr(
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *older: Any,
+    beta: float = 1,
+    alpha: float = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """beta * input + alpha * outer(vec1, vec2).
+
+    >>> import wengert
+    >>> wengert.addr(wengert.ones(2), wengert.tensor([1.0, 2.0]), wengert.tensor([3.0, 4.0]))
+    tensor([[4., 5.],
+            [7., 9.]])
+    """
+    if out is not None:
+        return write_out(addr, out, input, vec1, vec2, *older, beta=beta, alpha=alpha)
+    if older:
+        return reordered(addr, (input, vec1, vec2, *older), {"beta": beta, "alpha": alpha})
+    for position, (name, x) in enumerate((("input", input), ("vec1", vec1), ("vec2", vec2)), 1):
+        require_tensor("addr", name, x, position)
+    common = dtypes.of_numpy[input._outline.dtype]
+    for x in (vec1, vec2):
+        common = dtypes.promote_types(common, dtypes.of_numpy[x._outline.dtype])
+    beta, alpha = (_factor(n, x, common) for n, x in (("beta", beta), ("alpha", alpha)))
+    product: Tensor = operands.cast(outer(vec1, vec2), common.np)
+    check_expands(input._array, product._outline.shape)
+    product = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return product
+    term = operands.cast(input, common.np)
+    result: Tensor = (term if beta == 1 else term * beta) + product
+    return result
+
+
+def _factor(name: str, factor: complex, common: dtypes.dtype) -> Any:
+    """A factor of `addr`, as its dtype takes it."""
+    if isinstance(factor, bool) and common is not dtypes.bool_:
+        raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+    if isinstance(factor, float) and common.category < dtypes.FLOAT:
+        raise RuntimeError(
+            f"For integral input tensors, argument {name} must not be a floating point number."
+        )
+    if isinstance(factor, complex) and common.category < dtypes.COMPLEX:
+        raise RuntimeError(
+            f"value cannot be converted to type {common.short} without overflow: {name}={factor}"
+        )
+    return bool(factor) if common is dtypes.bool_ else factor
+
+
+__all__ = ["addr", "cross", "inner", "kron", "tensordot", "trace"]
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = tuple(n for n in __all__ if n != "tensordot")
-INPLACE: tuple[str, ...] = ()
+INPLACE = ("addr",)

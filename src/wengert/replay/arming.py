@@ -18,6 +18,7 @@ from wengert.core.deferring import leaving, picking, putting, sharing
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
 from wengert.core.preparations import peeks
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY, Op
 from wengert.ops.operators import calling
@@ -120,7 +121,7 @@ class IndexedFront(OpFront):
 
 def _takes(input: Any, dim: Any, index: Any) -> bool:
     """Whether indices name elements of a dimension."""
-    if not isinstance(input, Tensor) or type(dim) is not int:
+    if not isinstance(input, Tensor) or isinstance(input, SparseTensor) or type(dim) is not int:
         return False
     shape = input._outline.shape
     return -len(shape) <= dim < len(shape) and are_within(index, 0, shape[dim])

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from wengert.core.layout import strided
 from wengert.core.tensor import Tensor
 from wengert.tensor.arguments import Options, allocate, dtype_of, finish, require_int
 from wengert.tensor.windows import Shape, cosines, sampled, triangle
@@ -158,6 +159,10 @@ def nuttall(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor: 
 
 
 def _window(name: str, length: Any, sym: bool, options: Options, shape: Shape) -> Tensor:
+    if options.get("layout") not in (None, strided):
+        raise ValueError(
+            f"{name} is implemented for strided tensors only, got: {options['layout']}"
+        )
     n = require_int(name, "M", length)
     if n < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={n}")

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.layout import sparse_csr
+from wengert.core.layout import sparse_coo, sparse_csr, strided
 from wengert.core.sparse import CompressedTensor, SparseTensor, coo, layout_of
 from wengert.core.tensor import Tensor
 from wengert.kernels.sparse import Pattern, product_places
 from wengert.ops.arithmetic import add, mul
+from wengert.ops.joining import cat
 from wengert.ops.matmul import mm as dense_mm
 from wengert.ops.shape import reshape, transpose
 from wengert.sparse._operations import product_at, sampled_product, sparse_dense_product
@@ -231,3 +232,49 @@ def hspmm(mat1: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     dense = product("hspmm", mat1, mat2)
     rows = np.unique(coalesced(as_coo(mat1))._coordinates[0])
     return coo(rows[None], values_at(dense, rows), tuple(dense.shape), coalesced=True)
+
+
+def sspaddmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """``beta * input + alpha * (mat1 @ mat2)`` as a sparse tensor; `mat2` alone is dense.
+
+    The elements of the product, of rows in which `mat1` stores something, follow those of `input`.
+
+    >>> import wengert
+    >>> a = wengert.eye(2).to_sparse()
+    >>> wengert.sspaddmm(a, a, wengert.ones(2, 2), alpha=2).to_dense()
+    tensor([[3., 2.],
+            [2., 3.]])
+    """
+    from wengert.sparse._places import values_at
+
+    for name, x, kind in (("self", input, sparse_coo), ("mat1", mat1, sparse_coo),
+                          ("mat2", mat2, strided)):  # fmt: skip
+        if x.layout is not kind:
+            raise RuntimeError(
+                f"sspaddmm: expected '{name}' to have layout {kind}, but got {x.layout}"
+            )
+    _check_factors("sspaddmm", mat1, mat2)
+    height, width = mat1.shape[0], mat2.shape[1]
+    if tuple(input.shape) != (height, width):
+        raise RuntimeError(
+            f"sspaddmm: Argument #1: expected a tensor of shape {[height, width]}, got one of"
+            f" {list(input.shape)}"
+        )
+    assert isinstance(input, SparseTensor)
+    assert isinstance(mat1, SparseTensor)
+    dense = reshape(product("sspaddmm", mat1, mat2), (-1,))
+    rows = np.unique(as_coo(mat1)._coordinates[0])
+    places = np.stack([np.repeat(rows, width), np.tile(np.arange(width), len(rows))])
+    plain = as_coo(input)
+    values = cat([
+        mul(plain._stored, beta),
+        mul(values_at(dense, places[0] * width + places[1]), alpha),
+    ])  # fmt: skip
+    result = coo(np.concatenate([plain._coordinates, places], 1), values, (height, width))
+    if out is None:
+        return result
+    out.copy_(result)
+    return out

@@ -304,6 +304,20 @@ def _smm(self: Tensor, mat2: Tensor) -> Tensor:
     return smm(self, mat2)
 
 
+def _sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """As the function `sspaddmm`.
+
+    >>> import wengert
+    >>> a = wengert.eye(2).to_sparse()
+    >>> a.sspaddmm(a, wengert.ones(2, 1).expand(2, 2)).to_dense()
+    tensor([[2., 1.],
+            [1., 2.]])
+    """
+    from wengert.sparse._products import sspaddmm
+
+    return sspaddmm(self, mat1, mat2, beta=beta, alpha=alpha)
+
+
 _METHODS = (is_coalesced, coalesce, _indices, _values, values, crow_indices, col_indices,
             ccol_indices, row_indices, _nnz, sparse_dim, dense_dim, to_dense, to_sparse,
             to_sparse_coo, to_sparse_csr, to_sparse_csc, to_sparse_bsr, to_sparse_bsc,
@@ -314,7 +328,7 @@ def bind_to_tensor() -> None:
     """Give Tensor what this module is about."""
     for function in _METHODS:
         setattr(Tensor, function.__name__, function)
-    named: dict[str, Any] = {"indices": _coalesced_indices, "smm": _smm}
+    named: dict[str, Any] = {"indices": _coalesced_indices, "smm": _smm, "sspaddmm": _sspaddmm}
     for name, method in named.items():
         method.__name__ = method.__qualname__ = name
         setattr(Tensor, name, method)

@@ -188,7 +188,9 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     if inferences:
         inherit(self, value)
     if type(self._edge) is Leaf:
-        self._edge.shape = value._outline.shape
+        if self._edge.shape != value._outline.shape:  # older graphs keep a leaf of their shape
+            state, self._edge = self._edge.state, leaf_of(self)
+            self._edge.state = state
     elif self._edge is not None and value._outline.shape != before.shape:
         reshaped = partial(_reshaped, before.shape, value._outline.shape)
         self._edge = refusal_node(self._edge, (self._edge,), reshaped)

@@ -98,6 +98,7 @@ ERRORS = [
     ErrorRow("linalg.multi_dot", lambda rng: ([np.ones((2, 2))],), RuntimeError, "at least 2"),
     ErrorRow("linalg.multi_dot", lambda rng: ([np.ones((2, 2)), np.ones((3, 2))],), RuntimeError,
              "cannot be multiplied", tag="shapes"),
-    ErrorRow("linalg.vecdot", single((2,), (3,)), RuntimeError, "must match"),
+    ErrorRow("linalg.vecdot", single((2,), (3,)), RuntimeError, "same dtype"),
+    ErrorRow("linalg.vecdot", zeros((2,), (3,)), RuntimeError, "must match", tag="shapes"),
     ErrorRow("linalg.vander", zeros((3,)), RuntimeError, "greater than 1", {"N": 1}),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""``torch._dynamo.exc``: what programs catch around compiled functions; nothing raises them."""
+"""``torch._dynamo.exc``: what programs catch around compiled functions, which raise none."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ class InternalTorchDynamoError(TorchDynamoException):
 
 class Unsupported(TorchDynamoException):
     """What the compiler cannot compile."""
+
+
+class UncapturedHigherOrderOpError(TorchDynamoException):
+    """A function that an operator of functions cannot take."""
 
 
 class UserError(Unsupported):
@@ -46,5 +50,5 @@ class RecompileLimitExceeded(Unsupported):
 __all__ = [
     "BackendCompilerFailed", "InternalTorchDynamoError", "InvalidBackend", "RecompileError",
     "RecompileLimitExceeded", "ResetRequired", "TorchDynamoException", "TorchRuntimeError",
-    "Unsupported", "UserError",
+    "UncapturedHigherOrderOpError", "Unsupported", "UserError",
 ]  # fmt: skip

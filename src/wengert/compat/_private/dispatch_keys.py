@@ -19,6 +19,8 @@ class DispatchKey(Enum):
     AutocastCPU = auto()
     AutocastCUDA = auto()
     AutocastXPU = auto()
+    CompositeExplicitAutograd = auto()
+    CompositeImplicitAutograd = auto()
 
 
 class DispatchKeySet:

@@ -92,6 +92,19 @@ def sym_sum(args: Any) -> Any:
 
 # Names whose modules bring along others: all of `nn`, autocast.
 _LATER = {
+    "embedding_bag": "embedding_bags",
+    **dict.fromkeys(
+        (
+            "_chunk_cat",
+            "_convolution",
+            "_is_all_true",
+            "_is_any_true",
+            "_log_softmax",
+            "_safe_softmax",
+            "_softmax",
+        ),
+        "underscored",
+    ),
     **dict.fromkeys(("grid_sampler_2d", "grid_sampler_3d", "segment_reduce"), "native_functions"),
     **dict.fromkeys(
         ("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo"),
@@ -127,9 +140,15 @@ _LATER = {
 }
 
 
+# Older names of functions of sparse matrices.
+_OLDER = {"hsmm": "hspmm", "saddmm": "sspaddmm"}
+
+
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(importlib.import_module(f"{__package__}.{_LATER[name]}"), name)
+    if name in _OLDER:
+        return getattr(importlib.import_module("wengert"), _OLDER[name])
     if name == "Future":  # brings threads along
         from wengert.distributed.futures import Future
 

@@ -122,11 +122,15 @@ class FakeQuantize(FakeQuantizeBase):
         """What the observer says."""
         return self.activation_post_process.calculate_qparams()
 
+    def _ranges(self) -> Any:
+        """What `forward` rounds by."""
+        return self.calculate_qparams()
+
     def forward(self, X: Tensor) -> Tensor:  # noqa: N803 (PyTorch's name)
         """Look at a tensor, if the observer is on, and round it, if rounding is."""
         if self.observer_enabled[0]:
             self.activation_post_process(X.detach())
-            scale, zero = self.calculate_qparams()
+            scale, zero = self._ranges()
             self.scale = scale.to(self.scale.dtype)
             self.zero_point = zero.to(self.zero_point.dtype)
         if not self.fake_quant_enabled[0]:
