@@ -53,7 +53,7 @@ _QUICKLY = """\
             thread, op = own
             run = thread.asked
             if run is not None and not kwargs:
-                result = run.quickly(op, args)
+                result = run.quickly(op, args, impl)
                 if result is not None:
                     return result
 """
@@ -136,7 +136,7 @@ class ListFront(_Behind):
                 inputs, *params = args
                 known = forms.get((len(inputs), len(params)))
                 if known is not None:
-                    result = run.quickly(known[0], (*inputs, *params))
+                    result = run.quickly(known[0], (*inputs, *params), known[1])
                     if result is not None:
                         return result
 """
@@ -178,7 +178,7 @@ class SeveralFront(_Behind):
             if run is not None and not kwargs:
                 form = forms.get(len(args) - 1)
                 if form is not None:
-                    result = run.quickly(form, args)
+                    result = run.quickly(form, args, impl)
                     if result is not None:
                         return result
 """

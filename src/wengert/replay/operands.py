@@ -76,6 +76,10 @@ class Operands:
                 return place
         return None
 
+    def is_value(self, x: Any) -> bool:
+        """Whether a tensor is a value of this run."""
+        return self.place_of(x) is not None
+
     def _key(self, x: Any, fresh: list[Any], numbers: list[float], operand: bool) -> Any:
         """What an argument is in terms of the run; new inputs and numbers are collected."""
         kind = type(x)
