@@ -201,6 +201,9 @@ class Run(Walks):
         """A call of a declared operation: deferred if it is as the last time, else looked up."""
         if unusual() or self.is_apart(args, kwargs):
             return impl(*args, **kwargs)
+        result = self.note(op, impl, args, kwargs, getframe(_OUTSIDE))
+        if result is not None:
+            return result
         child: Any = self.entry.hot
         try:
             known = (
@@ -472,6 +475,10 @@ class Run(Walks):
             (k, t) for k in places
             if (of := outputs[k]) is not nobody and (t := of()) is not None
         ]  # fmt: skip
+
+    def note(self, op: Any, impl: Any, args: Any, kwargs: dict[str, Any], inner: FrameType) -> Any:
+        """The result of a call that is noted; else None."""
+        return None
 
     def is_apart(self, args: Any, kwargs: dict[str, Any]) -> bool:
         """Whether a call is known to have nothing to do with the run."""
