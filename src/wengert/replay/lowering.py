@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels.jit.pace import pace
 from wengert.ops import operands
 from wengert.ops.indexed import INDICES, private_key
 from wengert.ops.numbers import number_as_array
@@ -75,7 +76,7 @@ class Lowering:
         self._dtypes: dict[OpEntry, np.dtype[Any]] = {}
         for one in self.inputs:
             self.program.inputs.append(self._value(one.shape, np.dtype(one.dtype)))
-        for entry in path:
+        for entry in pace.over(path):
             if isinstance(entry, OpEntry):
                 self._forward(entry)
             elif isinstance(entry, BackwardEntry):
@@ -323,7 +324,7 @@ class Lowering:
         cotangents, targets = self._seeds(entry), frozenset(entry.targets)
         found: dict[Any, int] = {}
         stops = _stops_of(entry, self.path)
-        for place in range(max(entry.roots), -1, -1):
+        for place in pace.over(range(max(entry.roots), -1, -1)):
             producer, where = self.entries.get(place), Ref("value", place)
             if producer is None:
                 continue

@@ -9,7 +9,7 @@ what a run is made of, or once the function is called again: in the background, 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from types import CodeType
 from typing import Any, NamedTuple
@@ -18,16 +18,7 @@ import numpy as np
 
 from wengert.autograd.engine import anomaly, observers
 from wengert.core.dispatching import dispatched
-from wengert.core.tensor import (
-    Leaf,
-    Site,
-    Tensor,
-    getframe,
-    inferences,
-    internal,
-    mode,
-    tensors,
-)
+from wengert.core.tensor import Leaf, Site, Tensor, getframe, inferences, internal, mode, tensors
 from wengert.kernels.jit.pace import pace
 from wengert.replay.background import background
 from wengert.replay.deferred import Deferred, Outline
@@ -42,8 +33,12 @@ from wengert.replay.walks import Asked, is_quiet
 
 reference = weakref.ref
 
-# What a tensor that was met is to the run: the result of a call, an input that calls have used, or
-# one that none has.
+# A tensor that was met, as a list, which is made in no time: a reference to it, its dtype, what it
+# is to the run, how it requires grad, its shape and strides, whether it is a tensor and no array,
+# and its key on record, if it has one by now.
+Seen = list[Any]
+_OF, _DTYPE, _KIND, _GRAD, _SHAPE, _STRIDES, _IS_TENSOR, _KEY = range(8)
+# The result of a call, an input that calls have used, or one that none has.
 _VALUE, _INPUT, _FRESH = range(3)
 # What is its own description, and never changes.
 _PLAIN = frozenset({int, bool, str, type(None), *OF_INTS})
@@ -68,58 +63,49 @@ class WalkNote(NamedTuple):
     """A backward to all leaves, none of which had a gradient.
 
     Attributes:
-        roots: the numbers of the tensors where it began.
-        gradients: the numbers of the leaves that have got one, and of these.
+        roots: where it began.
+        gradients: the leaves that have got one, with these.
     """
 
-    roots: list[int]
+    roots: list[Seen]
     line: tuple[CodeType, int]
-    gradients: list[tuple[int, int]]
+    gradients: list[tuple[Seen, Seen]]
 
 
 class Notes:
     """What a run has noted.
 
-    The notes of calls lie one after another in a list: its garbage collector, which goes by the
+    The notes of calls lie one after another in a list: the garbage collector, which goes by the
     number of containers, is not to run more often because of them.
 
     Attributes:
         calls: for each call its `Kind`, the arguments, the code and offset of the line, the code of
-            the first frame outside of the operation, how many are from there to the line, whether
-            operations were recorded, and the number of results, ~0 of one that is no tuple. A
-            tensor is its number. Of a backward a `WalkNote` and nothing else.
-        seen: the numbers of tensors, by identity; results have theirs in the order of the calls.
-        of: the tensors, weakly.
-        forms: their shapes, strides and dtypes, how they require grad, and whether they are tensors.
-        kinds: what they are to the run.
-        keys: what they are on record, where they were met before.
-        ends: where values may be read: the length of `calls`, and the numbers of those that are
-            alive then.
+            the first frame outside of the operation, how many are from there to the line, the site
+            of recorded operations, and the result or a tuple of them. A tensor is what was `Seen`
+            of it. Of a backward a `WalkNote` and nothing else.
+        seen: what was seen of tensors, by identity.
+        ends: where values may be read: the length of `calls`, and what is alive then.
     """
 
-    __slots__ = ("calls", "ends", "forms", "keys", "kinds", "of", "seen", "shared")
+    __slots__ = ("calls", "ends", "seen")
 
     def __init__(self) -> None:
-        self.calls, self.seen = list[Any](), dict[int, int]()
-        self.of, self.forms, self.kinds = list[Any](), list[Any](), list[int]()
-        self.keys, self.shared = dict[int, Any](), dict[Any, Any]()
-        self.ends = list[tuple[int, list[int]]]()
+        self.calls, self.seen = list[Any](), dict[int, Seen]()
+        self.ends = list[tuple[int, list[Seen]]]()
 
-    def add(self, x: Any, grad: int, kind: int) -> int:
-        """The number of a tensor or array that was not met before."""
+    def add(self, x: Any, grad: int, kind: int) -> Seen:
+        """What is to be known of a tensor or array that was not met before."""
         is_tensor = type(x) is not np.ndarray
         array = x._array if is_tensor else x
-        form = (array.shape, array.strides, array.dtype, grad, is_tensor)
-        number = self.seen[id(x)] = len(self.of)
-        self.of.append(reference(x))
-        self.forms.append(self.shared.setdefault(form, form))
-        self.kinds.append(kind)
-        return number
+        shape, strides = array.shape, array.strides
+        one: Seen = [reference(x), array.dtype, kind, grad, shape, strides, is_tensor, None]
+        self.seen[id(x)] = one
+        return one
 
-    def number(self, x: Any) -> int | None:
-        """That of a tensor that was met."""
-        number = self.seen.get(id(x))
-        return None if number is None or self.of[number]() is not x else number
+    def of(self, x: Any) -> Seen | None:
+        """What was seen of a tensor."""
+        one = self.seen.get(id(x))
+        return None if one is None or one[_OF]() is not x else one
 
 
 def _caught_up(name: str) -> Any:
@@ -146,102 +132,112 @@ class NotingRun(Run):
     tensors, outputs, numbers = map(_caught_up, ("tensors", "outputs", "numbers"))
 
     notes: Notes
+    own: dict[str, Any]  # the state of the thread
     known: dict[Any, Any]  # by what a call is like, see `_kind`
 
-    def quickly(self, op: Any, args: Any, impl: Any = None) -> Any:
+    def quickly(  # noqa: C901 (a call of a function costs)
+        self, op: Any, args: Any, impl: Any = None, kwargs: Any = None, inner: Any = None
+    ) -> Any:
         """The result of a call, which is noted; None where it is to be recorded at once."""
-        return None if impl is None else self.note(op, impl, args, {}, getframe(CALLER))
-
-    def note(self, op: Any, impl: Any, args: Any, kwargs: dict[str, Any], inner: Any) -> Any:
-        """The same, from the first frame outside of the operation."""
         site = self.state["site"]
         if (
-            inferences
+            impl is None
+            or inferences
             or dispatched
             or anomaly.enabled
             or type(self.state["where"] if site is None else site) is not Site
         ):
             return None
-        notes, continues, fresh = self.notes, False, False
-        seen, of = notes.seen, notes.of
+        notes, own, continues, fresh = self.notes, self.own, False, False
+        seen = notes.seen
         found: list[Any] = []
-        like: list[Any] = [op, *kwargs]
+        like: list[Any] = [op]
+        one: Any
         for x in (*args, *kwargs.values()) if kwargs else args:
-            type_ = type(x)
-            if type_ is Tensor or type_ is np.ndarray or (type_ in tensors and type_ is not Deferred):
-                n = seen.get(id(x))
-                if (n is None or of[n]() is not x) and (n := self._met(x)) is None:
+            if type(x) in tensors or type(x) is np.ndarray:
+                one = seen.get(id(x))
+                if (one is None or one[0]() is not x) and (one := self._met(x)) is None:
                     return None
-                found.append(n)
-                like.append(notes.forms[n][2])
-                kind = notes.kinds[n]
-                if kind == _VALUE:
+                found.append(one)
+                like.append(one[1])
+                if not one[2]:
                     continues = True
-                elif kind == _FRESH:
+                elif one[2] == _FRESH:
                     fresh = True
-                continue
-            k = len(found)
-            found.append(x)
-            if type_ is float:  # what a parameter is counts
-                like.append("float" if k < len(args) and op.names[k] in op.rules else x.hex())
-            elif type_ in _PLAIN:
-                like += type_, x
-            elif type_ is tuple and all([type(v) is int for v in x]):
-                like.append(x)
-            elif type_ is tuple and _is_plain(x):
-                like.append(repr(x))  # which tells 1 from True
-            else:
+            elif not self._describe(x, op, found, like, len(args)):
                 return None
-        if not continues and not active.inside:
-            return impl(*args, **kwargs)
-        like.append(continues)
-        known = self.known.get(tuple(like), _UNKNOWN)
-        if known is _UNKNOWN:
-            if len(self.known) >= _MOST:
-                self.known.clear()
-            known = self.known[tuple(like)] = self._kind(op, args, kwargs, found, continues)
+        if not continues and not own.get("inside"):
+            return impl(*args, **kwargs) if kwargs else impl(*args)
+        like += (*kwargs,) if kwargs else (), continues
+        place = tuple(like)
+        known = self.known.get(place, _UNKNOWN)
+        if known is _UNKNOWN or len(notes.calls) > _LONGEST:
+            known = self._new_kind(place, op, args, kwargs or {}, found)
         if known is _NEVER:
-            return impl(*args, **kwargs)
-        if known is None or len(of) > MOST_ENTRIES:
+            return impl(*args, **kwargs) if kwargs else impl(*args)
+        if known is None or (op.view and self._is_seen(found, fresh)):
             return None
-        if op.view and (self.updates or (fresh and _shows_exposed((*args, *kwargs.values())))):
-            return None
-        if fresh:
-            for k in known.tensors:
-                notes.kinds[found[k]] = notes.kinds[found[k]] and _INPUT
-        return self._noted(known, impl, args, kwargs, found, (inner, site is not None))
-
-    def _noted(
-        self, kind: Kind, impl: Callable[..., Any], args: Any, kwargs: dict[str, Any],
-        found: list[Any], where: tuple[Any, bool],
-    ) -> Any:  # fmt: skip
-        """The result of a call, which is noted."""
-        inner, grad = where
-        frame, hops = inner, 0
+        frame = inner = getframe(CALLER) if inner is None else inner
+        hops = 0
         while frame.f_code.co_filename in internal and frame.f_back is not None:
             frame, hops = frame.f_back, hops + 1
-        active.busy, active.asked = True, None
+        own["busy"], own["asked"] = True, None
         try:
-            result = impl(*args, **kwargs)
+            result = impl(*args, **kwargs) if kwargs else impl(*args)
         finally:
-            active.busy, active.asked = False, active.run
-        notes = self.notes
+            own["busy"], own["asked"] = False, self
         if type(result) is Tensor:
-            count = ~0
-            notes.add(result, 0 if result._edge is None else INNER, _VALUE)
-        elif all([type(x) is Tensor for x in result]):
-            count = len(result)
-            for x in result:
-                notes.add(x, 0 if x._edge is None else INNER, _VALUE)
-        else:
+            array = result._array
+            grad = 0 if result._edge is None else INNER
+            one = [reference(result), array.dtype, 0, grad, array.shape, array.strides, True, None]
+            seen[id(result)] = one
+        elif (one := self._several(result)) is None:
             return result
-        line = frame.f_code, frame.f_lasti, inner.f_code, hops
-        notes.calls += kind, *found, *line, grad, count
+        if fresh:
+            for k in known.tensors:
+                found[k][_KIND] = found[k][_KIND] and _INPUT
+        notes.calls += known, *found, frame.f_code, frame.f_lasti, inner.f_code, hops, site, one
         return result
 
-    def _met(self, x: Any) -> int | None:
-        """The number of a tensor or array that is met the first time; None without memory."""
+    def note(self, op: Any, impl: Any, args: Any, kwargs: dict[str, Any], inner: Any) -> Any:
+        """The result of a call that is noted, from the first frame outside; else None."""
+        return self.quickly(op, args, impl, kwargs, inner)
+
+    def _is_seen(self, found: list[Any], fresh: bool) -> bool:
+        """Whether others see what a view shows: it is no value of a run, then."""
+        if self.updates:
+            return True
+        given = [x[_OF]() for x in found if type(x) is list] if fresh else []
+        return any(map(shows_exposed, given))
+
+    def _describe(self, x: Any, op: Any, found: list[Any], like: list[Any], count: int) -> bool:
+        """Take in an argument that is no tensor; whether it can be described."""
+        type_, k = type(x), len(found)
+        found.append(x)
+        if type_ is float:  # what a parameter is counts
+            like.append("float" if k < count and op.names[k] in op.rules else x.hex())
+        elif type_ in _PLAIN:
+            like += type_, x
+        elif type_ is tuple and all([type(v) is int for v in x]):
+            like.append(x)
+        elif type_ is tuple and _is_plain(x):
+            like.append(repr(x))  # which tells 1 from True
+        else:
+            return False
+        return True
+
+    def _several(self, results: Any) -> tuple[Seen, ...] | None:
+        """What is to be known of several results; None if they are no tensors."""
+        if type(results) is not tuple or not all([type(x) is Tensor for x in results]):
+            return None
+        add = self.notes.add
+        return tuple([add(x, 0 if x._edge is None else INNER, _VALUE) for x in results])
+
+    def _met(self, x: Any) -> Seen | None:
+        """What is to be known of a tensor or array that is met; None of one without memory."""
         own, grad = self.__dict__, 0
+        if type(x) is Deferred:
+            return None
         if type(x) is not np.ndarray:
             edge = x._edge
             grad = 0 if edge is None else LEAF if type(edge) is Leaf else INNER
@@ -251,10 +247,19 @@ class NotingRun(Run):
         slot = own["slots"].get(id(x))
         is_value = of() is x
         if is_value or (slot is not None and own["tensors"][slot]() is x):
-            number = self.notes.add(x, grad, _VALUE if is_value else _INPUT)
-            self.notes.keys[number] = place if is_value else ("i", slot)
-            return number
+            one = self.notes.add(x, grad, _VALUE if is_value else _INPUT)
+            one[_KEY] = place if is_value else ("i", slot)
+            return one
         return self.notes.add(x, grad, _FRESH)
+
+    def _new_kind(self, place: Any, op: Any, args: Any, kwargs: Any, found: list[Any]) -> Any:
+        """What calls have in common that are like this one."""
+        if len(self.notes.calls) > _LONGEST:
+            return None
+        if len(self.known) >= _MOST:
+            self.known.clear()
+        known = self.known[place] = self._kind(op, args, kwargs, found, place[-1])
+        return known
 
     def _kind(
         self, op: Any, args: Any, kwargs: dict[str, Any], found: list[Any], continues: bool
@@ -272,7 +277,7 @@ class NotingRun(Run):
         for k, x in enumerate(found):
             seen = k in which
             keys.append(0 if seen else self._key(x, [], [], names[k] in op.rules))
-            forms.append(np.empty(0, self.notes.forms[x][2]) if seen else x)
+            forms.append(np.empty(0, x[_DTYPE]) if seen else x)
         given = forms[: len(args)], dict(zip(kwargs, forms[len(args) :], strict=True))
         signature = self.record.signatures.of(op, op.names, *given, keys, continues)
         if not signature.eligible:
@@ -287,9 +292,9 @@ class NotingRun(Run):
         """Whether a tensor is a value of this run."""
         if type(x) is Deferred:
             return super().is_value(x)
-        number = self.notes.number(x)
-        if number is not None:
-            return self.notes.kinds[number] == _VALUE
+        one = self.notes.of(x)
+        if one is not None:
+            return bool(one[_KIND] == _VALUE)
         of, _ = self.__dict__["recorded"].get(id(x), _NOTHING)
         return of() is x
 
@@ -310,49 +315,47 @@ class NotingRun(Run):
             return False
         if unusual() or observers or mode.site is None:
             return False
-        notes, starts = self.notes, list[int]()
+        notes, starts = self.notes, list[Seen]()
         for x in roots:
-            number = notes.number(x)
-            if number is None and self.is_value(x):
-                number = self._met(x)
-            if number is None or notes.kinds[number] != _VALUE:
+            one = notes.of(x)
+            if one is None and self.is_value(x):
+                one = self._met(x)
+            if one is None or one[_KIND] != _VALUE or prod(one[_SHAPE]) != 1 or not one[_GRAD]:
                 return False
-            shape, _, _, grad, _ = notes.forms[number]
-            if prod(shape) != 1 or not grad:
-                return False
-            starts.append(number)
+            starts.append(one)
         leaves = self._leaves()
         if leaves is None:
             return False
         impl()
-        found = [(n, x, g) for n, x in leaves if (g := getattr(x, "_grad", None)) is not None]
-        if all(type(g) is Tensor for _, _, g in found):  # else they are no values of the run
-            gradients = [(n, notes.add(g, 0, _VALUE)) for n, _, g in found]
+        found = [(one, g) for one, x in leaves if (g := getattr(x, "_grad", None)) is not None]
+        if all(type(g) is Tensor for _, g in found):  # else they are no values of the run
+            gradients = [(one, notes.add(g, 0, _VALUE)) for one, g in found]
             notes.calls.append(WalkNote(starts, line, gradients))
             self._note_end()
         return True
 
-    def _leaves(self) -> list[tuple[int, Tensor]] | None:
+    def _leaves(self) -> list[tuple[Seen, Tensor]] | None:
         """The leaves among the inputs; None if a walk to one of them cannot be noted."""
         own, notes = self.__dict__, self.notes
         for of in own["tensors"]:
             x = of()
-            if isinstance(x, Tensor) and notes.number(x) is None:
+            if isinstance(x, Tensor) and notes.of(x) is None:
                 self._met(x)
-        met = {key[1] for key in notes.keys.values() if type(key) is tuple}
-        for slot, one in enumerate(inputs_of(own["entry"].path())):
-            if one.grad == INNER or (one.grad and slot not in met):
+        every = [*notes.seen.values()]
+        met = {one[_KEY][1] for one in every if type(one[_KEY]) is tuple}
+        for slot, known in enumerate(inputs_of(own["entry"].path())):
+            if known.grad == INNER or (known.grad and slot not in met):
                 return None
-        found = list[tuple[int, Tensor]]()
-        for number, (kind, form) in enumerate(zip(notes.kinds, notes.forms, strict=True)):
-            if kind == _VALUE or not form[3]:
+        found = list[tuple[Seen, Tensor]]()
+        for one in every:
+            if one[_KIND] == _VALUE or not one[_GRAD]:
                 continue
-            x = notes.of[number]()
-            if form[3] == INNER or x is None or getattr(x, "_grad", None) is not None:
+            x = one[_OF]()
+            if one[_GRAD] == INNER or x is None or getattr(x, "_grad", None) is not None:
                 return None
             if not is_quiet(x, x._edge):
                 return None
-            found.append((number, x))
+            found.append((one, x))
         return found
 
     # Entries
@@ -368,10 +371,9 @@ class NotingRun(Run):
         """Note what is alive where a run that goes the same way may be settled."""
         notes = self.notes
         for of in self.__dict__["outputs"]:
-            if (x := of()) is not None and notes.number(x) is None:
+            if (x := of()) is not None and notes.of(x) is None:
                 self._met(x)
-        pairs = enumerate(zip(notes.kinds, notes.of, strict=True))
-        alive = [n for n, (kind, of) in pairs if kind == _VALUE and of() is not None]
+        alive = [o for o in notes.seen.values() if o[_KIND] == _VALUE and o[_OF]() is not None]
         notes.ends.append((len(notes.calls), alive))
 
     def put_off(self, now: bool) -> None:
@@ -398,18 +400,10 @@ class NotingRun(Run):
 
 
 class _Writer:
-    """Makes entries of the notes of a run.
-
-    Attributes:
-        keys: what the tensors are on record, by their numbers; nothing of what is not.
-        next: the number of the next result.
-    """
+    """Makes entries of the notes of a run."""
 
     def __init__(self, run: Run, notes: Notes) -> None:
-        self.run, self.notes, self.keys = run, notes, notes.keys
-        self.results: Iterator[int] = iter(
-            [k for k, kind in enumerate(notes.kinds) if kind == _VALUE and k not in notes.keys]
-        )
+        self.run, self.notes = run, notes
 
     def write(self) -> list[tuple[Entry, tuple[int, ...]]]:
         """Make them; where values may be read, and the places of those that are alive."""
@@ -425,60 +419,55 @@ class _Writer:
                 end = at + 1 + len(kind.names)
                 self._write_call(kind, calls[at + 1 : end], *calls[end : end + 6])
                 at = end + 6
-            alive = [self.keys[n] for n in ends.get(at, ()) if n in self.keys]
+            alive = [k for one in ends.get(at, ()) if type(k := one[_KEY]) is int]
             if alive and not self.run.updates:
                 found.append((self.run.entry, tuple(sorted(alive))))
         return found
 
     def _write_call(
         self, kind: Kind, args: list[Any], code: CodeType, lasti: int, inner: CodeType, hops: int,
-        grad: bool, count: int,
+        site: Any, found: Any,
     ) -> None:  # fmt: skip
         """Make the entry of a call."""
-        run, op, forms = self.run, kind.op, self.notes.forms
-        results = [next(self.results) for _ in range(abs(count))]
+        run, single = self.run, type(found) is list
         if not run.has_room():
             return
-        fresh, numbers, keys = list[int](), list[float](), list[Any]()
+        fresh, numbers, keys = list[Seen](), list[float](), list[Any]()
         for k, x in enumerate(args):
             if k not in kind.tensors:
-                keys.append(run._key(x, [], numbers, kind.names[k] in op.rules))
-            elif x in self.keys:
-                keys.append(self.keys[x])
-            else:
-                self.keys[x] = "i", len(run.tensors) + len(fresh)
+                keys.append(run._key(x, [], numbers, kind.names[k] in kind.op.rules))
+            elif x[_KEY] is None:
+                x[_KEY] = "i", len(run.tensors) + len(fresh)
                 fresh.append(x)
-                shape, strides, dtype, how, is_tensor = forms[x]
-                keys.append(Input(shape, strides, dtype.str, how, is_tensor))
+                like = x[_SHAPE], x[_STRIDES], x[_DTYPE].str, x[_GRAD], x[_IS_TENSOR]
+                keys.append(Input(*like))
+            else:
+                keys.append(x[_KEY])
         line = run.record.signatures.line(code, lasti)
-        records = any(forms[n][3] for n in results)
-        outlines = [Outline(*forms[n][:3], records) for n in results]
-        key = (op, grad, line.key, kind.keywords, *keys)
-        run.enter(kind.signature, key, (line, inner, hops), args, (count == ~0, records, outlines))
-        for n in fresh:
-            of = self.notes.of[n]
-            if (x := of()) is not None:
+        results = (found,) if single else found
+        records = any([one[_GRAD] for one in results])
+        outlines = [Outline(o[_SHAPE], o[_STRIDES], o[_DTYPE], records) for o in results]
+        key = (kind.op, site is not None, line.key, kind.keywords, *keys)
+        run.enter(kind.signature, key, (line, inner, hops), args, (single, records, outlines))
+        for one in fresh:
+            x = one[_OF]()
+            if x is not None:
                 run.slots[id(x)] = len(run.tensors)
-            run.tensors.append(of)
+            run.tensors.append(one[_OF])
         run.numbers += numbers
         self._keep(results)
 
     def _write_walk(self, note: WalkNote) -> None:
         """Make the entry of a backward."""
-        run, forms = self.run, self.notes.forms
-        made = [next(self.results) for _ in note.gradients]
-        places = tuple([self.keys.get(n) for n in note.roots])
+        run = self.run
+        places = tuple([one[_KEY] for one in note.roots])
         if None in places or not run.has_room():
             return
         reach = run.reach(places)
         if reach is None or not reach.all or reach.inner:
             return
-        by_slot = {
-            self.keys[leaf][1]: n
-            for (leaf, _), n in zip(note.gradients, made, strict=True)
-            if leaf in self.keys
-        }
-        found = [by_slot.get(ref.index) for ref in reach.all]
+        by_slot = {leaf[_KEY][1]: one for leaf, one in note.gradients if leaf[_KEY] is not None}
+        found: list[Any] = [by_slot.get(ref.index) for ref in reach.all]
         if None in found:
             return
         asked = Asked(places, (None,) * len(places), [], reach)
@@ -486,26 +475,28 @@ class _Writer:
         key = ("backward", *asked.key(), True, False, added, *note.line)
         entry = run.walk(asked, note.line, True, added)
         entry.simple, entry.key = True, key
-        entry.outlines = tuple([Outline(*forms[n][:3], False) for n in found])
+        entry.outlines = tuple(
+            [Outline(one[_SHAPE], one[_STRIDES], one[_DTYPE], False) for one in found]
+        )
         run.grow(entry, key)
         self._keep(found)
 
-    def _keep(self, numbers: Sequence[Any]) -> None:
+    def _keep(self, results: Sequence[Seen]) -> None:
         """Let some tensors be the next values of the run."""
         run = self.run
-        for n in numbers:
-            of = self.notes.of[n]
-            self.keys[n] = len(run.outputs)
-            if (x := of()) is not None:
-                run.recorded[id(x)] = of, len(run.outputs)
-            run.outputs.append(of)
+        for one in results:
+            x, one[_KEY] = one[_OF](), len(run.outputs)
+            if x is not None:
+                run.recorded[id(x)] = one[_OF], len(run.outputs)
+            run.outputs.append(one[_OF])
 
 
 def _begin(run: Run) -> None:
     """Let a run that is recording note what is called from here on."""
     if not run.record.fixed:
         run.notes, run.known = Notes(), run.record.signatures.noted  # type: ignore[attr-defined]
-        run.__class__ = NotingRun  # type: ignore[assignment]
+        run.own = active.__dict__  # type: ignore[attr-defined]
+        run.__class__ = NotingRun
 
 
 def _is_plain(x: Any) -> bool:
@@ -513,13 +504,10 @@ def _is_plain(x: Any) -> bool:
     return type(x) in _PLAIN or (type(x) is tuple and all(map(_is_plain, x)))
 
 
-def _shows_exposed(args: Any) -> bool:
-    """Whether others may write to what a call brings of tensors."""
-    return any(isinstance(x, Tensor | np.ndarray) and shows_exposed(x) for x in args)
-
-
 # So many kinds of calls are known; with more of them, they are found anew.
 _MOST = 4096
+# So many items of notes, about ten for a call.
+_LONGEST = 10 * MOST_ENTRIES
 _UNKNOWN, _NEVER = object(), object()
 _NOTHING: tuple[Any, int] = (lambda: None), 0
 Run.noting = _begin

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 from wengert.autograd.engine import anomaly
 from wengert.core import storage
@@ -84,7 +84,7 @@ class Run(Walks):
     """
 
     may_note = False
-    noting: Callable[[Run], None]
+    noting: ClassVar[Callable[[Run], None]]
 
     def __init__(self, record: Record, start: Entry | None = None) -> None:
         super().__init__()
@@ -377,7 +377,7 @@ class Run(Walks):
         self,
         signature: Signature,
         keys: tuple[Any, ...],
-        every: tuple[Any, ...],
+        every: Sequence[Any],
         inputs: list[Input],
     ) -> dict[str, Ref | None]:
         """What a call's operands refer to; its new inputs are collected."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from wengert.core.storage import location_of, source_text
 from wengert.core.tensor import Leaf, tensors
+from wengert.kernels.jit.pace import pace
 from wengert.replay.deferred import Deferred, Outline
 from wengert.replay.signatures import Line, Signature, Signatures
 
@@ -489,6 +490,7 @@ def reached(path: list[Entry], roots: Sequence[int]) -> Reach:
     inputs, by_place = inputs_of(path), producers(path)
     waiting, slots, places = {*roots}, dict[int, None](), list[int]()
     while waiting:
+        pace.breathe()
         place = max(waiting)  # the newest first, as a walk goes
         waiting.remove(place)
         places.append(place)
