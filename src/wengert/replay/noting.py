@@ -408,7 +408,7 @@ class _Writer:
     def write(self) -> list[tuple[Entry, tuple[int, ...]]]:
         """Make them; where values may be read, and the places of those that are alive."""
         calls, at = self.notes.calls, 0
-        ends, found = dict(self.notes.ends), list[tuple[Entry, tuple[int, ...]]]()
+        ends, found = self.notes.ends[::-1], list[tuple[Entry, tuple[int, ...]]]()
         while at < len(calls):
             pace.breathe()
             kind = calls[at]
@@ -419,9 +419,10 @@ class _Writer:
                 end = at + 1 + len(kind.names)
                 self._write_call(kind, calls[at + 1 : end], *calls[end : end + 6])
                 at = end + 6
-            alive = [k for one in ends.get(at, ()) if type(k := one[_KEY]) is int]
-            if alive and not self.run.updates:
-                found.append((self.run.entry, tuple(sorted(alive))))
+            while ends and ends[-1][0] <= at:
+                alive = [k for one in ends.pop()[1] if type(k := one[_KEY]) is int]
+                if alive and not self.run.updates and (type(kind) is WalkNote or at == len(calls)):
+                    found.append((self.run.entry, tuple(sorted(alive))))
         return found
 
     def _write_call(
