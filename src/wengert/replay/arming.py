@@ -62,19 +62,24 @@ _QUICKLY = """\
 class OpFront(_Behind):
     """A declared operation, or an operator that is one."""
 
-    __slots__ = ("_operator", "names", "op")
+    __slots__ = ("_operator", "op")
 
     lines = _QUICKLY
 
     def __init__(self, op: Op, function: Any = None) -> None:
         super().__init__(op.function if function is None else function, asking)
-        self.op, self.names = op, op.names
+        self.op = op
         self._operator: OpFront | None = None
 
     @property
     def own(self) -> Any:
         """What the lines of its code read."""
         return active, self.op
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the operation's arguments."""
+        return self.op.names
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A deferred result, or the function's own."""
