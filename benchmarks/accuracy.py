@@ -44,15 +44,15 @@ REFERENCES: dict[str, Reference] = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
     "log10": np.log10, "log1p": np.log1p, "pow": np.power, "hypot": np.hypot, "sin": np.sin,
     "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
-    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
-    "atanh": np.arctanh, "erf": scipy.special.erf, "erfc": scipy.special.erfc,
+    "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
+    "acosh": np.arccosh, "atanh": np.arctanh, "erf": scipy.special.erf, "erfc": scipy.special.erfc,
     "sigmoid": scipy.special.expit, "erfinv": _erfinv, "lgamma": _lgamma,
     "digamma": scipy.special.psi, "trigamma": lambda x: scipy.special.polygamma(1, x),
     "i0": scipy.special.i0, "i1": scipy.special.i1, "i0e": scipy.special.i0e,
     "i1e": scipy.special.i1e, "logaddexp": np.logaddexp, "logaddexp2": np.logaddexp2,
 }  # fmt: skip
 # Functions of two arguments.
-TWO = ("pow", "hypot", "logaddexp", "logaddexp2")
+TWO = ("pow", "hypot", "atan2", "logaddexp", "logaddexp2")
 # Functions for a part of the floats; the bounds of |x|, or of x.
 ANGLES = (-precise.WIDEST_ANGLE, precise.WIDEST_ANGLE)
 POSITIVE = (0.0, np.inf)  # left of 0 there are zeros between poles

@@ -63,9 +63,9 @@ FOR_EACH_OTHER = {
     "serialization": "tensor_files",
     "sparse": "construction invariants",
     "testing": "comparison",
-    "symbolic": "arguments cloning differentiation dtypes expressions formulas functions"
-    " gof.equilibrium gof.rewrites graph looping modes program_ops programs rebuilding sampling"
-    " scanning settings sharing updates tensor.nnet.convolutions tensor.nnet.unshared",
+    "symbolic": "arguments cloning containers differentiation dtypes expressions formulas functions"
+    " gof.equilibrium gof.rewrites graph looping modes monitoring program_ops programs rebuilding"
+    " sampling scanning settings sharing updates tensor.nnet.convolutions tensor.nnet.unshared",
     "utils": "tensorboard.summary tensorboard.writer",
 }
 INNER += tuple(

@@ -52,6 +52,7 @@ def route(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Every way to draw: by kernels, by NumPy, and by NumPy where its memory is unknown."""
     if request.param != "kernels":
         monkeypatch.setattr(Generator, "drawer", None)
+        monkeypatch.setattr(Generator, "divider", None)
         monkeypatch.setattr(Generator, "shuffler", None)
     if request.param == "slow":
         monkeypatch.setattr("wengert.core.generators.live_state", lambda bits: None)

@@ -22,7 +22,7 @@ def test_words_and_what_follows(
     ours.random_raw(skipped), theirs.random_raw(skipped)
     state = generators.live_state(ours)
     assert state is not None
-    monkeypatch.setattr(twister, "LARGE", 1)
+    monkeypatch.setattr(twister, "SOME", 1)
     found = twister.drawn(state, size, dtype)
     assert found is not None
     words = theirs.random_raw(size * found.itemsize // 4).astype(np.uint64)
@@ -30,6 +30,15 @@ def test_words_and_what_follows(
         words = words[::2] << np.uint64(32) | words[1::2]
     np.testing.assert_array_equal(found, words.astype(dtype))
     np.testing.assert_array_equal(ours.random_raw(700), theirs.random_raw(700))
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, 10, 65537, 2**24 + 1, 2**27 + 29, 2**28 - 1])
+def test_remainders(divisor: int) -> None:
+    multiples = np.random.default_rng(0).integers(0, 2**32 // divisor, 500) * divisor
+    near = np.concatenate([multiples + k for k in range(-1, 2)]) % 2**32
+    words = np.concatenate([near, np.arange(2**32 - 300, 2**32)]).astype(np.uint32)
+    found = twister.remainders(words, divisor)
+    np.testing.assert_array_equal(found, words.astype(np.int64) % divisor)
 
 
 def test_large_draws_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,8 +120,8 @@ def assert_near(
 # What is not for float32, is not elementary, or has no function in the kernel language.
 WITHOUT = {
     "_airy", "_angle", "_close", "_complex", "_complex_sgn", "_conj", "_discrete",
-    "_exponent", "_mantissa", "_polynomial", "_ratio_power", "atan2", "bitwise_and",
-    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "_exponent", "_mantissa", "_polynomial", "_ratio_power", "bitwise_and", "bitwise_left_shift",
+    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "dirichlet_grad", "entr", "erfcx", "from_start", "gcd", "igamma", "igammac", "isreal", "lcm",
     "log_ndtr", "ndtr", "ndtri", "nextafter", "no_slope", "standard_gamma_grad", "zeta",
 }  # fmt: skip
@@ -211,6 +211,7 @@ BROADCASTS: list[Shapes] = [
     ((300, 257), (257,)), ((300, 257), (300, 1)), ((5, 7, 19, 23), (7, 1, 1)),
     ((5, 7, 19, 23), (1, 7, 1, 1)), ((300, 257), (1, 1)), ((300, 257), ()), ((4, 1, 300), (7, 300)),
     ((300, 1), (1, 257)), ((2, 3, 4, 5, 100), (3, 1, 5, 1)), ((40, 2000), (2000,)),
+    ((2, 3, 4, 500), (3, 1, 500)), ((2, 3, 4, 500), (3, 1, 1)),
 ]  # fmt: skip
 
 
@@ -244,6 +245,22 @@ def test_permuted_arrays_stay_so() -> None:
         found = kernel_result(REGISTRY["_squared_error"], [x, other], {})[0]
         np.testing.assert_array_equal(found, np.square(x - other))
         assert found.strides == x.strides
+
+
+@pytest.mark.parametrize("name", ["mul", "_add", "_sub", "_div"])
+def test_cheap_operations_of_parts_of_heads(name: str) -> None:
+    """NumPy goes over these in short rows: a kernel computes them, in the operands' order."""
+    rng = np.random.default_rng(4)
+    heads = rng.standard_normal((8, 16, 4, 64)).astype(np.float32).transpose(0, 2, 1, 3)
+    angles = rng.standard_normal((16, 32)).astype(np.float32)
+    op = REGISTRY[name]
+    for x, y in ((heads[..., :32], angles), (heads[..., :32], heads[..., 32:])):
+        assert not _fuse.in_few_loops(x, y)
+        found = kernel_result(op, [x, y], {})[0]
+        np.testing.assert_array_equal(found, op.forward(x, y))
+        assert found.transpose(0, 2, 1, 3).flags.c_contiguous
+    assert _fuse.in_few_loops(angles, angles)
+    assert _fuse.in_few_loops(angles, np.float32(2))
 
 
 def test_arrays_in_another_order_or_with_gaps() -> None:

@@ -223,6 +223,80 @@ def graphs_that_change_while_they_are_recorded(wrap, log):
             log.append(str(error).split("\n")[0][:60])
 
 
+@program
+def leaves_in_the_middle(wrap, log):
+    model, critic = mlp(4, 32, 8), mlp(8, 32, 1)
+    kept = []
+
+    @wrap
+    def step(x, kind, alive):
+        fake = model(x)
+        mixed = 0.3 * fake.detach() + 0.7 * wengert.ones(x.shape[0], 8)
+        if kind == 0:
+            mixed.requires_grad_(True)
+        elif kind == 1:
+            mixed = mixed.clone()
+            mixed.requires_grad = True
+        elif kind == 2:
+            mixed = fake.detach().requires_grad_()
+        else:
+            mixed = mixed[:, :].requires_grad_()
+        score = critic(mixed)
+        (g,) = wengert.autograd.grad(score.sum(), mixed, create_graph=True)
+        loss = (
+            (g.norm(2, dim=1) - 1).square().mean() + critic(fake).mean() + mixed[:, 1].exp().mean()
+        )
+        model.zero_grad()
+        critic.zero_grad()
+        loss.backward()
+        facts = [mixed.is_leaf, mixed.requires_grad, mixed.grad_fn is None]
+        if alive:
+            kept[:] = [mixed]
+        return loss, g.detach(), mixed.grad.clone(), facts
+
+    for alive in (False, True):
+        for kind in (0, 1, 2, 3):
+            for k in range(5):
+                *found, facts = step(batch(64 if k != 3 else 32, 4), kind, alive)
+                log += [*found, *facts, *state(model), *state(critic)]
+            if alive:
+                (mixed,) = kept
+                with pytest.raises(RuntimeError):
+                    mixed.add_(1)
+                log += [mixed.detach().clone(), mixed.is_leaf, mixed.grad]
+                (mixed * 2).sum().backward()
+                log.append(mixed.grad)
+
+
+@program
+def leaves_that_are_given_on(wrap, log):
+    w = nn.Parameter(wengert.randn(8))
+
+    @wrap
+    def step(x, kind):
+        y = (x * w).detach().requires_grad_()
+        z = (y * 2).tanh()
+        if kind == 1 and z.sum() > 0:  # which is read
+            z = z + 1
+        if kind == 2:
+            y.register_hook(lambda g: g * 2)
+        if kind == 3:
+            with wengert.no_grad():
+                y.mul_(2)
+        if kind == 4:
+            y.requires_grad_(False)
+        return y, z.sum()
+
+    for kind in range(5):
+        for _ in range(5):
+            y, total = step(batch(), kind)
+            try:
+                total.backward()
+            except RuntimeError as error:
+                log.append(str(error).split("\n")[0][:40])
+            log += [y.detach().clone(), y.grad, total, y.requires_grad, y.is_leaf]
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_compiled_and_eager_do_the_same(function: Program) -> None:
     compare(function)

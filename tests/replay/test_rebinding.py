@@ -166,6 +166,8 @@ def versions(wrap, log):
         results = step(batch())
         results[1].add_(1)
         log += [*results, *[r._version for r in results]]
+        shown = step(batch())[0].detach()  # of what is gone
+        log += [shown._version, shown]
 
 
 @program

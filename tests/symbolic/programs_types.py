@@ -144,3 +144,98 @@ def floats_written_into_integers(theano, T):
     ]  # fmt: skip
     f = theano.function([m, d, i], results)
     return f(np.array([[1, 2], [3, 4]], "int8"), 2.7, np.array([300, 2], "int32"))
+
+
+@program
+def gradients_of_powers_of_integers(theano, T):
+    i, b, x, y = T.lvector(), T.bvector(), T.dvector(), T.fvector()
+    results = []
+    for power in (i**x, b**y, (i ** x.max()) * x, T.exp(-x[1]) / i ** x.max()):
+        wrt = [v for v in (i, b, x, y) if v in theano.gof.graph.inputs([power])]
+        results += [power, *T.grad(power.sum(), wrt)]
+    f = theano.function([i, b, x, y], results)
+    return f([3, 1, 2], np.array([2, 2, 3], "int8"), [1.5, 2.0, -0.5],
+             np.array([1.5, 2.0, 0.5], "float32"))  # fmt: skip
+
+
+@program
+def steps_of_a_chain_that_is_one_step_long(theano, T):
+    from theano.sandbox.rng_mrg import MRG_RandomStreams
+    from theano.tensor.shared_randomstreams import RandomStreams
+
+    results, w = [], np.arange(12.0).reshape(4, 3) / 10
+    for streams in (RandomStreams(7), MRG_RandomStreams(7)):
+        v, rate = T.dmatrix("v"), T.dscalar("rate")
+        weights, data = theano.shared(w), theano.shared(np.arange(24.0).reshape(6, 4) % 2)
+
+        def drawn(before, streams=streams):
+            mean = T.nnet.sigmoid(before)
+            return [mean, streams.binomial(size=mean.shape, n=1, p=mean, dtype="float64")]
+
+        def step(h, weights=weights, drawn=drawn):
+            visible = drawn(T.dot(h, weights.T))
+            return visible + drawn(T.dot(visible[1], weights))
+
+        start = drawn(T.dot(v, weights))[1]
+        chain, updates = theano.scan(step, outputs_info=[None, None, None, start], n_steps=1)
+        cost = (v * chain[0][-1]).sum() - (chain[3][-1] * T.dot(v, weights)).sum()
+        gradient = T.grad(cost, weights, consider_constant=[start, chain[3]])
+        updates[weights] = weights - rate * gradient
+        index = T.lscalar()
+        f = theano.function([index, rate], [cost, chain[3]], updates=updates,
+                            givens={v: data[index : index + 3]})  # fmt: skip
+        results += [*f(0, 0.1), *f(1, 0.2), weights.get_value()]
+    return results
+
+
+@program
+def directions_by_rules_of_operations(theano, T):
+    class Tripled(theano.Op):
+        """Squares, with a rule that takes 3 x v for the direction."""
+
+        __props__ = ()
+
+        def make_node(self, x):
+            return theano.Apply(self, [x], [x.type()])
+
+        def perform(self, node, inputs, output_storage):
+            output_storage[0][0] = inputs[0] ** 2
+
+        def R_op(self, inputs, eval_points):  # noqa: N802
+            return [3 * inputs[0] * eval_points[0]]
+
+    def rule(inputs, eval_points):
+        return [eval_points[0] * inputs[1] * 2.0 + inputs[0] * eval_points[1] * 1.5]
+
+    x, y, v, w, p, q, pv, qv = T.dvectors("x", "y", "v", "w", "p", "q", "pv", "qv")
+    op = Tripled()
+    by_function = theano.OpFromGraph([p, q], [p * q], rop_overrides=rule)
+    of_rule = theano.OpFromGraph([p, q, pv, qv], rule([p, q], [pv, qv]))
+    by_graph = theano.OpFromGraph([p, q], [p * q], rop_overrides=of_rule)
+    results = [
+        T.Rop(T.exp(op(x / 10)).sum() + x.sum(), x, v), T.Rop(op(x * y), [x, y], [v, w]),
+        *T.Rop([op(x), x**2], x, v), T.grad(T.Rop(op(x), x, v).sum(), x),
+        T.Rop(T.dot(op(T.exp(x)), x), x, v), T.Rop(by_function(x, y), [x, y], [v, w]),
+        T.Rop(by_graph(x, y) * x, [x, y], [v, w]),
+    ]  # fmt: skip
+    f = theano.function([x, y, v, w], results)
+    return f([1.0, 2.0], [3.0, 4.0], [0.1, 0.2], [0.5, 0.6])
+
+
+@program
+def values_that_functions_share(theano, T):
+    a, x, s = T.scalars("axs")
+    f = theano.function(
+        [
+            x,
+            theano.In(a, value=1.0, name="a"),
+            theano.In(s, value=0.0, update=s + a * x, mutable=True),
+        ],
+        s + a * x,
+    )
+    g = theano.function([x, theano.In(a, value=1.0, name="a"),
+                         theano.In(s, value=f.container[s], update=s - a * x, mutable=True)],
+                        s + a * x)  # fmt: skip
+    results = [f(1, 2), float(f.container[s].data), g(3), float(f[s]), g(1, 2), f(4), float(g[s])]
+    f[s] = 7
+    return [np.asarray(v, "float64") for v in [*results, float(g[s]), f(1), g.container["s"].value]]

@@ -65,3 +65,26 @@ def test_costs_that_are_linear_have_hessians_of_zeros() -> None:
             np.testing.assert_array_equal(own, np.zeros((2, 2)))
     with pytest.raises(theano.gradient.DisconnectedInputError):
         T.hessian(a.sum(), b)
+
+
+def test_operations_may_say_that_they_have_no_directions() -> None:
+    class Broken(theano.Op):
+        __props__ = ()
+
+        def make_node(self, x: Any) -> theano.Apply:
+            return theano.Apply(self, [x], [x.type()])
+
+        def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+            output_storage[0][0] = inputs[0]
+
+        def R_op(self, inputs: Any, eval_points: Any) -> Any:  # noqa: N802
+            return [None]
+
+    x, v = T.dvectors("x", "v")
+    for broken in (Broken()(x), T.exp(Broken()(x))):
+        with pytest.raises(ValueError, match="no direction"):
+            T.Rop(broken, x, v)
+        ignored = T.Rop(broken, x, v, disconnected_outputs="ignore")
+        assert theano.function([x], ignored)([1.0, 2.0]).tolist() == [0, 0]
+    partly = T.Rop(x**2 + Broken()(x), x, v)
+    assert theano.function([x, v], partly)([1.0, 2.0], [3.0, 4.0]).tolist() == [6, 16]

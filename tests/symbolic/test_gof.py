@@ -245,6 +245,62 @@ def test_linkers_make_functions_of_graphs_and_show_their_nodes() -> None:
     assert seen == ["0 mul 6.0", "1 add 7.0", "2 sub -1.0"]
     with pytest.raises(TypeError, match="exactly 2 arguments"):
         f(1.0)
+    # Modes take linkers, too.
+    seen.clear()
+    g = theano.function([x, y], T.exp(x * y), mode=theano.Mode(theano.gof.WrapLinker([], wrapper)))
+    cells = {}
+
+    def noted(node: Any, thunk: Any, storage_map: Any, compute_map: Any) -> None:
+        cells.update({v.type: storage_map[v][0] for v in node.inputs})
+        assert all(compute_map[v][0] for v in node.outputs)
+
+    h = theano.function([x, y], x - y, mode=theano.Mode(theano.gof.vm.VM_Linker(callback=noted)))
+    assert (g(0.0, 3.0), h(5.0, 3.0), len(seen)) == (1.0, 2.0, len(g.maker.fgraph.toposort()))
+    assert list(cells.values()) == [3.0]
+
+
+def test_walks_give_what_they_reach_one_by_one() -> None:
+    from wengert.symbolic.gof import graph, utils
+    from wengert.symbolic.sandbox import rng_mrg
+
+    x, y = T.dscalars("x", "y")
+    product = x * y
+    total = product + T.exp(x)
+
+    def operands(v: Any) -> Any:
+        return v.owner and v.owner.inputs
+
+    (_, exp) = total.owner.inputs
+    assert list(graph.walk([total], operands)) == [total, product, exp, x, y]
+    assert list(graph.walk([total], operands, bfs=False)) == [total, exp, x, product, y]
+    pairs = dict(graph.walk([product], operands, return_children=True))
+    assert pairs == {product: [x, y], x: None, y: None}
+    assert list(graph.walk([x, y], operands, hash_fn=type)) == [x]
+    assert issubclass(utils.TestValueError, ValueError)  # names of Theano-PyMC
+    assert rng_mrg.MRG_RandomStream is rng_mrg.MRG_RandomStreams
+
+
+def test_schedules() -> None:
+    from wengert.symbolic.gof import sched
+
+    x = T.dvector("x")
+    exp, total = T.exp(x), T.log(x) + T.exp(x)
+    depends = sched.make_dependence_cmp()
+    assert (depends(total.owner, exp.owner), depends(exp.owner, total.owner)) == (0, 0)
+    y = exp + T.log(x)
+    assert (depends(y.owner, exp.owner), depends(exp.owner, y.owner)) == (1, -1)
+    by_name = sched.key_to_cmp(lambda node: str(node.op))
+    graph = theano.FunctionGraph([x], [y], clone=False)
+    found = sched.sort_schedule_fn(by_name)(graph)
+    assert [str(n.op).split(",")[0] for n in found] == [
+        "Elemwise{exp",
+        "Elemwise{log",
+        "Elemwise{add",
+    ]
+    # A later comparison gives way to an earlier one.
+    assert sched.posort([1, 2, 11], lambda a, b: a % 10 - b % 10, lambda a, b: b - a) == [11, 1, 2]
+    with pytest.raises(ValueError, match="cycles"):
+        sched._toposort({1: [2], 2: [1]})
 
 
 def test_operations_do_what_they_declare_in_debug_mode() -> None:
@@ -462,6 +518,21 @@ def test_parameters_are_checked() -> None:
         kind.filter({"a": 2})
     with pytest.raises(NotImplementedError, match="immutable"):
         params.a = 3
+    same, other = (kind.filter({"a": 2, "b": [v]}) for v in (1.0, 3.0))
+    assert (params == same, hash(params) == hash(same), params == other) == (True, True, False)
+    assert kind.values_eq_approx(params, same)
+    wide = theano.gof.Params(kind, a=np.int64(2), b=np.ones(1))
+    with pytest.raises(TypeError):
+        kind.filter(wide, strict=True)
+    ways = theano.gof.EnumList("UP", ("DOWN", "down"))
+    directed = theano.gof.ParamsType(way=ways, a=theano.scalar.int32)
+    assert (directed.DOWN, directed.enum_from_alias("down"), directed.enum_from_alias("UP")) == (
+        1,
+        1,
+        0,
+    )
+    with pytest.raises(AttributeError, match=r"several enum types have the constants \['DOWN'\]"):
+        theano.gof.ParamsType(way=ways, other=theano.gof.EnumList("LEFT", "DOWN"))
     with pytest.raises(AttributeError, match="invalid enum name"):
         theano.gof.EnumList("Up")
     with pytest.raises(ValueError, match="unknown enum value 7"):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import io
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import wengert.symbolic as theano
-from wengert.symbolic import scalar
+from wengert.symbolic import printing, scalar
 from wengert.symbolic import tensor as T
 
 
@@ -105,6 +109,76 @@ def test_small_containers() -> None:
         True,
         False,
     )
+
+
+def test_files_of_arrays_and_pickles() -> None:
+    from wengert.symbolic.misc import pkl_utils
+
+    array, file = np.arange(3), io.BytesIO()
+    w, again, unnamed = (
+        theano.shared(np.full(2, v), n) for v, n in ((1.0, "w"), (2.0, "w"), (3.0, None))
+    )
+    pkl_utils.dump({"all": [w, again, unnamed, array], "first": array}, file)
+    file.seek(0)
+    found = np.load(file)
+    assert sorted(found) == ["array_0", "array_1", "pkl", "w", "w_2"]
+    assert (found["w_2"].tolist(), found["array_0"].tolist()) == ([2, 2], [3, 3])
+    loaded = pkl_utils.load(file)
+    assert [v.get_value().tolist() for v in loaded["all"][:3]] == [[1, 1], [2, 2], [3, 3]]
+    assert loaded["first"] is loaded["all"][3]
+    for pair, options in (
+        ([w, again], {"allow_duplicates": False}),
+        ([unnamed], {"allow_unnamed": False}),
+    ):
+        named = functools.partial(pkl_utils.PersistentSharedVariableID, **options)
+        with pytest.raises(ValueError, match=r"shared variables (are called 'w'|need names)"):
+            pkl_utils.dump(pair, io.BytesIO(), persistent_id=named)
+    x, stripped = T.dvector("x"), io.BytesIO()
+    x.tag.note, x.tag.kept = "long", 1
+    pkl_utils.StripPickler(stripped, -1, extra_tag_to_remove=["note"]).dump(x)
+    assert vars(pickle.loads(stripped.getvalue()).tag) == {"kept": 1}
+    old = b"\x80\x02U\x01\xe9q\x00."  # a string of Python 2
+    assert pkl_utils.CompatUnpickler(io.BytesIO(old)).load() == "é"
+
+
+class Program:
+    """Something of a program's own."""
+
+    def __reduce__(self) -> Any:
+        return (print, ("run by a file",))
+
+
+def test_files_of_pickles_run_no_code(capsys: pytest.CaptureFixture[str]) -> None:
+    from wengert.serialization import safe_globals
+    from wengert.symbolic.misc import pkl_utils
+
+    x, w = T.dmatrix("x"), theano.shared(np.ones((2, 2)), "w")
+    noise = T.shared_randomstreams.RandomStreams(1).normal((2,))
+    total, _ = theano.scan(lambda a, b: a + b, sequences=x, outputs_info=T.zeros(2))
+    f = theano.function([x], [T.nnet.softmax(x.dot(w)) + noise, total], updates=[(w, w * 2)])
+    file = io.BytesIO()
+    pkl_utils.dump(f, file)
+    assert len(pkl_utils.load(file)(np.ones((3, 2)))) == 2
+    for protocol in (0, 2, 5):
+        bad = io.BytesIO()
+        pkl_utils.dump(Program(), bad, protocol)
+        with pytest.raises(pickle.UnpicklingError, match=r"names \w+\.print, which"):
+            pkl_utils.load(bad)
+    assert not capsys.readouterr().out
+    with safe_globals([print]):
+        pkl_utils.load(bad)
+    assert capsys.readouterr().out == "run by a file\n"
+
+
+def test_values_are_described_by_their_digests() -> None:
+    a = np.arange(6.0).reshape(2, 3)
+    digest = hashlib.sha256(a.tobytes()).hexdigest()
+    assert printing.hex_digest(a) == f"{digest}|strides=[24,8]|shape=[2,3]"
+    assert printing.var_descriptor(a) == f"A=<ndarray:strides=[24,8],digest={digest}>"
+    assert printing.hex_digest(a.T) != printing.hex_digest(a.T.copy())
+    x = T.dvector("x")
+    first, *_, last = printing.debugprint(T.exp(x) + x, file="str", ids="int").splitlines()
+    assert ("[id 0]" in first, "[id 2]" in last) == (True, True)
 
 
 def test_hashes_of_classes_are_found_where_operations_look() -> None:

@@ -492,6 +492,8 @@ def test_writes_without_a_graph_are_those_of_operations(dtype):
         (lambda t: t.__iadd__(x), x + x), (lambda t: t.mul_(x[1]), x * x[1]),
         (lambda t: t.sub_(2), x - 2), (lambda t: t.__iadd__(t), x + x),
         (lambda t: t.__imul__(t[0]), x * x[0]), (lambda t: t.__isub__(t.flip(0)), x - x.flip(0)),
+        (lambda t: t.add_(x, alpha=3), x + 3 * x), (lambda t: t.add_(t, alpha=-1), x - x),
+        (lambda t: t.sub_(x[1], alpha=2), x - 2 * x[1]), (lambda t: t.add_(2, alpha=3), x + 6),
     ):  # fmt: skip
         target = x.clone()
         version, address = target._version, target.data_ptr()
@@ -500,6 +502,11 @@ def test_writes_without_a_graph_are_those_of_operations(dtype):
         assert (target.dtype, target.data_ptr(), target._version) == (kind, address, version + 1)
     with pytest.raises(RuntimeError):
         x.add_(wengert.ones(2, 3, 4, dtype=kind))
+    if dtype != "float64":
+        with pytest.raises(RuntimeError, match="alpha" if dtype == "int64" else "overflow"):
+            x.add_(x, alpha=1e300)
+    with pytest.raises(TypeError, match="alpha"):
+        x.mul_(x, alpha=2)
     w = wengert.ones(4, requires_grad=True)
     saved = wengert.ones(4)
     loss = (w * saved).sum()

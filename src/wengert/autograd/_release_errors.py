@@ -165,16 +165,16 @@ def _ways_apart(name: str) -> tuple[str, list[str]]:
     ]
 
 
-_ASSIGNMENT = re.compile(r"(?P<name>(?:self\.)?[^\W\d]\w*)(?:: [^=]+)? ?(?P<sign>[-+*/@]?)=(?!=)")
+_ASSIGNMENT = r"(?P<name>(?:self\.)?[^\W\d]\w*)(?:: [^=]+)? ?(?P<sign>[-+*/@]?)=(?!=)"
 
 
 def _variable(node: Node, code: CodeType, lasti: int) -> str:
     """The variable name of `node`'s result in a line that uses it, if the line is simple enough."""
-    assigned = _ASSIGNMENT.match(source_text(node.code, node.lasti))
+    assigned = re.match(_ASSIGNMENT, source_text(node.code, node.lasti))
     if assigned is None or node.code is not code:
         return ""
     used, name = source_text(code, lasti), assigned["name"]
-    target = _ASSIGNMENT.match(used)
+    target = re.match(_ASSIGNMENT, used)
     if target is not None and not target["sign"]:
         used = used[target.end() :]
     return name if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", used) else ""

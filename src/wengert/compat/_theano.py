@@ -16,11 +16,12 @@ HOMES = {
     "theano.graph.optdb": "gof.optdb",
     "theano.graph.toolbox": "gof.toolbox",
     "theano.graph.utils": "gof.utils",
+    "theano.gof.cc": "gof.link",
     "theano.gof.null_type": "graph",
     "theano.compile.mode": "modes",
     "theano.compile.debugmode": "modes",
     "theano.compile.nanguardmode": "modes",
-    "theano.compile.monitormode": "modes",
+    "theano.compile.monitormode": "monitoring",
     "theano.compile.sharedvalue": "sharing",
     "theano.compile.io": "functions",
     "theano.compile.function": "functions",
@@ -56,11 +57,9 @@ HOMES = {
 }
 # What to say of modules that nothing stands for.
 INSTEAD = {
-    "theano.misc.pkl_utils": "pickle writes and reads functions and shared variables, too",
     "theano.d3viz": "theano.printing.pydotprint writes graphs for Graphviz",
     "theano.gpuarray": "functions run on the CPU",
     "theano.sandbox.cuda": "functions run on the CPU",
     "theano.sandbox.gpuarray": "functions run on the CPU",
     "theano.gof.cmodule": "operations have no C code",
-    "theano.gof.cc": "operations have no C code",
 }

@@ -11,15 +11,15 @@ from wengert.core.references import ALONE
 from wengert.core.tensor import Tensor, new
 
 
-def is_exposed(array: np.ndarray) -> bool:
+def is_exposed(array: np.ndarray, known: int = 0) -> bool:
     """Whether others than one tensor refer to an array, or to the memory that it shows.
 
-    The caller has one variable for it.
+    The caller has one variable for it; so many more references are `known`.
     """
     base = array.base
     if base is not None and not _is_for_one(base):
         return True
-    return getrefcount(array) > ALONE + _HOLDERS
+    return getrefcount(array) > ALONE + _HOLDERS + known
 
 
 def _is_for_one(base: Any) -> bool:

@@ -28,7 +28,6 @@ _FIRST_SEED = 67280421310721  # of an unseeded generator
 _WIDE = 1 << 28  # ranges of this size and larger draw 64 bits per integer
 _DOUBLE_BITS = np.uint64(2**53 - 1)
 _BLOCK = 16  # normals are generated in blocks of 8 pairs
-_FEW = 16  # below, calling a kernel costs more than the numbers
 _MANY = 256  # the same for shuffling
 _RAW = 1 << 12  # up to this many words, NumPy's raw ones cost less than its array of integers
 
@@ -56,9 +55,10 @@ class Generator:
 
     __slots__ = ("__weakref__", "_lock", "_made", "_seed", "_spare")
 
-    # Draws large arrays faster than NumPy (or returns None), makes uniforms normal, and shuffles
-    # faster than Python (or returns False): set by the kernels, which are a layer above.
+    # Draws arrays and takes remainders faster than NumPy (or returns None), makes uniforms normal,
+    # and shuffles faster than Python (or returns False): set by the kernels, a layer above.
     drawer: ClassVar[Any] = None
+    divider: ClassVar[Any] = None
     normalizer: ClassVar[Any] = None
     shuffler: ClassVar[Any] = None
 
@@ -190,8 +190,9 @@ class Generator:
 
     def _by_kernel(self, n: int, dtype: Any, plain: Callable[[int], np.ndarray]) -> np.ndarray:
         with self._lock:
-            if n >= _FEW and self.drawer is not None and self._state is not None:
-                drawn: np.ndarray | None = self.drawer(self._state, n, dtype)
+            state = (self._made or self._twister())[2]
+            if self.drawer is not None and state is not None:
+                drawn: np.ndarray | None = self.drawer(state, n, dtype)
                 if drawn is not None:
                     return drawn
             return plain(n)
@@ -254,14 +255,15 @@ class Generator:
             return components.view(to)[..., 0]
         n = math.prod(shape)
         values = self.doubles(n) if to == np.float64 else self.singles(n)
-        if low != 0 or high != 1:
+        unit = low == 0 and high == 1
+        if not unit:
             start, stop = values.dtype.type(low), values.dtype.type(high)
             values *= stop - start
             values += start
-        values = values.astype(to, copy=False)
-        if to.itemsize < 4 or low != 0 or high != 1:  # rounding may have produced `high`
+        values = _shaped(values, to, shape)
+        if not unit or to.itemsize < 4:  # rounding may have produced `high`
             values[values == to.type(high)] = low
-        return values.reshape(shape)
+        return values
 
     def normal(
         self, shape: Shape, mean: float = 0.0, std: float = 1.0, np_dtype: Any = np.float32
@@ -278,7 +280,7 @@ class Generator:
             values *= values.dtype.type(std)
         if mean != 0:
             values += values.dtype.type(mean)
-        return values.astype(to, copy=False).reshape(shape)
+        return _shaped(values, to, shape)
 
     def _normal_blocks(self, n: int, to: np.dtype[Any]) -> np.ndarray:
         draw = self.doubles if to == np.float64 else self.singles
@@ -332,11 +334,16 @@ class Generator:
         n, span = math.prod(shape), int(high) - int(low)
         if span == 2**64:
             return self.random64(n).view(np.int64).astype(np_dtype, copy=False).reshape(shape)
-        words = remainders(self.random64(n) if span >= _WIDE else self.random32(n), span)
-        values = words.astype(np.int64) if words.itemsize == 4 else words.view(np.int64)
+        words = self.random64(n) if span >= _WIDE else self.random32(n)
+        values: np.ndarray | None = None
+        if span < _WIDE and self.divider is not None:
+            values = self.divider(words, span)
+        if values is None:
+            words = remainders(words, span)
+            values = words.astype(np.int64) if words.itemsize == 4 else words.view(np.int64)
         if low:
             values += np.array(low, np.int64)
-        return values.astype(np_dtype, copy=False).reshape(shape)
+        return _shaped(values, np.dtype(np_dtype), shape)
 
     def permutation(self, n: int) -> np.ndarray:
         """The numbers below `n` in random order, int64 (Fisher-Yates shuffle)."""
@@ -355,6 +362,12 @@ class Generator:
     def exponential(self, n: int, rate: float = 1.0) -> np.ndarray:
         """`n` float64 from the exponential distribution."""
         return np.log1p(-self.doubles(n)) * (-1.0 / rate)
+
+
+def _shaped(values: np.ndarray, to: np.dtype[Any], shape: Shape) -> np.ndarray:
+    if values.dtype is not to:
+        values = values.astype(to, copy=False)
+    return values if values.shape == shape else values.reshape(shape)
 
 
 def live_state(bits: Any) -> np.ndarray | None:

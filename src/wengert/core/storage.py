@@ -105,8 +105,8 @@ clock = Clock()
 # Called with an array whose elements are about to change, while they can still be copied.
 guards: list[Callable[[np.ndarray], None]] = []
 
-# What says how an in-place operation on a tensor may be deferred.
-rebindings: list[Callable[[Any], Any]] = []
+# What says how an in-place operation may be deferred: its tensor, its name and other arguments.
+rebindings: list[Callable[[Any, Any, Any, Any], Any]] = []
 
 
 class WriteLog:
@@ -153,11 +153,21 @@ def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
     """Record that the elements of `array` have just been written."""
     now = clock.newest = tick()
     entry = _writes.get(id(array))
+    if entry is None and type(base := array.base) is np.ndarray and array.nbytes == base.nbytes:
+        entry = _writes.get(id(base))  # which it shows all of, in another shape
+        if not array.flags.c_contiguous:
+            entry = None
     if entry is None or entry.regions:
         _note(array, (now, code, lasti, by))
     else:  # it owns its memory, of which it is all
         entry.count += 1
         entry.whole = now, code, lasti, by
+
+
+def stamp_at(array: np.ndarray, time: int, by: str, code: CodeType, lasti: int) -> None:
+    """`stamp` with the time at which a line has asked for what was written later."""
+    clock.newest = max(clock.newest, time)
+    _note(array, (time, code, lasti, by))
 
 
 def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int) -> None:

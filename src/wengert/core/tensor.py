@@ -489,7 +489,7 @@ Leaf.__name__ = Leaf.__qualname__ = "AccumulateGrad"  # the name that programs l
 def leaf_of(tensor: Tensor) -> Leaf:
     """A fresh leaf node for a tensor."""
     node = new(Leaf)
-    node.seq, node.edges, node.shape, node.state = tick(), (), tensor._array.shape, None
+    node.seq, node.edges, node.shape, node.state = tick(), (), tensor._outline.shape, None
     node.code, node.lasti = caller(getframe(1))
     node.site, node.open = mode.where, True
     node.tensor = weakref.ref(tensor)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from wengert.kernels import halves as halves
     from wengert.kernels import histogram as histogram
     from wengert.kernels import kron as kron
+    from wengert.kernels import limits as limits
     from wengert.kernels import masks as masks
     from wengert.kernels import norm as norm
     from wengert.kernels import normals as normals

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from operator import index
 from typing import Any
 
@@ -54,6 +55,8 @@ def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
 
 def count_of(shape: tuple[int, ...], dim: Dims) -> int:
     """The number of elements that a reduction over `dim` combines into one."""
+    if dim is None:
+        return prod(shape)
     axes = axes_of(dim, len(shape))
     n = 1
     for d in range(len(shape)) if axes is None else axes:

@@ -21,7 +21,8 @@ _LARGE, _LONG = 1 << 15, 1 << 6
 # Bytes of a row copied at once.
 _PIECE = 1 << 11
 # Bytes of a joined row from which rows that start inside a cache line matter.
-_OUT_OF_STEP, _LINE = 1 << 15, 1 << 6
+OUT_OF_STEP = 1 << 15
+_LINE = 1 << 6
 
 
 @native(
@@ -209,10 +210,10 @@ def _plan(target: np.ndarray, source: np.ndarray) -> tuple[int, int, tuple[int, 
 def joined(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray:
     """`np.concatenate`, or a kernel where long rows would be misaligned."""
     first, size = arrays[0], sum([a.nbytes for a in arrays])
-    if size < _OUT_OF_STEP:
+    if size < OUT_OF_STEP:
         return np.concatenate(arrays, axis)
     width = size // (prod(first.shape[:axis]) or 1)
-    if width < _OUT_OF_STEP or width % _LINE == 0:
+    if width < OUT_OF_STEP or width % _LINE == 0:
         return np.concatenate(arrays, axis)
     if any(a.dtype != first.dtype or not a.flags.c_contiguous for a in arrays):
         return np.concatenate(arrays, axis)

@@ -61,21 +61,22 @@ def column_sums(matrix: np.ndarray) -> np.ndarray:
     together = min(_NARROW // width, rows) if width < _NARROW else 1
     if together > 1:
         whole = rows // together
-        out = add_reduce(_sums(matrix, whole, together * width).reshape(-1, width), axis=0)
+        wide = _sums(matrix, whole, together * width).reshape(-1, width)
+        out = add_reduce(wide, axis=0, dtype=np.float64)
         out += add_reduce(matrix[whole * together :], axis=0)
     else:
         out = _sums(matrix, rows, width)
-    sums: np.ndarray = out.astype(np.float32)
+    sums: np.ndarray = out.astype(np.float32, copy=False)
     return sums
 
 
 def _sums(matrix: np.ndarray, rows: int, width: int) -> Any:
-    """Float64 column sums of memory viewed as that many rows."""
+    """Column sums of memory viewed as that many rows: of one block in float32, else in float64."""
     blocks, strips = ceil(rows / BLOCK), ceil(width / STRIP)
     sums = np.empty((blocks, width), np.float32)
     each = min(rows, BLOCK) * min(width, STRIP)
     _strips.f32(matrix, sums, rows, width, strips, blocks * strips, max(1, _CHUNK // each))
-    return add_reduce(sums, axis=0, dtype=np.float64)
+    return sums[0] if blocks == 1 else add_reduce(sums, axis=0, dtype=np.float64)
 
 
 def _plain(matrix: np.ndarray) -> np.ndarray:

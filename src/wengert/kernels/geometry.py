@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -74,6 +75,7 @@ def offsets(
         )
 
 
+@lru_cache(1024)
 def runs_of(size: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> tuple[int, int] | None:
     """How many windows a plane has, and their elements, if each is a long run of memory."""
     if any([low for low, _ in geometry.padding]):

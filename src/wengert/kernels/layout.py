@@ -93,10 +93,22 @@ def as_images(out: np.ndarray, *inputs: np.ndarray, lines: bool = False) -> np.n
 
 def _plain(array: np.ndarray) -> np.ndarray:
     """The array in C order, with default strides for dimensions of length 1, too."""
-    if 1 in array.shape and array.flags.c_contiguous:
-        return array.ravel().reshape(array.shape)
-    # The function for that gives numbers a dimension.
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+    if not array.flags.c_contiguous:
+        return np.ascontiguousarray(array)
+    shape = array.shape
+    if 1 not in shape or array.strides == _plain_strides(shape, array.itemsize):
+        return array
+    return array.ravel().reshape(shape)
+
+
+@lru_cache(1024)
+def _plain_strides(shape: Sizes, itemsize: int) -> Sizes:
+    """The strides of a new array in C order."""
+    strides, step = [], itemsize
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
 
 
 def astype(array: np.ndarray, dtype: Any, copy: bool = False) -> np.ndarray:
@@ -150,7 +162,9 @@ def empty_like(array: np.ndarray, dtype: Any = None) -> np.ndarray:
 
 def fill(array: np.ndarray, number: Any) -> None:
     """Set all elements to a number, or to that of a 0-d array, of their dtype."""
-    if array.size < _MANY or not kernels.filling.fill(array, np.asarray(number, array.dtype)):
+    if array.size < _MANY:
+        array.fill(number)
+    elif not kernels.filling.fill(array, np.asarray(number, array.dtype)):
         array[...] = number
 
 

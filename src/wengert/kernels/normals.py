@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from wengert.kernels.jit import CHUNK, LARGE, available, exact_kernel, loaded
+from wengert.kernels.chunks import SOME
+from wengert.kernels.jit import CHUNK, available, exact_kernel, loaded
 from wengert.kernels.jit.builtins import at, i64, real, reals, sqrt
 
 # Numbers that make pairs of radius and angle, and then of cosine and sine: they lie 8 apart.
@@ -43,7 +44,7 @@ def _join(logarithm: reals, cosine: reals, sine: reals, out: reals, start: i64, 
 
 def box_muller(values: np.ndarray) -> bool:
     """Turn blocks of 16 numbers in [0, 1) into normal ones in place; False if that cannot be."""
-    if (values.size < LARGE and not loaded()) or not available():
+    if (values.size < SOME and not loaded()) or not available():
         return False
     if values.itemsize == 4:
         separate, join = _separate.f32, _join.f32

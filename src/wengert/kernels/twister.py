@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.jit import CHUNK, LARGE, Kernel, available, kernel, loaded
+from wengert.kernels.chunks import SOME
+from wengert.kernels.jit import CHUNK, Kernel, available, exact_kernel, kernel, loaded
 from wengert.kernels.jit.builtins import (
     at,
     bits,
@@ -100,6 +101,18 @@ def _shuffle(order: i64s, ahead: i64s, start: i64, stop: i64) -> None:
         order[place] = element
 
 
+@exact_kernel
+def _remainders(words: i32s, out: i64s, divisor: f64, start: i64, stop: i64) -> None:
+    """What division by a number below 2**28 leaves of unsigned words.
+
+    The quotient in float64 rounds up to a whole number only where it is one.
+    """
+    for i in range(start, stop):
+        word = i64(words[i]) & 4294967295
+        quotient = i64(f64(word) / divisor)
+        out[i] = word - quotient * i64(divisor)
+
+
 _AS: dict[Any, Kernel] = {np.uint64: _swap, np.float32: _singles, np.float64: _doubles}
 
 
@@ -109,13 +122,21 @@ def drawn(state: np.ndarray, n: int, dtype: Any) -> np.ndarray | None:
     Few are left to NumPy unless kernels are in use already: both draw the same. The state, 625
     numbers, is that of the generator afterwards.
     """
-    if (n < LARGE and not loaded()) or not available():
+    if (n < SOME and not loaded()) or not available():
         return None
     out = np.empty(n, dtype)
-    words = out.view(np.uint32)
-    _fill.f32(state, words, words.size, 1, 1)
+    _fill.f32(state, out, out.nbytes // 4, 1, 1)
     if dtype in _AS:
         _AS[dtype].f32(out, n, CHUNK)
+    return out
+
+
+def remainders(words: np.ndarray, divisor: int) -> np.ndarray | None:
+    """uint32 modulo a number below 2**28, as int64; None if it cannot be done."""
+    if (words.size < SOME and not loaded()) or not available():
+        return None
+    out = np.empty(words.size, np.int64)
+    _remainders.f32(words, out, float(divisor), words.size, CHUNK)
     return out
 
 

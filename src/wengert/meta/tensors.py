@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from wengert import meta
 from wengert.autograd.custom.transforms import apply_and_record
 from wengert.autograd.grad_mode import no_grad
 from wengert.autograd.refusals import refusal_node
@@ -33,8 +34,6 @@ from wengert.core.tensor import (
     shape_of,
 )
 from wengert.meta.dense import rows
-from wengert.meta.lists import outline_of_list
-from wengert.meta.shapes import outline_of, standing_in, view_of
 from wengert.ops.formats import check_format, order_in
 from wengert.ops.publish import recorded
 from wengert.ops.variadic import output_of, record
@@ -100,7 +99,7 @@ class MetaLevel(Level):
 
     def lower(self, value: Any) -> Any:
         """A tensor of zeros in place of a meta tensor: what operations learn shapes by."""
-        return standing_in(value) if isinstance(value, MetaTensor) else value
+        return meta.shapes.standing_in(value) if isinstance(value, MetaTensor) else value
 
     def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """The outline of what an operation gives, and a node of it if it is to be recorded."""
@@ -115,9 +114,9 @@ class MetaLevel(Level):
             return op.reference(*inputs, **params)
         with no_grad():
             if op.view:
-                outline, offset = view_of(op, inputs, params)
+                outline, offset = meta.shapes.view_of(op, inputs, params)
             else:
-                outline, offset = outline_of(op, inputs, params), None
+                outline, offset = meta.shapes.outline_of(op, inputs, params), None
         result = without_memory(*outline)
         if offset is not None:
             result._array.show(inputs[0]._array, offset)
@@ -131,7 +130,7 @@ class MetaLevel(Level):
     def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
         """As `apply`, for an operation on a list of tensors."""
         _check_same_device(inputs)
-        outline, kept = outline_of_list(op, [memory_of(x) for x in inputs], params)
+        outline, kept = meta.lists.outline_of_list(op, [memory_of(x) for x in inputs], params)
         result = without_memory(*outline)
         edges = tuple([x._edge for x in inputs])
         if mode.site is not None and any(edges):
@@ -206,7 +205,7 @@ class MetaTensor(Tracer):
     @property
     def value(self) -> Any:  # type: ignore[override]
         """Zeros: indices among them are valid, and whoever asks for the elements is refused."""
-        return standing_in(self)
+        return meta.shapes.standing_in(self)
 
     @property
     def data(self) -> Tensor:

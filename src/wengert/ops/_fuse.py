@@ -33,8 +33,8 @@ _CHEAP = frozenset({
 # Where SciPy takes tens of nanoseconds per element, or NumPy several passes for what networks
 # apply to small arrays, too.
 _DEAR = frozenset({
-    "_elu", "_hardswish", "_logsigmoid", "_mish", "_polygamma", "_silu", "bessel", "digamma", "erf",
-    "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr", "sigmoid", "softplus",
+    "_elu", "_hardswish", "_logsigmoid", "_mish", "_polygamma", "_silu", "atan2", "bessel",
+    "digamma", "erf", "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr", "sigmoid", "softplus",
 })  # fmt: skip
 # Where NumPy takes several passes.
 _PASSES = frozenset({
@@ -42,6 +42,8 @@ _PASSES = frozenset({
     "_lerp", "_softsign", "_threshold", "hardshrink", "hypot", "logaddexp", "logaddexp2",
     "nan_to_num", "remainder", "sinc", "softshrink", "xlogy",
 })  # fmt: skip
+# In which NumPy takes as long to begin as a kernel does.
+_FEW_LOOPS = 1 << 8
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 _MOST_PLANS = 256
 _UNKNOWN: Any = object()
@@ -55,8 +57,32 @@ def is_small(op: Op, array: str) -> str | None:
     if op.scalar is None or op.view or op.aux:
         return None
     if op.forward in _CHEAP:  # but not of halves, whose elements NumPy converts one by one
-        return f"({array}.size < {LARGE} or {array}.size < {1 << 16} and {array}.itemsize != 2)"
+        few_loops = f"in_few_loops({', '.join(f'v_{i}' for i in op.inputs)})"
+        few = f"{array}.size < {1 << 16} and {array}.itemsize != 2 and {few_loops}"
+        return f"({array}.size < {LARGE} or {few})"
     return f"{array}.size < {FEW if op.name in _DEAR else SOME if op.name in _PASSES else LARGE}"
+
+
+def in_few_loops(first: Any, other: Any = None) -> bool:
+    """Whether NumPy goes over arrays in loops so few and long that no kernel is faster."""
+    if other is None or not other.ndim:
+        return bool(first.flags.c_contiguous)
+    if first.size < other.size:
+        first, other = other, first
+    shape, own = first.shape, other.shape
+    if not first.flags.c_contiguous or not other.flags.c_contiguous:
+        run = shape[-1] if first.strides[-1] == first.itemsize else 1
+    elif own == shape[len(shape) - len(own) :]:
+        run = other.size  # it is repeated
+    elif own[-1] != 1:
+        run = shape[-1]
+    else:
+        run = 1  # each of its elements is
+        for k in range(-1, -len(own) - 1, -1):
+            if own[k] != 1:
+                break
+            run *= shape[k]
+    return bool(first.size <= _FEW_LOOPS * run)
 
 
 def least_of_rules(op: Op) -> int:

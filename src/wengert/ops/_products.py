@@ -160,6 +160,27 @@ def check_tensors(name: str, **arguments: Any) -> None:
             )
 
 
+def usual_product(a: Any, b: Any) -> Any:
+    """The product of a matrix or vector and another that no check refuses; None of others."""
+    if not type(a) is type(b) is np.ndarray or a.dtype is not b.dtype or a.dtype.char not in "fd":
+        return None
+    if not 1 <= a.ndim <= 2 or b.ndim not in (1, a.ndim) or a.shape[-1] != len(b):
+        return None
+    if b.ndim == 2:
+        return dot(a, b)
+    rows = a if a.ndim == 2 else a.reshape(1, -1)
+    return dot(rows, b.reshape(-1, 1)).reshape(a.shape[:-1])
+
+
+def with_vector(input: np.ndarray, other: np.ndarray) -> Any:
+    """A product of which at least one side is 1-D."""
+    a = input.reshape(1, -1) if input.ndim == 1 else input
+    b = other.reshape(-1, 1) if other.ndim == 1 else other
+    shape = (*input.shape[:-1], *(other.shape[:-2] if other.ndim > 1 else ()),
+             *(other.shape[-1:] if other.ndim > 1 else ()))  # fmt: skip
+    return kernel.product(a, b).reshape(shape)
+
+
 def check_dtypes(a: np.ndarray, b: np.ndarray) -> None:
     """Raise unless two factors have the same dtype, one that supports products."""
     if a.dtype is not b.dtype and a.dtype != b.dtype:

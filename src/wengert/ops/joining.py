@@ -23,12 +23,17 @@ Array = np.ndarray
 Several = Sequence[Tensor]
 
 
-def _part_of_cat(g: Any, k: int, layout: tuple[list[int], int, list[int], int]) -> Any:
+def _part_of_cat(g: Any, k: int, layout: tuple[Any, int, list[int], int]) -> Any:
     ends, dim, skipped, lead = layout
+    if type(ends) is int:  # what each part has
+        return basic(g, (*(slice(None),) * dim, slice(k * ends, k * ends + ends)))
     if k in skipped:
         return reshape(basic(g, (..., slice(0, 0))), (*g.shape[:lead], 0))
     start = ends[k - 1] if k else 0
     return basic(g, (*(slice(None),) * dim, slice(start, ends[k])))
+
+
+_NONE: list[int] = []
 
 
 @of_list("CatBackward0", _part_of_cat, batch=lambda rank, dim, lead: (dim, lead + 1))
@@ -36,29 +41,51 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
     """`cat` for each entry of the first `lead` dimensions, which `dim` does not count."""
     if not arrays:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    shapes = [a.shape for a in arrays]
-    shape = shapes[0]
-    if shapes.count(shape) == len(shapes) and len(shape) > lead + 1:
-        axis = axis_of(dim, len(shape) - lead) + lead
-        ends = [shape[axis] * k for k in range(1, len(arrays) + 1)]
-        return _joined(arrays, axis), (ends, axis, [], lead)
+    shape = arrays[0].shape
+    for a in arrays:
+        if a.shape != shape:
+            break
+    else:
+        rank = len(shape) - lead
+        if rank > 1 or (rank == 1 and shape[lead]):
+            axis = (dim if type(dim) is int and 0 <= dim < rank else axis_of(dim, rank)) + lead
+            return _alike(arrays, axis), (shape[axis], axis, _NONE, lead)
     # As in PyTorch, empty vectors join anything: old code starts with one.
     nothing = (*arrays[0].shape[:lead], 0)
     used = [a for a in arrays if a.shape != nothing]
     if not used:
-        return arrays[0].copy(), ([0] * len(arrays), lead, [], lead)
+        return arrays[0].copy(), ([0] * len(arrays), lead, _NONE, lead)
     axis = _check_cat(arrays, used[0].shape, dim, lead)
-    skipped: list[int] = []
+    skipped = _NONE
     if len(used) < len(arrays):
         skipped = [k for k, a in enumerate(arrays) if a.shape == nothing]
     ends = [*accumulate([0 if a.shape == nothing else a.shape[axis] for a in arrays])]
     return _joined(used, axis), (ends, axis, skipped, lead)
 
 
+def _alike(arrays: list[Array], axis: int) -> Array:
+    """Arrays of one shape, joined."""
+    if arrays[0].nbytes * len(arrays) >= kernels.blocks.OUT_OF_STEP:
+        return _joined(arrays, axis)
+    out = np.concatenate(arrays, axis)
+    return out if out.ndim < 4 and out.flags.c_contiguous else _in_order(out, arrays)
+
+
 def _joined(arrays: list[Array], axis: int) -> Array:
-    """Channels last if all arrays are, contiguous otherwise."""
-    out = kernels.blocks.joined(arrays, axis)
-    if out.ndim not in CHANNELS_LAST:
+    """Arrays that are many or large, joined."""
+    first = arrays[0]
+    if first.flags.c_contiguous or (first.ndim in CHANNELS_LAST and is_channels_last(first)):
+        return _in_order(kernels.blocks.joined(arrays, axis), arrays)
+    # NumPy would keep to the order of the first: it is told which, as the result is contiguous.
+    length = sum([a.shape[axis] for a in arrays])
+    shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
+    return np.concatenate(arrays, axis, out=np.empty(shape, np.result_type(*arrays)))
+
+
+def _in_order(out: Array, arrays: list[Array]) -> Array:
+    """What was joined: channels last if all arrays are, contiguous otherwise."""
+    first = arrays[0]
+    if out.ndim not in CHANNELS_LAST or (first.flags.c_contiguous and 1 not in first.shape):
         return out if out.flags.c_contiguous else np.ascontiguousarray(out)
     return as_images(out, *arrays[: all(map(is_channels_last, arrays))])
 
@@ -146,7 +173,7 @@ def _stack(arrays: list[Array], dim: int) -> tuple[Array, Any]:
     if not arrays:
         raise RuntimeError("stack expects a non-empty TensorList")
     shape = arrays[0].shape
-    if not all([a.shape == shape for a in arrays]):
+    if [a.shape for a in arrays].count(shape) < len(arrays):
         k, a = next((k, a) for k, a in enumerate(arrays) if a.shape != shape)
         raise RuntimeError(
             f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and"
@@ -157,7 +184,7 @@ def _stack(arrays: list[Array], dim: int) -> tuple[Array, Any]:
         columns = [a.reshape((*shape, 1)) for a in arrays]
         return np.ascontiguousarray(np.concatenate(columns, axis)), axis
     # Along an existing dimension, then split: like PyTorch, which may join channels last.
-    joined = _joined(arrays, axis)
+    joined = _alike(arrays, axis)
     return joined.reshape((*shape[:axis], len(arrays), *shape[axis:])), axis
 
 

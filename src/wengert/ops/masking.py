@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -25,7 +26,10 @@ from wengert.ops.zeros import aligned, drop, keep, or_zeros
 
 # For `clamp`: dtypes and bounds that need no conversion.
 _REAL = frozenset(d for d in dtypes.inexact if d.kind != "c")
-_LIMITS = frozenset({int, float, type(None)})
+# By the dtype of a tensor: types of the numbers that leave it as it is.
+_LIMITS = dict.fromkeys(_REAL, frozenset({int, float, type(None)})) | {
+    d.np: frozenset({int, type(None)}) for d in dtypes.ALL if d.category == dtypes.INT
+}
 
 
 @primitive(
@@ -261,12 +265,21 @@ def fmin(input: Value, other: Value) -> Value:
     return np.fmin(input, other)
 
 
+@lru_cache(256)
+def _fits(dtype: np.dtype, value: int) -> bool:
+    """Whether an integer dtype has this number."""
+    info: Any = np.iinfo(dtype)
+    return bool(info.min <= value <= info.max)
+
+
 def number_of(dtype: np.dtype, value: Any, name: str) -> Any:
     """An argument of function `name` as an element; RuntimeError if it is out of range."""
     if dtype.kind not in "iu":
         number = dtype.type(value)
         if abs(number) != math.inf:
             return number
+    elif type(value) is int and _fits(dtype, value):
+        return dtype.type(value)
     return dtypes.scalar_array(value, dtypes.of_numpy[dtype], name)[()]
 
 
@@ -278,10 +291,16 @@ def number_of(dtype: np.dtype, value: Any, name: str) -> Any:
 def _clamp_numbers(input: Value, min: float | None, max: float | None) -> Value:
     """`clamp` with bounds that do not change the dtype."""
     out = input
-    if min is not None:
-        out = np.maximum(out, number_of(input.dtype, min, "clamp"))
-    if max is not None:
-        out = np.minimum(out, number_of(input.dtype, max, "clamp"))
+    low = None if min is None else number_of(input.dtype, min, "clamp")
+    high = None if max is None else number_of(input.dtype, max, "clamp")
+    if type(input) is np.ndarray and input.dtype.kind == "i":
+        between = kernels.limits.between(input, low, high)
+        if between is not None:
+            return between
+    if low is not None:
+        out = np.maximum(out, low)
+    if high is not None:
+        out = np.minimum(out, high)
     return out
 
 
@@ -341,9 +360,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         return write_out(clamp, out, input, min, max)
     if (
         isinstance(input, Tensor)
-        and input._outline.dtype in _REAL
-        and type(min) in _LIMITS
-        and type(max) in _LIMITS
+        and (limits := _LIMITS.get(input._outline.dtype)) is not None
+        and type(min) in limits
+        and type(max) in limits
         and min is not max
     ):
         return _clamp_numbers(input, min, max)  # fast path for the usual case

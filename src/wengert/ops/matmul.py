@@ -25,6 +25,8 @@ from wengert.ops._products import (
     left_vjp,
     right_vjp,
     samples,
+    usual_product,
+    with_vector,
 )
 from wengert.ops.batching import Batch
 from wengert.ops.broadcasting import expand
@@ -105,13 +107,15 @@ def matmul(input: Value, other: Value) -> Value:
     tensor([[ 7., 10.],
             [15., 22.]])
     """
+    if (out := usual_product(input, other)) is not None:
+        return out
     _check_matmul(input, other)
     if input.ndim > 1 < other.ndim:
         try:
             return kernel.product(input, other)
         except ValueError:
             raise _no_broadcast(input.shape, other.shape) from None
-    return _with_vector(input, other)
+    return with_vector(input, other)
 
 
 def _check_matmul(input: np.ndarray, other: np.ndarray) -> None:
@@ -128,15 +132,6 @@ def _check_matmul(input: np.ndarray, other: np.ndarray) -> None:
 
 def _no_broadcast(a: Shape, b: Shape) -> RuntimeError:
     return RuntimeError(operands._broadcast_message("matmul", [a[:-2], b[:-2]]))
-
-
-def _with_vector(input: np.ndarray, other: np.ndarray) -> Any:
-    """A product of which at least one side is 1-D."""
-    a = input.reshape(1, -1) if input.ndim == 1 else input
-    b = other.reshape(-1, 1) if other.ndim == 1 else other
-    shape = (*input.shape[:-1], *(other.shape[:-2] if other.ndim > 1 else ()),
-             *(other.shape[-1:] if other.ndim > 1 else ()))  # fmt: skip
-    return kernel.product(a, b).reshape(shape)
 
 
 def _mismatch(a: Shape, b: Shape) -> RuntimeError:
@@ -172,6 +167,8 @@ def mm(input: Value, mat2: Value) -> Value:
     >>> wengert.mm(wengert.tensor([[1.0, 2.0]]), wengert.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
+    if (out := usual_product(input, mat2)) is not None and out.ndim == 2:
+        return out
     _check_mm(input, mat2)
     return kernel.product(input, mat2)
 

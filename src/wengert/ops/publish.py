@@ -414,6 +414,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "op": op,
         "forward": op.forward,
         "fused": _fuse.forward_of(op),
+        "in_few_loops": _fuse.in_few_loops,
         "pull": _fuse.pullback_of(op, NodeLayout(op).arrays),
         "defaults": {n: p.default for n, p in op.signature.parameters.items()},
         "constants": operands.table_of(op),
@@ -468,9 +469,9 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` itself uses: no argument may shadow them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "fused", "excess", "excess_1", "excess_2", "pull", "operand", "settled_ndim", "ndim", "site",
-    "cut", "error", "out", "result", "frame", "code", "node", "type", "isinstance", "complex",
-    "int", "Exception", "KeyError", "TypeError",
+    "fused", "in_few_loops", "excess", "excess_1", "excess_2", "pull", "operand", "settled_ndim",
+    "ndim", "site", "cut", "error", "out", "result", "frame", "code", "node", "type", "isinstance",
+    "complex", "int", "Exception", "KeyError", "TypeError",
 })  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from wengert.ops.zeros import no_slope
 
 Generator.drawer = staticmethod(lambda *request: kernels.twister.drawn(*request))
 Generator.normalizer = staticmethod(lambda values: kernels.normals.box_muller(values))
+Generator.divider = staticmethod(lambda *request: kernels.twister.remainders(*request))
 Generator.shuffler = staticmethod(lambda *arrays: kernels.twister.shuffle(*arrays))
 
 

@@ -329,10 +329,9 @@ def _reached(
     own = input == out
     if not include_self:
         own = _scatter_number(own, dim, index, False)
-    came = _used(src, index) == gather(out, dim, index)
-    counts = scatter_add(
-        keep(_ones(out), own), dim, index, keep(_ones(gather(out, dim, index)), came)
-    )
+    there = gather(out, dim, index)
+    came = _used(src, index) == there
+    counts = scatter_add(keep(_ones(out), own), dim, index, keep(_ones(there), came))
     return own, came, counts + (counts == 0)
 
 

@@ -189,6 +189,8 @@ def flatten(input: Value, start_dim: int = 0, end_dim: int = -1) -> Value:
     torch.Size([2, 12])
     """
     shape = input.shape or (1,)
+    if start_dim == 0 and end_dim == -1 and type(start_dim) is type(end_dim) is int:
+        return input.reshape(input.size)
     first, last = axis_of(start_dim, input.ndim), axis_of(end_dim, input.ndim)
     if first > last:
         raise RuntimeError(
@@ -270,7 +272,9 @@ def squeeze(input: Value, dim: int | Sequence[int] | None = None) -> Value:
             twice = next(d for d in squeezed if squeezed.count(d) > 1)
             raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
     else:
-        squeezed = [axis_of(dim, input.ndim)]
+        d = axis_of(dim, input.ndim)
+        once = shape[d : d + 1] == (1,)
+        return input.reshape((*shape[:d], *shape[d + 1 :]) if once else shape)
     return input.reshape([n for d, n in enumerate(shape) if n != 1 or d not in squeezed])
 
 

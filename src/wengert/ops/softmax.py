@@ -21,6 +21,8 @@ from wengert.ops.reduction import pushed, sum_over, unreduced
 from wengert.ops.scan import sum_of
 from wengert.ops.zeros import ones_matching
 
+_REAL = frozenset(d for d in dtypes.inexact if d.kind != "c")
+
 
 @primitive(
     input=lambda g, out, dim: _softmax_pullback(g, out, dim),
@@ -96,7 +98,7 @@ def _log_softmax_pullback(input: Value, output: Value, dim: int) -> Value:
 
 
 def _check_inexact(name: str, array: np.ndarray) -> None:
-    if array.dtype not in dtypes.inexact or array.dtype.kind == "c":
+    if array.dtype.char not in "fd" and array.dtype not in _REAL:
         raise NotImplementedError(
             f'"{name}" not implemented for {dtypes.of_numpy[array.dtype].short!r}; argument'
             " 'input' must be floating point, or 'dtype' be given"

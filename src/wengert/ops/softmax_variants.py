@@ -77,17 +77,17 @@ def gumbel_softmax(
     >>> wengert.nn.functional.gumbel_softmax(wengert.tensor([0.0, 99.0]), hard=True)
     tensor([0., 1.])
     """
-    array = logits._array
+    outline = logits._outline
 
     def noise(shape: tuple[int, ...]) -> np.ndarray:
-        waits = default_generator.exponential(math.prod(shape)).astype(array.dtype)
+        waits = default_generator.exponential(math.prod(shape)).astype(outline.dtype)
         return -np.log(waits).reshape(shape)
 
-    soft = _softmax((logits + draw_numbers(noise, array.shape, partner=logits)) / tau, dim)
+    soft = _softmax((logits + draw_numbers(noise, outline.shape, partner=logits)) / tau, dim)
     if not hard:
         return soft
-    axis = axis_of(dim, array.ndim)
-    classes = np.arange(array.shape[axis]).reshape(-1, *(1,) * (array.ndim - axis - 1))
+    axis = axis_of(dim, outline.ndim)
+    classes = np.arange(outline.shape[axis]).reshape(-1, *(1,) * (outline.ndim - axis - 1))
     one_hot = (wrap(classes) == argmax(soft, axis, True)).to(soft.dtype)
     return one_hot - soft.detach() + soft
 

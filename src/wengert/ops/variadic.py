@@ -112,23 +112,25 @@ def of_list(
         @wraps(forward)
         def apply(inputs: Any, *params: Any) -> Any:
             arrays, edges = unwrapped(name, inputs)
-            if arrays is None:
-                return SparseTensor.dispatch_list(name, inputs, params)
-            if isinstance(edges, list):
-                return innermost(edges).apply_list(op, edges, params)
+            if type(edges) is not tuple:
+                if arrays is None:
+                    return SparseTensor.dispatch_list(name, inputs, params)
+                if edges is not None:
+                    return innermost(edges).apply_list(op, edges, params)
+                return forward(arrays, *params)[0]
             out, kept = forward(arrays, *params)
-            if edges is None:
-                return out
-            result = wrap(out)
-            site = mode.site
-            if site is not None and edges.count(None) < len(edges):
-                result._cut = inference_cut(name, inputs) if inferences else None
-                if result._cut is None:
-                    node = record(kind, edges, out.shape, site)
-                    node.kept = kept
-                    result._edge = node
-            else:
+            result: Tensor = new(Tensor)
+            result._array, result._edge, result._cut, result._root = out, None, None, None
+            if inferences:
+                result._block = inference.block
+            if edges.count(None) == len(edges) or (site := mode.site) is None:
                 result._cut = cut_from(inputs)
+                return result
+            if inferences and (cut := inference_cut(name, inputs)) is not None:
+                result._cut = cut
+                return result
+            result._edge = node = record(kind, edges, out.shape, site)
+            node.kept = kept
             return result
 
         op.function = apply
@@ -147,10 +149,23 @@ def unwrapped(name: str, inputs: Any) -> tuple[list[Array] | None, Edges | list[
     if type(inputs) is not list and type(inputs) is not tuple:
         inputs = as_sequence(name, inputs)
     if inputs and concrete.issuperset(map(type, inputs)):
-        arrays = [x._array for x in inputs]
-        dtype = arrays[0].dtype
-        if all([a.dtype is dtype for a in arrays]):
-            return arrays, tuple([x._edge for x in inputs])
+        arrays, edges = [], []
+        dtype = inputs[0]._array.dtype
+        for x in inputs:
+            array = x._array
+            if array.dtype is not dtype:
+                break
+            arrays.append(array)
+            edges.append(x._edge)
+        else:
+            return arrays, tuple(edges)
+    return _unwrapped_mixed(name, inputs)
+
+
+def _unwrapped_mixed(
+    name: str, inputs: Sequence[Any]
+) -> tuple[list[Array] | None, Edges | list[Any] | None]:
+    """`unwrapped` where not all are Tensors of one dtype."""
     for k, x in enumerate(inputs):
         if type(x) not in concrete and not isinstance(x, (np.ndarray, np.generic)):
             if isinstance(x, SparseTensor):

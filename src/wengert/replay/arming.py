@@ -14,7 +14,7 @@ import numpy as np
 from wengert.amp.casts import cast_functions
 from wengert.autograd import backward, grad
 from wengert.core import storage
-from wengert.core.deferring import picking, putting
+from wengert.core.deferring import leaving, picking, putting, sharing
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
 from wengert.core.preparations import peeks
@@ -25,12 +25,14 @@ from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
 from wengert.replay.deferred import Deferred
 from wengert.replay.higher import backward_with_graph, gradients_with_graph
 from wengert.replay.indexing import picked, put
+from wengert.replay.leaves import became_leaf
 from wengert.replay.peeking import are_within, peeked
 from wengert.replay.plain import plain
 from wengert.replay.rebinding import rebinding
 from wengert.replay.rules import INDEXED, DetachForm, ListForm, SeveralForm, defers
 from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking, before_write, computing_at_once
+from wengert.replay.storing import shared
 
 
 class _Behind(Front):
@@ -382,4 +384,6 @@ def arm() -> None:
         peeks.append(peeked)
         picking.append(picked)
         putting.append(put)
+        sharing.append(shared)
+        leaving.append(became_leaf)
         plain.update({front.op.name: front.impl for front in ops})

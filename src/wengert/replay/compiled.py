@@ -25,6 +25,8 @@ _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
 # Calls that are timed as they are, then as runs, and after which runs have to pay.
 _AS_IT_IS, _AS_RUNS = range(16, 22), range(22, 32)
+# Calls after which a record that grows with each of them is not waited for any longer.
+_EARLY = (8, _AS_IT_IS.start)
 
 
 class Compiled:
@@ -103,6 +105,7 @@ class Compiled:
             return function(*args, **kwargs)
         finally:
             active.inside, active.whole = 0, False
+            active.sharing.clear()
             end_run()
             inside.discard(get_ident())
 
@@ -113,7 +116,7 @@ class Compiled:
             self.seconds[1] = seconds
         calls = self.calls
         due = calls == _AS_RUNS.stop or (calls and not calls % 256)
-        if due or (calls == _AS_IT_IS.start and self.record.grows()):
+        if due or (calls in _EARLY and self.record.grows()):
             self._review()
 
     def _is_on_trial(self, start: float) -> bool:

@@ -77,7 +77,8 @@ def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
 
 
 # Where a deferred tensor's value will come from: the run, the place, what the record says of it,
-# and the tensor that a view shows, which lives as long. A plain tuple: one is made at every call.
+# and the tensor that a view shows, which lives as long. The place is ~place of a value that has
+# become a leaf, an input of the run from there on. A plain tuple: one is made at every call.
 Pending = tuple["Walks", int, Outline, Any]
 
 
@@ -154,7 +155,9 @@ class Deferred(Tensor, metaclass=_EqualToTensor):
 
     @property
     def __class__(self) -> type:
-        return Tensor
+        pending = self._pending
+        store = pending[0].stores.get(pending[1]) if type(pending) is tuple else None
+        return Tensor if store is None else store.kind_of(self)
 
     @__class__.setter
     def __class__(self, kind: type) -> None:
@@ -170,6 +173,8 @@ class Deferred(Tensor, metaclass=_EqualToTensor):
         if type(pending) is tuple:
             if not pending[2].requires_grad:
                 return None
+            if pending[1] < 0:  # a leaf
+                return _EDGE.__get__(self, Tensor)
             pending[0].settle()
         return _EDGE.__get__(self, Tensor)
 
@@ -185,15 +190,15 @@ class Deferred(Tensor, metaclass=_EqualToTensor):
 
     def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         settle(self)
-        return Tensor.__repr__(self, **options)
+        return type(self).__repr__(self, **options)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         settle(self)
-        return Tensor.__reduce_ex__(self, protocol)
+        return type(self).__reduce_ex__(self, protocol)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         settle(self)
-        return Tensor.__deepcopy__(self, memo)
+        return type(self).__deepcopy__(self, memo)
 
 
 # What messages and prints say of its class is what they say in eager mode.
@@ -214,7 +219,18 @@ def filled(tensor: Tensor, array: np.ndarray, edge: Any, cut: Any) -> None:
     set_class(tensor, Tensor)
 
 
-def restored(tensor: Tensor, array: np.ndarray) -> None:
-    """Make an ordinary Tensor again of a buffer or gradient whose update was deferred."""
+def become_leaf(tensor: Any, pending: Pending, edge: Any) -> None:
+    """Let a deferred tensor be a leaf."""
+    tensor._pending = pending
+    _EDGE.__set__(tensor, edge)
+
+
+def cut_before(tensor: Tensor) -> Any:
+    """Where an input of a run left a graph, be its memory to be written to or not."""
+    return _CUT.__get__(tensor) if _EDGE.__get__(tensor) is None else None
+
+
+def restored(tensor: Tensor, array: np.ndarray, kind: type = Tensor) -> None:
+    """Make a tensor of its class again of one whose memory was to be written to."""
     _ARRAY.__set__(tensor, array)
-    set_class(tensor, Tensor)
+    set_class(tensor, kind)

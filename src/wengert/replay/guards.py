@@ -41,7 +41,7 @@ _ATOMS = (
 _BUILTIN_TYPES = frozenset({
     bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, zip,
     enumerate, map, filter, reversed, type, object, super, property, staticmethod, classmethod,
-    types.SimpleNamespace, functools.partial,
+    types.SimpleNamespace, types.GenericAlias, functools.partial,
 })  # fmt: skip
 # Modules whose classes nobody changes.
 _KNOWN_MODULES = frozenset({"itertools", "collections", "collections.abc", "abc", "enum", "typing"})

@@ -157,7 +157,7 @@ class Held:
             found = wrap(run.originals[slot])
             run.tensors[slot] = weakref.ref(found)
             run.slots[id(found)] = slot
-        elif type(found) is Deferred:
+        elif type(found) is Deferred and found._pending[1] >= 0:
             return None  # it has been written to since
         return found
 

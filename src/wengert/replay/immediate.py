@@ -23,6 +23,7 @@ from wengert.replay.rules import Step
 from wengert.replay.settling import Plan, count_use, cut_of, made_nodes, own_arrays, plan_of
 from wengert.replay.shortcuts import Argument, Late, Prepared, Shortcut, is_same
 from wengert.replay.state import active, stop_asking
+from wengert.replay.storing import restamp
 from wengert.replay.trace import BackwardEntry, Memo, OpEntry, Record
 from wengert.replay.walks import is_quiet
 
@@ -49,7 +50,11 @@ class Immediate:
             if walk.added is not None:
                 places = range(walk.first, walk.first + len(walk.leaves))
                 self.gradients.update(zip(walk.leaves, places, strict=True))
-        self.updates = _last_updates(shortcut)
+        self.stores = self.way.stores
+        self.updates = _last_updates(shortcut) | {k: slot for k, (slot, _) in self.stores.items()}
+        self._cleared = [*self.gradients]
+        for slot in _taken(self.after, self.way.inputs, self.gradients, shortcut.asked):
+            del self.gradients[slot]
         self.asked = [k for k in shortcut.asked if k not in self.gradients.values()]
         self.alive = tuple(sorted({*self.asked, *self.gradients.values(), *self.updates}))
         self._backwards = [k for k, e in enumerate(way.path) if isinstance(e, BackwardEntry)]
@@ -116,7 +121,7 @@ class Immediate:
         for slot in self._varying if shortcut.guard.quiet else self._reached:
             if not is_quiet(inputs[slot], inputs[slot]._edge):
                 return None
-        for slot in self.gradients:
+        for slot in self._cleared:
             if getattr(inputs[slot], "_grad", None) is not None:
                 return None
         return inputs
@@ -154,6 +159,10 @@ class Immediate:
                     made[place]._edge = node
         for place in self._cuts:
             made[place]._cut = cut_of(plan, binding, place)
+        for place, (slot, told) in self.stores.items():
+            restamp(made[place]._array, *told)
+            if inputs[slot]._edge is None:
+                inputs[slot]._cut = made[place]._cut
         for place, count in self.way.writes.items():
             if place in made:
                 add_writes(made[place]._array, count)
@@ -171,7 +180,7 @@ class Immediate:
                 for k in sorted({*steps, *self._backwards})
             ]
             known = plan.lowering.entries.keys() - {*plan.nodes}
-            self._cuts = [k for k in self.asked if k in known]
+            self._cuts = [k for k in (*self.asked, *self.stores) if k in known]
         return plan
 
     def _steps_now(self) -> list[Step]:
@@ -201,13 +210,29 @@ def immediate(shortcut: Shortcut) -> Immediate | None:
     """What computes the calls of a shortcut at once; None where values are better deferred."""
     way = shortcut.way
     before = [effect for _, effect in shortcut.effects_before]
-    if not shortcut.walks or any(effect.name != "zero_grad" for effect in before):
+    if not (shortcut.walks or way.stores):
+        return None
+    if any(effect.name not in ("zero_grad", "__setattr__") for effect in before):
         return None
     found = Immediate(shortcut)
-    if len(before) > len([one for one in shortcut.clearing if one in before]):
+    cleared = {*map(id, shortcut.clearing)}
+    if not cleared.issuperset(map(id, before)):
         return None  # between two backwards
     shown = {e.first for e in way.path if isinstance(e, OpEntry) and e.shows}
     return None if shown & {*found.alive} else found
+
+
+def _taken(
+    after: Sequence[Any], inputs: Sequence[Any], gradients: dict[int, int], asked: Sequence[int]
+) -> list[int]:
+    """The leaves whose gradients are taken away before anybody can look at them, by slot."""
+    gone: set[int] = set()
+    for one in after:
+        cleared = one.cleared() if isinstance(one, Effect) else ()
+        if not cleared:
+            break
+        gone.update(map(id, cleared))
+    return [k for k, place in gradients.items() if id(inputs[k]) in gone and place not in asked]
 
 
 def _last_updates(shortcut: Shortcut) -> dict[int, int]:

@@ -17,10 +17,11 @@ from wengert.core.tensor import Tensor, mode, wrap
 from wengert.ops.indexed import INDICES, basic_written, mask_written
 from wengert.ops.masking import filling, masked_fill
 from wengert.ops.op import REGISTRY
+from wengert.ops.shape import clone
 from wengert.ops.subscript import basic, broadcasts, index, index_written
 from wengert.replay.deferred import Deferred
 from wengert.replay.peeking import are_within
-from wengert.replay.rebinding import Rebinding, rebinding
+from wengert.replay.rebinding import Rebinding, Storing, rebinding
 from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking
 
@@ -101,9 +102,13 @@ def put(tensor: Any, key: Any, value: Any) -> tuple[Rebinding, Any] | None:
         return None
     if run.place_of(tensor) is None and run.place_of(value) is None and not _has_value(run, key):
         return None  # nothing of it is deferred
-    deferred = rebinding(tensor)
+    deferred = rebinding(tensor, "copy" if key is ... else None, (value, *_items_of(key)))
     if not isinstance(deferred, Rebinding):
         return None
+    if isinstance(deferred, Storing):
+        same = value._outline.shape == tensor._outline.shape
+        fits = same and value._outline.dtype == tensor._outline.dtype
+        return (deferred, clone(value)) if fits else None
     new_of = _written_by(run, tensor, key, value)
     return None if new_of is None else (deferred, new_of())
 
@@ -112,8 +117,11 @@ _NO_KEYS = frozenset({bool, list, str, float})
 
 
 def _has_value(run: Run, key: Any) -> bool:
-    items = key if type(key) is tuple else (key,)
-    return any(isinstance(x, Tensor) and run.place_of(x) is not None for x in items)
+    return any(isinstance(x, Tensor) and run.place_of(x) is not None for x in _items_of(key))
+
+
+def _items_of(key: Any) -> tuple[Any, ...]:
+    return key if type(key) is tuple else (key,)
 
 
 def _written_by(run: Run, tensor: Any, key: Any, value: Any) -> Callable[[], Any] | None:

@@ -38,7 +38,7 @@ from wengert.replay.ir import SUM, Instruction, Program, Type
 from wengert.replay.plain import plain_function
 from wengert.replay.rules import DetachForm, ListForm, SeveralForm, kept_of
 from wengert.replay.templates import Template, hashed, is_identity
-from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref, inputs_of, reached
+from wengert.replay.trace import BackwardEntry, Entry, LeafEntry, OpEntry, Ref, inputs_of, reached
 
 
 class Lowering:
@@ -51,6 +51,7 @@ class Lowering:
         released: the places whose nodes a backward has released.
         own: the places that share a value with no other, though it is the same.
         additions: by place of a gradient that was there before the run, what is added to that.
+        leaves: the places of the values that became leaves, by their slots.
     """
 
     def __init__(self, path: list[Entry], own: frozenset[int] = frozenset()) -> None:
@@ -76,11 +77,17 @@ class Lowering:
         self._dtypes: dict[OpEntry, np.dtype[Any]] = {}
         for one in self.inputs:
             self.program.inputs.append(self._value(one.shape, np.dtype(one.dtype)))
+        # Their values; those of leaves in the middle are values of operations.
+        self.of_inputs = [*self.program.inputs]
+        self.leaves: dict[int, int] = {}
         for entry in pace.over(path):
             if isinstance(entry, OpEntry):
                 self._forward(entry)
             elif isinstance(entry, BackwardEntry):
                 self._backward(entry)
+            elif isinstance(entry, LeafEntry):
+                self.of_inputs[entry.slot] = self.places[entry.place]
+                self.leaves[entry.slot] = entry.place
 
     def _value(self, shape: tuple[int, ...], dtype: Any) -> int:
         return self.program.value(Type(tuple(shape), dtype))
@@ -132,7 +139,7 @@ class Lowering:
     def _operand(self, entry: OpEntry, ref: Ref) -> int:
         """The value that an operand refers to; numbers become arrays of the operands' dtype."""
         if ref.kind in ("value", "input"):
-            of = self.places if ref.kind == "value" else self.program.inputs
+            of = self.places if ref.kind == "value" else self.of_inputs
             return self._in_common(entry, of[ref.index])
         if isinstance(ref.index, np.generic):
             return self._constant(np.asarray(ref.index))
@@ -186,7 +193,7 @@ class Lowering:
         if not isinstance(entry.op, Op):
             self._forward_of_form(entry)
             return
-        places, inputs = self.places, self.program.inputs
+        places, inputs = self.places, self.of_inputs
         template, place = self._template(entry), len(places)
         values = tuple([
             (places if ref.kind == "value" else inputs)[ref.index]
@@ -354,7 +361,7 @@ class Lowering:
                 outline = self.path_outline(root)
                 seed = self._constant(np.ones(outline.shape, outline.dtype))
             else:
-                seed = (self.places if ref.kind == "value" else self.program.inputs)[ref.index]
+                seed = (self.places if ref.kind == "value" else self.of_inputs)[ref.index]
             earlier = cotangents.get(where)
             cotangents[where] = seed if earlier is None else self._sum(earlier, seed, entry)
         return cotangents
@@ -446,7 +453,7 @@ class Lowering:
 
     def _value_of(self, ref: Ref) -> int:
         """The value of an operand that is no number."""
-        return (self.places if ref.kind == "value" else self.program.inputs)[ref.index]
+        return (self.places if ref.kind == "value" else self.of_inputs)[ref.index]
 
     def read(self, entry: OpEntry, place: int, name: str) -> tuple[int | None, Any]:
         """What a rule reads by a name: a value of the program, or a constant."""

@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.amp.grad_scaler import GradScaler
 from wengert.core.fronts import front_of
 from wengert.core.generators import default_generator
 from wengert.core.preparations import watchers
 from wengert.core.storage import clock, quoted_location
 from wengert.core.tensor import Tensor, internal
 from wengert.replay.arming import DetachFront, ListFront, OpFront, SeveralFront
+from wengert.replay.deferred import Deferred
 from wengert.replay.guards import UnguardedError, is_pure
 from wengert.replay.run import Run
 from wengert.replay.tails import call_at, calls_before_return
@@ -109,6 +111,8 @@ class Effect(NamedTuple):
 
     def cleared(self) -> list[Any]:
         """The tensors whose gradients it takes away."""
+        if self.name == "__setattr__":
+            return [self.owner]
         to_none = self.args[0] if self.args else self.kwargs.get("set_to_none", True)
         if self.name != "zero_grad" or to_none is not True:
             return []
@@ -137,10 +141,11 @@ class Observer:
         self.reason = ""
         self.sites: list[tuple[Any, Any]] = []
         self.writes: dict[int, int] = {}
+        self.stores: dict[int, Any] = {}
         self.numbers: list[float] = []
         self._places: dict[int, tuple[int, Any]] = {}
         self._metadata = _metadata()
-        self._newest, self._wrote = clock.newest, False
+        self.run.newest, self._wrote = clock.newest, False
         # The calls that end the function, from the first that reads a value, and those that do.
         self._last_calls, self._reads = frozenset[int](), set[int]()
         self._words = default_generator.get_state()._array.tobytes()
@@ -184,10 +189,11 @@ class Observer:
             return
         self.numbers = [*run.numbers]
         self.sites = [(site, off) for site, off, _ in run.steps]
-        self.writes = {**run.writes}
+        self.writes, self.stores = {**run.writes}, {**run.stores}
         self._places = {
-            id(x): (k, x) for k, of in enumerate(run.outputs) if (x := of()) is not None
-        }
+            id(x): (k, x) for k, of in enumerate(run.outputs)
+            if k not in self.stores and (x := of()) is not None
+        }  # fmt: skip
 
     def _prepare(self, function: Callable[..., Any], args: tuple[Any, ...], changes: bool) -> Any:
         before = self._apart
@@ -200,7 +206,7 @@ class Observer:
         finally:
             self._apart = before
         if before is None and changes:
-            self._newest = clock.newest
+            self.run.newest = clock.newest
         if before is None and changes and not self.run.settled:
             self.effects.append((self._count(), Effect(function, "__call__", args, {})))
         elif before is None:
@@ -231,7 +237,7 @@ class Observer:
         elif event == "call":
             self._called(frame)
         elif event == "return":
-            self._returned(frame)
+            self._returned(frame, arg)
         elif _is_of_array(arg) and code.co_filename in internal and not _is_replay(frame):
             self._refuse(frame, f"a read of elements in {code.co_qualname}()")
 
@@ -249,6 +255,8 @@ class Observer:
             self._set_apart(frame, front.function, given["args"], given["kwargs"])
         elif by_user and code.co_name in _EFFECTS:
             self._begin_effect(frame)
+        elif by_user and code is _GRAD.fset.__code__ and _arguments(frame)[0][-1] is None:
+            self._begin_effect(frame, ("__setattr__", ("grad", None)))
         elif by_user and (read := next((f for f in READS if f.__code__ is code), None)):
             self._begin_read(frame, read)
         elif by_user and code.co_name in _CREATION:
@@ -257,11 +265,11 @@ class Observer:
         elif by_user:
             self._inside.append((frame, self._state()))
 
-    def _returned(self, frame: types.FrameType) -> None:
+    def _returned(self, frame: types.FrameType, result: Any) -> None:
         """A function of the library has come to its end."""
         if self._inside and self._inside[-1][0] is frame:
             _, before = self._inside.pop()
-            if before == self._state() and not self._is_harmless(frame.f_code):
+            if before == self._state() and not self._is_harmless(frame, result):
                 self._refuse(frame, f"{frame.f_code.co_qualname}()")
 
     def _set_apart(self, frame: Any, function: Any, args: Any, kwargs: Any) -> None:
@@ -279,17 +287,18 @@ class Observer:
 
         self._apart = _Apart(frame, self.run.entry, end)
 
-    def _begin_effect(self, frame: types.FrameType) -> None:
-        """A user's code calls a method that changes something."""
+    def _begin_effect(self, frame: types.FrameType, call: Any = None) -> None:
+        """A user's code calls a method that changes something, or does what another call does."""
         self._note_run()
         self._note_writes()
         args, kwargs = _arguments(frame)
-        effect = Effect(args[0] if args else None, frame.f_code.co_name, args[1:], kwargs)
+        name, others = call or (frame.f_code.co_name, args[1:])
+        effect = Effect(args[0] if args else None, name, others, {} if call else kwargs)
         self.effects.append((self._count(), effect))
         self._apart = _Apart(frame, self.run.entry, self._end_effect)
 
     def _end_effect(self, apart: _Apart, result: Any) -> None:
-        self._newest = clock.newest
+        self.run.newest = clock.newest
         if result is not None:
             self._refuse(apart.frame, f"{apart.frame.f_code.co_name}(), which gives something")
 
@@ -302,7 +311,7 @@ class Observer:
 
     def _end_read(self, read: Any, tensor: Tensor, apart: _Apart, result: Any) -> None:
         """A number that Python can only return is no reason to run it."""
-        self._newest = clock.newest
+        self.run.newest = clock.newest
         frame = apart.frame
         user = frame.f_back
         called = calls_before_return(user.f_code, user.f_lasti)
@@ -318,10 +327,17 @@ class Observer:
 
     def _note_writes(self) -> None:
         """Whether memory was written to so far, but by effects."""
-        if clock.newest != self._newest:
+        if clock.newest != self.run.newest:
             self._wrote = True
 
-    def _is_harmless(self, code: types.CodeType) -> bool:
+    def _is_harmless(self, frame: types.FrameType, result: Any) -> bool:
+        code = frame.f_code
+        if code is _GRAD.fget.__code__:  # one that the run computes is there at every such call
+            pending = result._pending if type(result) is Deferred else None
+            return type(pending) is tuple and pending[0] is self.run
+        if any(code is one.__code__ for one in _OF_SCALER):
+            (scaler, *_), _ = _arguments(frame)
+            return not scaler.is_enabled()
         return code.co_name in _HARMLESS or any(code is one for one in self._metadata)
 
     def _refuse(self, frame: Any, what: str) -> None:
@@ -335,6 +351,12 @@ class Observer:
 # What gives the number that a tensor holds. Their code changes, as fronts come and go.
 READS = [vars(Tensor)[name] for name in ("item", "__float__")]
 _WATCH = Observer.watch.__code__
+_GRAD: Any = vars(Tensor)["grad"]
+# What lets pass what it is given where a scaler is disabled.
+_OF_SCALER: list[Any] = [
+    GradScaler.scale, GradScaler.unscale_, GradScaler.update, GradScaler.get_scale,
+    GradScaler.is_enabled,
+]  # fmt: skip
 
 
 def _is_replay(frame: types.FrameType) -> bool:

@@ -11,12 +11,13 @@ import numpy as np
 from wengert.core.exposure import is_exposed
 from wengert.core.layout import memory_format
 from wengert.core.storage import owner
-from wengert.core.tensor import Tensor, tensors
+from wengert.core.tensor import Tensor, mode, tensors
 from wengert.kernels.geometry import Geometry
 from wengert.kernels.norm.plan import NormPlan
 from wengert.kernels.recurrent.steps import Steps
 from wengert.replay.deferred import Deferred, settle
-from wengert.replay.state import shows_exposed
+from wengert.replay.state import active, shows_exposed
+from wengert.replay.storing import known_holders
 from wengert.replay.trace import Again, Memo, OpEntry, Record, input_of
 
 # Records of nothing but integers, which are compared as a whole.
@@ -44,7 +45,11 @@ class Operands:
             arrays where those are `copies`.
         numbers: the Python floats among the operands.
         recorded: the places of its values that are not deferred, by their identity.
-        updates: by place of a buffer's next elements, the buffer's memory.
+        updates: by place of a buffer's next elements, the buffer's memory; `stores` says which of
+            them in-place operations have given, and to whom; `stored` are the bytes of these.
+        newest: the time of the last write that somebody who watches the run knows of.
+        holds: the slots of the inputs with an array, by its identity.
+        leaves: the slots of values that have become leaves, by their places.
     """
 
     record: Record
@@ -61,6 +66,11 @@ class Operands:
         self.slots: dict[int, int] = {}
         self.recorded: dict[int, tuple[Any, int]] = {}
         self.updates: dict[int, Any] = {}
+        self.stores: dict[int, Any] = {}
+        self.newest: int | None = None
+        self.stored = 0
+        self.holds: dict[int, list[int]] = {}
+        self.leaves: dict[int, int] = {}
 
     def place_of(self, x: Any) -> int | None:
         """The place of a tensor among the values of this run."""
@@ -68,7 +78,7 @@ class Operands:
             pending = x._pending
             if type(pending) is tuple and pending[0] is self:
                 place: int = pending[1]
-                return place
+                return place if place >= 0 else None
             settle(x)
         if self.recorded:
             reference, place = self.recorded.get(id(x), (None, 0))
@@ -107,8 +117,10 @@ class Operands:
         if reference() is not x:
             place = self.place_of(x)
         if place is not None:
-            return place
+            return place if not self.stores else self._after_writes(x, place)
         slot = self.slots.get(id(x))
+        if type(x) is Deferred:
+            return "i", slot  # a leaf
         is_tensor = type(x) is not np.ndarray
         array = x._array if is_tensor else x
         if slot is not None and self.tensors[slot]() is x:
@@ -126,6 +138,12 @@ class Operands:
             raise UnseenError("a tensor without memory")
         fresh.append(x)
         return input_of(x)
+
+    def _after_writes(self, x: Any, place: int) -> int:
+        """The place of a value; no leaf is one where operations are recorded."""
+        if place in self.stores and mode.site is not None and x.requires_grad:
+            raise UnseenError("a leaf that was written to")
+        return place
 
     def _is_current(self, slot: int) -> bool:
         """Whether memory that was copied, because NumPy may write to it, is as it was."""
@@ -153,12 +171,13 @@ class Operands:
             self.tensors.append(weakref.ref(x))
             if self.recording:
                 continue
-            if is_array or is_exposed(array):
+            if is_array or is_exposed(array, known_holders(self, array) if active.sharing else 0):
                 self.copies.append(len(self.arrays))
                 self.arrays.append(array.copy(order="K"))
             else:
                 self.arrays.append(array)
             self.originals.append(array)  # a reference that `exposed` would count
+            self.holds.setdefault(id(array), []).append(self.slots[id(x)])
             self.edges.append(None if is_array else x._edge)
         self.numbers += numbers
 
@@ -216,7 +235,7 @@ class Operands:
                 if pending[1] != expected or pending[0] is not self:
                     return False
             elif kind is Memo:
-                if id(x) in self.slots or (fresh and among(x, fresh)) or not expected.fits(x):
+                if self._has_met(x) or (fresh and among(x, fresh)) or not expected.fits(x):
                     return False
                 fresh.append(x)
             elif expected is float:
@@ -234,10 +253,17 @@ class Operands:
                 return False
         return True
 
+    def _has_met(self, x: Any) -> bool:
+        """Whether a tensor is an input: others may have been where it is, and are gone."""
+        slot = self.slots.get(id(x))
+        return slot is not None and self.tensors[slot]() is x
+
     def _is_again(self, x: Any, slot: int) -> bool:
         """Whether an argument is the input of a slot, which the run has met and nobody changed."""
         if x is None or self.tensors[slot]() is not x or self.recording:
             return False
+        if type(x) is Deferred and x._pending[1] < 0:
+            return True  # a leaf
         try:
             original = self.originals[slot]
             if type(x) is np.ndarray:

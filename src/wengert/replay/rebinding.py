@@ -18,9 +18,10 @@ from wengert.ops.op import Op
 from wengert.ops.subscript import basic
 from wengert.replay.deferred import Deferred, set_class
 from wengert.replay.rules import ListForm
-from wengert.replay.run import Run
+from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking, computing_at_once, shows_exposed
-from wengert.replay.trace import Entry, OpEntry, producers
+from wengert.replay.storing import ELEMENTWISE, is_unseen, may_store, note_store, refuses, store
+from wengert.replay.trace import Entry, OpEntry, Ref, outline_of, producers
 from wengert.replay.walks import nobody
 
 # What part of a value a view shows, as a basic key.
@@ -34,6 +35,8 @@ class Rebinding:
     """One in-place operation on a value of a run."""
 
     __slots__ = ("place", "run")
+
+    at_once = False
 
     def __init__(self, run: Run, place: int | None) -> None:
         self.run, self.place = run, place
@@ -86,12 +89,6 @@ class Adopting(Rebinding):
     def __init__(self, run: Run) -> None:
         super().__init__(run, None)
 
-    def compute(self, function: Any, target: Tensor, args: Any, options: Any) -> Any:
-        """The operation, out of place."""
-        if any(self.run.place_of(x) is not None for x in (*args, *options.values())):
-            return function(target, *args, **options)
-        return _at_once.compute(function, target, args, options)
-
     def rebound(self, target: Tensor, result: Tensor) -> bool:
         """Whether the target now stands for the deferred result; if not, it is written to."""
         run, after = self.run, result._pending if type(result) is Deferred else None
@@ -111,6 +108,44 @@ class Adopting(Rebinding):
             target._pending = after  # type: ignore[attr-defined]
             run.outputs[after[1]] = weakref.ref(target)
         return True
+
+
+class Storing(Rebinding):
+    """One in-place operation on memory that stays the tensor's: see `replay.storing`."""
+
+    __slots__ = ("by", "group")
+
+    def __init__(self, run: Run, place: int | None, group: list[Any]) -> None:
+        super().__init__(run, place)
+        self.group, self.by = group, "copy_"
+
+    def compute(self, function: Any, target: Tensor, args: Any, options: Any) -> Any:
+        """The operation, out of place."""
+        self.by = f"{function.__name__.strip('_')}_"
+        return function(target, *args, **options)
+
+    def rebound(self, target: Tensor, result: Tensor) -> bool:
+        """Whether the target now stands for the deferred result; if not, it is written to."""
+        run, after = self.run, result._pending if type(result) is Deferred else None
+        if type(after) is not tuple or after[0] is not run or after[3] is not None:
+            return False
+        outline = after[2]
+        before = target._outline if type(target) is Deferred else outline_of(target._array, False)
+        if outline.requires_grad or before[:3] != outline[:3]:
+            return False
+        with run.lock:
+            if run.settled:
+                return False
+            store(run, self.place, self.group, after, self.by)
+        return True
+
+    def written(self, target: Tensor, result: Tensor) -> None:
+        """Note in the record that the target has got the elements of a result."""
+        run = self.run
+        reference, after = run.recorded.get(id(result), (nobody, 0))
+        if run.recording and not run.settled and reference() is result and result is not target:
+            del run.recorded[id(result)]
+            note_store(run, self.place, self.group, after, self.by)
 
 
 class Part(Rebinding):
@@ -173,32 +208,34 @@ class AtOnce:
 
     __slots__ = ()
 
-    def compute(self, function: Any, target: Tensor, args: Any, options: Any) -> Any:
-        """The operation, out of place."""
+    at_once = True
+
+    def call(self, method: Any, target: Tensor, args: Any, options: Any) -> Any:
+        """The operation, as in eager mode."""
         with computing_at_once():
-            return function(target, *args, **options)
-
-    def rebound(self, target: Tensor, result: Tensor) -> bool:
-        """No: the target is written to."""
-        return False
-
-    def written(self, target: Tensor, result: Tensor) -> None:
-        """Nothing to note."""
+            return method(target, *args, **options)
 
 
 _at_once = AtOnce()
+_NO_OPTIONS: dict[str, Any] = {}
 
 
-def rebinding(target: Tensor) -> Rebinding | AtOnce | None:
-    """How a compiled function does an in-place operation; None outside of one."""
-    run = active.run
-    if not asking or run is None or run.settled or active.busy:
+def rebinding(
+    target: Tensor, by: Any, args: Any = (), options: Any = _NO_OPTIONS
+) -> Rebinding | AtOnce | None:  # fmt: skip
+    """How a compiled function does an in-place operation, by a name; None outside of one."""
+    if not asking or active.busy or (run := current_run()) is None:
         return None
     place = run.place_of(target)
     if place is None:
-        if type(target) is Tensor and _is_alone(target):
+        if type(target) is Tensor and _is_alone(target) and _reads_value(run, args, options):
             return Adopting(run)
+        if by in ELEMENTWISE and (group := may_store(run, target)) is not None:
+            return Storing(run, None, group)
         return _at_once if type(target) in tensors else None
+    if place in run.stores:
+        free = by in ELEMENTWISE and is_unseen(run, Ref("value", place)) and not refuses(target)
+        return Storing(run, place, run.stores[place].alive()) if free else None
     if place in run.updates:
         return None
     shown = _shown_of(run.entry, place)
@@ -210,6 +247,11 @@ def rebinding(target: Tensor) -> Rebinding | AtOnce | None:
     if source is None or run.place_of(source) != shown.source:
         return None
     return Part(run, place, source, shown.key)
+
+
+def _reads_value(run: Run, args: Any, options: Any) -> bool:
+    """Whether a value of the run is among arguments."""
+    return any([run.place_of(x) is not None for x in (*args, *options.values())])
 
 
 class Shown(NamedTuple):

@@ -103,6 +103,7 @@ class Run(Walks):
     def _forget(self) -> None:
         """Let go of the inputs: nothing is deferred any more."""
         self.originals, self.arrays, self.edges, self.copies = [], [], [], []
+        self.holds = {}
         self.steps, self.owners, self.owned = [], set(), 0
         self.updates, self.onward = dict.fromkeys(self.updates), {}
         pending_runs.pop(id(self), None)
@@ -182,7 +183,7 @@ class Run(Walks):
         for k, place in others:
             x, kind = args[k], type(place)
             if kind is Memo:
-                if id(x) in self.slots or (fresh and among(x, fresh)) or not place.fits(x):
+                if self._has_met(x) or (fresh and among(x, fresh)) or not place.fits(x):
                     return False
                 fresh = (*fresh, x)
             elif kind is Again:
@@ -342,7 +343,7 @@ class Run(Walks):
         for x in buffers:
             self.updates[len(self.outputs)] = None
             self._keep(x)
-        if self.may_note and not self.settled:
+        if self.may_note and not (self.settled or self.stores or self.leaves):
             self.noting()
         return result
 
@@ -366,7 +367,8 @@ class Run(Walks):
         entry.continues = signature.continues
         entry.expect(keys, self.record.signatures.shared)
         entry.shows = op.view and op.kind != "detach"
-        if not entry.keywords and not signature.buffers:
+        inside = any(map(self._is_leaf_inside, every))
+        if not entry.keywords and not signature.buffers and not inside:
             entry.look_no_further(every, len(self.tensors))
         entry.inputs = tuple(inputs)
         known = tuple(outlines)
@@ -411,6 +413,10 @@ class Run(Walks):
         self.entry.hot = entry = self.entry.children.setdefault(key, entry)
         self.entry = entry
 
+    def _is_leaf_inside(self, x: Any) -> bool:
+        """Whether an argument is a value that has become a leaf: it has no memory to look at."""
+        return bool(self.leaves) and self._has_met(x) and self.slots[id(x)] in self.leaves.values()
+
     def _keep(self, tensor: Tensor) -> None:
         """Note that a tensor is the next value of the run."""
         self.recorded[id(tensor)] = weakref.ref(tensor), len(self.outputs)
@@ -439,6 +445,8 @@ class Run(Walks):
         self._compute()
         self._forget()
         self.recording, self.follows = True, False
+        alive = [(k, t) for k, t in alive if k not in self.leaves]
+        alive += [(k, t) for k, made in self.stores.items() for t in made.alive()]
         self.recorded = {id(t): (weakref.ref(t), k) for k, t in alive}
 
     # Values

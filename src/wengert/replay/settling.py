@@ -20,7 +20,7 @@ from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
 from wengert.replay.background import background
 from wengert.replay.bindings import Bindings
-from wengert.replay.deferred import Outline, filled, restored
+from wengert.replay.deferred import Outline, cut_before, filled, restored
 from wengert.replay.emitting import dense_strides
 from wengert.replay.ends import fuse_ends
 from wengert.replay.forwards import laid_out, view_of
@@ -34,6 +34,7 @@ from wengert.replay.natively import natively, views_of_inputs
 from wengert.replay.products import join_products, plan_products
 from wengert.replay.rules import DetachForm, SeveralForm, Step
 from wengert.replay.segments import Segment
+from wengert.replay.storing import stored
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Record, Ref
 
 if TYPE_CHECKING:
@@ -276,7 +277,9 @@ def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
     edges = made_nodes(plan, run, results, arrays) if plan.nodes else {}
     gradients = frozenset[int]() if run.updates or run.writes else plan.gradients
     for (place, tensor), array in zip(tensors, arrays, strict=True):
-        if place in gradients:
+        if place in run.leaves:
+            filled(tensor, array, run.edges[run.leaves[place]], None)
+        elif place in gradients:
             filled(tensor, array, None, None)
         else:
             _fill(plan, run, place, tensor, array, edges.get(place))
@@ -324,6 +327,9 @@ def _dense(outline: Outline) -> tuple[int, ...]:
 
 
 def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) -> None:
+    if place in run.stores:
+        stored(run, place, array, cut_of(plan, run, place))
+        return
     if place in run.updates:
         restored(tensor, array)
         return
@@ -331,10 +337,21 @@ def _fill(plan: Plan, run: Run, place: int, tensor: Any, array: Any, edge: Any) 
     known = edge is not None or place not in plan.lowering.entries
     cut = None if known else cut_of(plan, run, place)
     filled(tensor, array, edge, cut)
-    if place in run.writes:
-        add_writes(array, run.writes[place])
+    if run.writes and (count := _writes_to(plan, run, place)):
+        add_writes(array, count)
     if source is not None:
         mark_view(tensor, source)
+
+
+def _writes_to(plan: Plan, run: Run, place: int) -> int:
+    """How often memory was written to, by a tensor that may be gone, of which this is a view."""
+    while place not in run.writes:
+        entry = plan.lowering.entries.get(place)
+        ref = entry.refs[entry.op.inputs[0]] if entry is not None and entry.op.view else None
+        if ref is None or ref.kind != "value" or ref.index in plan.alive:
+            return 0
+        place = ref.index
+    return run.writes[place]
 
 
 def own_arrays(
@@ -345,25 +362,35 @@ def own_arrays(
     Those with an identity in `taken` are somebody's.
     """
     own: dict[int, np.ndarray] = {}  # by place: views are to show these
+    writes: list[tuple[np.ndarray, Any, bool]] = []
     for k, place in enumerate(plan.alive):
         array = results[k]
         if place in run.updates:
-            array = _written(run.updates[place], array, place in plan.additions)
+            memory = run.updates[place]
+            writes.append((memory, array, place in plan.additions))
+            array = memory
         elif k not in fresh:
             array = _own_array(plan, place, array, taken, own)
             taken.add(id(array))
         own[place] = array
+    if writes:
+        _write(writes)
     return [*own.values()]
 
 
-def _written(memory: np.ndarray, elements: np.ndarray, adds: bool) -> np.ndarray:
-    """The memory of a buffer or gradient, which nobody else has seen, with its next elements."""
-    if adds:
-        with np.errstate(all="ignore"):
-            np.add(memory, elements, out=memory)
-    else:
-        np.copyto(memory, elements)
-    return memory
+def _write(writes: list[tuple[np.ndarray, Any, bool]]) -> None:
+    """Write to memory, once everything has been copied that shows what it held before."""
+    owners = {id(owner(memory)) for memory, _, _ in writes} if len(writes) > 1 else ()
+    elements = [
+        x.copy() if owners and type(x) is np.ndarray and id(owner(x)) in owners else x
+        for _, x, _ in writes
+    ]
+    for (memory, _, adds), x in zip(writes, elements, strict=True):
+        if adds:
+            with np.errstate(all="ignore"):
+                np.add(memory, x, out=memory)
+        else:
+            np.copyto(memory, x)
 
 
 def _own_array(
@@ -373,7 +400,7 @@ def _own_array(
     array = result if type(result) is np.ndarray else np.asarray(result)
     entry, outline = plan.lowering.entries.get(place), plan.outlines[place]
     if entry is not None and entry.op.view:
-        return _shown(entry, place, array, own)
+        return _shown(entry, place, array, own, plan.lowering.leaves)
     copied = id(array) in taken or (array.base is not None if entry is None else _is_part(array))
     if entry is None and array.dtype != outline.dtype:
         array, copied = array.astype(outline.dtype), False
@@ -383,10 +410,16 @@ def _own_array(
     return array.copy(order="K") if copied else array
 
 
-def _shown(entry: OpEntry, place: int, array: np.ndarray, own: dict[int, np.ndarray]) -> np.ndarray:
+def _shown(
+    entry: OpEntry, place: int, array: np.ndarray, own: dict[int, np.ndarray],
+    leaves: dict[int, int],
+) -> np.ndarray:  # fmt: skip
     """What a view shows of its source, of which the program may have copied the elements."""
     ref = entry.refs[entry.op.inputs[0]]
-    source = own.get(ref.index) if ref is not None and ref.kind == "value" else None
+    place_of = ref.index if ref is not None and ref.kind == "value" else None
+    if ref is not None and ref.kind == "input":
+        place_of = leaves.get(ref.index)
+    source = None if place_of is None else own.get(place_of)
     if source is None or owner(source) is owner(array):
         return array
     if isinstance(entry.op, DetachForm):
@@ -409,7 +442,7 @@ def cut_of(plan: Plan, run: Bindings, place: int) -> Any:
     inputs, last = found
     for slot in inputs:
         tensor = run.tensors[slot]()
-        cut = tensor._cut if isinstance(tensor, Tensor) and tensor._edge is None else None
+        cut = cut_before(tensor) if isinstance(tensor, Tensor) else None
         if cut is not None:
             return cut
     if type(last) is int:

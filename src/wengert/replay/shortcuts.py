@@ -19,7 +19,17 @@ from wengert.replay.guards import Guard, UnguardedError
 from wengert.replay.observing import READS, Effect, Observer, Preparation, Value
 from wengert.replay.run import Run
 from wengert.replay.state import active, shows_exposed
-from wengert.replay.trace import BackwardEntry, Entry, Memo, OpEntry, Record, Ref, input_of
+from wengert.replay.storing import Store, is_own
+from wengert.replay.trace import (
+    BackwardEntry,
+    Entry,
+    LeafEntry,
+    Memo,
+    OpEntry,
+    Record,
+    Ref,
+    input_of,
+)
 from wengert.replay.walks import is_quiet, nobody
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None))
@@ -77,6 +87,8 @@ class Way(NamedTuple):
         numbers: the Python floats among its operands.
         sites: of each step, where operations were recorded, and where that was turned off.
         writes: by place, how often its tensor was written to, as in `Run`.
+        stores: by place, the slot of the tensor to whose memory it is written, and what a store
+            tells.
         outputs: the results.
         spec: the structure of the results.
     """
@@ -91,6 +103,7 @@ class Way(NamedTuple):
     numbers: tuple[float, ...]
     sites: tuple[tuple[Any, Any], ...]
     writes: dict[int, int]
+    stores: dict[int, tuple[int, tuple[Any, ...]]]
     outputs: tuple[Any, ...]
     spec: Spec
 
@@ -101,6 +114,7 @@ class Way(NamedTuple):
             and self.code == other.code
             and len(self.inputs) == len(other.inputs)
             and all(map(is_same, self.inputs, other.inputs))
+            and self.stores == other.stores
             and [*map(len, self.prepared)] == [*map(len, other.prepared)]
             and _keys(self.effects) == _keys(other.effects)
             and all(map(is_same, self.numbers, other.numbers))
@@ -158,10 +172,16 @@ class Shortcut:
         self.values = last.first + len(last.outlines)
         self.walks = [e for e in way.path if isinstance(e, BackwardEntry)]
         before, end = way.path.index(self.walks[0]) if self.walks else 0, len(way.path)
-        effects = [(count, one) for count, one in way.effects if isinstance(one, Effect)]
+        walked = way.path.index(self.walks[-1]) + 1 if self.walks else end
+        # Gradients are taken away as well at the end, if none comes in the meantime.
+        happened = [
+            (end if walked <= count and _takes_gradients(one) else count, one)
+            for count, one in way.effects
+        ]
+        effects = [(count, one) for count, one in happened if isinstance(one, Effect)]
         self.clearing = [effect for count, effect in effects if count <= before]
         self.effects_before = [pair for pair in effects if pair[0] < end]
-        self.after = [one for count, one in way.effects if count == end]
+        self.after = [one for count, one in happened if count == end]
         late = [one for one in self.after if not isinstance(one, Effect)]
         read = [x for one in late for x in one.args]
         self.asked = [x.place for x in (*way.outputs, *read) if type(x) is Value]
@@ -171,6 +191,7 @@ class Shortcut:
         self.buffers = [
             way.inputs[r.index] for refs in self.updates.values() for r in refs if r.kind == "input"
         ]
+        self.stored = [way.inputs[slot] for slot, _ in way.stores.values()]
         # Inputs of which views are shown: these are of their memory, not of a copy.
         self.shown = {
             r.index for e in operations if e.op.view and (r := e.refs[e.op.inputs[0]]) is not None
@@ -213,12 +234,14 @@ class Shortcut:
 
     def settle(self) -> None:
         """Let buffers show the elements that the last call has deferred."""
-        for x in self.buffers:
+        for x in (*self.buffers, *self.stored):
             if type(x) is Deferred:
                 settle(x)
 
     def may_update(self) -> bool:
         """Whether nobody sees that buffers are written to later; no run holds their memory yet."""
+        if not all(map(is_own, self.stored)):
+            return False
         return all([type(x) is Tensor and not shows_exposed(x) for x in self.buffers])
 
     def _may_walk(self, run: Run) -> bool:
@@ -295,6 +318,10 @@ class Shortcut:
 def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) -> Way:
     """What a watched call has done; UnguardedError where a shortcut could not do it."""
     path = observer.path()
+    if any(isinstance(e, LeafEntry) for e in path):
+        raise UnguardedError("requires_grad_() makes a leaf of a value")
+    if any(type(run.outputs[place]) is not weakref.ref for place in _gradients(path).values()):
+        raise UnguardedError("it writes to gradients in place")
     if not path or not all(_may_be_skipped(e) for e in path):
         raise UnguardedError("no operation in it can be deferred" if not path else
                              "it adds to gradients of other calls")  # fmt: skip
@@ -332,6 +359,7 @@ def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) ->
         numbers=tuple(observer.numbers),
         sites=tuple(observer.sites),
         writes=observer.writes,
+        stores={place: _stored(run, made) for place, made in observer.stores.items()},
         outputs=tuple([_output(x, sources) for x in found]),
         spec=spec,
     )
@@ -340,6 +368,25 @@ def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) ->
 def _updated(entry: OpEntry) -> list[Ref]:
     """The buffers that an operation updates."""
     return [ref for name in entry.op.updates if (ref := entry.refs[name]) is not None]
+
+
+def _gradients(path: Sequence[Entry]) -> dict[int, int]:
+    """The places of the gradients that backwards have given to leaves last, by slot."""
+    walks = [e for e in path if isinstance(e, BackwardEntry) and e.added is not None]
+    return {slot: e.first + k for e in walks for k, slot in enumerate(e.leaves)}
+
+
+def _stored(run: Run, made: Store) -> tuple[int, tuple[Any, ...]]:
+    """The slot of the tensor to whose memory is written, and what is told of that."""
+    x = made.first()
+    slot = run.slots.get(id(x))
+    if slot is None or run.tensors[slot]() is not x:
+        raise UnguardedError("it writes to memory")
+    return slot, made.told()
+
+
+def _takes_gradients(one: Effect | Preparation) -> bool:
+    return isinstance(one, Effect) and one.name == "__setattr__"
 
 
 def _reference(run: Run, ref: Ref) -> Any:

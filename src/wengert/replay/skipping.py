@@ -122,6 +122,8 @@ class Skipping(Compiled):
                 candidate.proven = way.is_like(candidate.way)
                 if candidate.proven and not self.fullgraph:
                     candidate.immediate = immediate(candidate)
+                if way.stores and candidate.proven and candidate.immediate is None:
+                    raise UnguardedError("it writes to memory")
             if candidate is None or not candidate.proven:
                 guard = Guard((self.function, *form.objects), observer.executed)
                 check_sources(way, guard)

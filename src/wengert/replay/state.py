@@ -69,6 +69,10 @@ class Active(threading.local):
     busy = False  # an operation is being computed: those that it is made of are not seen
     asked: Run | None = None  # the run, unless the thread is busy
 
+    def __init__(self) -> None:
+        # By the identity of an array, the tensors of a compiled function that share it, weakly.
+        self.sharing: dict[int, list[Any]] = {}
+
     def set_run(self, run: Run | None) -> None:
         """Let operations of this thread be part of a run, or of none."""
         self.run = run

@@ -155,6 +155,7 @@ class Entry:
         "read_at",
         "read_by",
         "replaceable",
+        "storable",
     )  # fmt: skip
 
     quick: Any = None
@@ -171,6 +172,7 @@ class Entry:
         self.hot: Entry | None = None
         self.reaches: dict[tuple[int, ...], Reach | None] | None = None  # of few entries
         self.replaceable: dict[int, Any] | None = None
+        self.storable: dict[Ref, Any] | None = None
         self.read_at: tuple[CodeType, int] | None = None
         self.read_by: tuple[str, ...] = ()
         self.code, self.lasti = line or (None, 0)
@@ -430,6 +432,16 @@ class BackwardEntry(Entry):
     def sends(self, ref: Ref | None) -> bool:
         """Whether it sends a gradient to an operand."""
         return self.passed is None or ref in self.passed
+
+
+class LeafEntry(Entry):
+    """A value becomes a leaf: an input of the run from here on, by its slot."""
+
+    __slots__ = ("place", "slot")
+
+    def __init__(self, parent: Entry, line: tuple[CodeType, int], place: int, slot: int) -> None:
+        super().__init__(parent, line)
+        self.place, self.slot = place, slot
 
 
 def inputs_of(path: list[Entry]) -> list[Input]:

@@ -303,8 +303,8 @@ class Walks(Operands):
     def _is_quiet(self, slot: int) -> bool:
         """Whether nobody listens at a leaf, and it is the one that the run has met."""
         tensor = self.tensors[slot]()
-        if tensor is None:
-            return False
+        if tensor is None or (type(tensor) is Deferred and tensor._pending[1] >= 0):
+            return False  # it is gone, or to be written to
         return is_quiet(tensor, tensor._edge if self.recording else self.edges[slot])
 
     def _tensor(self, slot: int) -> Any:

@@ -68,6 +68,7 @@ from wengert.symbolic.modes import Mode as Mode
 from wengert.symbolic.modes import predefined_modes as predefined_modes
 from wengert.symbolic.printing import pp as pp
 from wengert.symbolic.printing import pprint as pprint
+from wengert.symbolic.profiles import ProfileStats as ProfileStats
 from wengert.symbolic.program_ops import OpFromGraph as OpFromGraph
 from wengert.symbolic.program_ops import as_op as as_op
 from wengert.symbolic.scan_module.scan_checkpoints import scan_checkpoints as scan_checkpoints

@@ -18,8 +18,9 @@ class In:
         name: what it is called as a keyword; by default the variable's name.
         value: its default.
         update: an expression for its default after each call.
-        strict, allow_downcast, mutable, borrow, implicit: as in `function`; the last three are
-            accepted and need nothing here.
+        strict, allow_downcast: as in `function`.
+        borrow: whether what the function gives may share memory with what is passed.
+        mutable, implicit: accepted; nothing writes to what is passed.
 
     >>> from wengert.symbolic import In, function
     >>> from wengert.symbolic import tensor as T
@@ -34,8 +35,17 @@ class In:
         mutable: bool | None = None, strict: bool = False, allow_downcast: bool | None = None,
         autoname: bool = True, implicit: Any = None, borrow: Any = None, shared: bool = False,
     ) -> None:  # fmt: skip
-        self.variable, self.value, self.update = variable, value, update
         self.name = variable.name if name is None else name
+        if not isinstance(self.name, str | None):
+            raise TypeError(f"name must be a string! (got: {self.name!r})")
+        if update is not None and variable.type != update.type:
+            raise TypeError(
+                f"In: the update of {variable} must have its type, {variable.type}, got"
+                f" {update.type}"
+            )
+        self.variable, self.value, self.update = variable, value, update
+        self.mutable = update is not None if mutable is None else mutable
+        self.borrow = self.mutable if borrow is None else borrow
         self.strict, self.allow_downcast = strict, allow_downcast
         self.shared = shared
 
@@ -75,6 +85,7 @@ class Out:
 def as_input(value: Any, allow_downcast: bool | None) -> In:
     """A declared input, or TypeError."""
     if isinstance(value, In):
+        _require_no_shared(value.variable)
         if value.allow_downcast is None:
             value.allow_downcast = allow_downcast
         return value
@@ -84,14 +95,18 @@ def as_input(value: Any, allow_downcast: bool | None) -> In:
         raise TypeError(
             f"An input must be a Variable or an In instance, not {value!r} of type {type(value)}"
         )
-    if isinstance(value, SharedVariable):
-        raise TypeError(
-            f"Cannot use a shared variable ({value}) as explicit input. Consider substituting a"
-            " non-shared variable via the `givens` parameter"
-        )
+    _require_no_shared(value)
     if isinstance(value, Constant):
         raise TypeError(f"A constant cannot be an input of a function: {value}")
     return In(value, allow_downcast=allow_downcast)
+
+
+def _require_no_shared(variable: Any) -> None:
+    if isinstance(variable, SharedVariable):
+        raise TypeError(
+            f"Cannot use a shared variable ({variable}) as explicit input. Consider substituting a"
+            " non-shared variable via the `givens` parameter"
+        )
 
 
 def _from_shorthand(entries: Any, allow_downcast: bool | None) -> In:

@@ -365,10 +365,11 @@ def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",
     """The product of the Jacobian of `f` in `wrt` with vectors.
 
     It is the derivative of `Lop`, which is linear, in its vectors: every operation that can be
-    differentiated twice has it.
+    differentiated twice has it. Operations of programs may have a rule of their own, `R_op`.
 
     Where `f` does not depend on `wrt`, the result is as `return_disconnected` says: "zero", "None"
-    or "Disconnected". Raises ValueError where an operation has no gradient.
+    or "Disconnected". Raises ValueError where an operation has no gradient, and, unless
+    `disconnected_outputs` is "ignore", where its own rule gives None.
 
     >>> from wengert.symbolic import Rop, function
     >>> from wengert.symbolic import tensor as T
@@ -387,18 +388,76 @@ def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",
             )
     results = []
     for out in listed(f):
-        left = out.type.clone(dtype=out.dtype if out.dtype in CONTINUOUS else config.floatX)()
         try:
-            pulled = Lop(out, inputs, left, disconnected_inputs="ignore")
-            pushed = Lop(pulled, left, points)
-            # Linear in `left`: what is left of it are shapes.
-            (result,) = replaced([pushed], {left: float_zeros(out)})
-            if result.owner is not None:
-                # Programs list what `f` is made of among the inputs, needed or not.
-                result.owner.tag.mentioned = [out]
-            results.append(result)
-        except DisconnectedInputError:
-            results.append(_absent(out, return_disconnected))
+            result = _pushed(out, inputs, points)
         except NullTypeGradError as error:
             raise ValueError(f"Rop: {error}") from None
+        except DisconnectedInputError:
+            result = _absent(out, return_disconnected)
+        if result is _STOPPED:
+            if disconnected_outputs == "raise":
+                raise DisconnectedInputError(f"Rop: a rule gives {out} no direction in {inputs}")
+            result = _absent(out, return_disconnected)
+        results.append(result)
     return returned_as(f, results)
+
+
+_STOPPED: Any = object()  # the rule of an operation gives None
+
+
+def _pushed(out: Any, inputs: list[Any], points: list[Any]) -> Any:
+    """`Rop` of one variable: node by node if an operation in between has a rule of its own.
+
+    `_STOPPED` if such rules say that there is nothing; DisconnectedInputError if it depends on
+    nothing.
+    """
+    nodes = toposort([out], inputs)
+    if not any(_has_rule(node) for node in nodes):
+        return _mentioning(_twice_pulled(out, inputs, points), out)
+    moved = dict(zip(inputs, points, strict=True))
+    stopped = False
+    for node in nodes:
+        known = [moved.get(x) for x in node.inputs]
+        if any(v is not None for v in known):
+            found = node.op.R_op(node.inputs, known) if _has_rule(node) else _stepped(node, known)
+            moved.update(zip(node.outputs, found, strict=True))
+            stopped |= _has_rule(node) and None in found
+    if moved.get(out) is not None:
+        return _mentioning(moved[out], out)
+    if not stopped:
+        raise DisconnectedInputError(f"Rop: {out} depends on none of {inputs}")
+    return _STOPPED
+
+
+def _mentioning(result: Any, out: Any) -> Any:
+    """A result that knows what it is of: programs list that among inputs, needed or not."""
+    if result.owner is not None:
+        result.owner.tag.mentioned = [out]
+    return result
+
+
+def _has_rule(node: Apply) -> bool:
+    return callable(getattr(node.op, "R_op", None))
+
+
+def _twice_pulled(out: Any, inputs: list[Any], points: list[Any]) -> Any:
+    left = out.type.clone(dtype=out.dtype if out.dtype in CONTINUOUS else config.floatX)()
+    pulled = Lop(out, inputs, left, disconnected_inputs="ignore")
+    pushed = Lop(pulled, left, points)
+    # Linear in `left`: what is left of it are shapes.
+    return replaced([pushed], {left: float_zeros(out)})[0]
+
+
+def _stepped(node: Apply, known: list[Any]) -> list[Any]:
+    """What comes of the directions of a node's inputs; None where an output depends on none."""
+    own = [x if v is None else x.type() for x, v in zip(node.inputs, known, strict=True)]
+    moving = [k for k, v in enumerate(known) if v is not None]
+    inputs, points = [own[k] for k in moving], [known[k] for k in moving]
+    back = {own[k]: node.inputs[k] for k in moving}
+    found: list[Any] = []
+    for y in node.clone_with_new_inputs(own).outputs:
+        try:
+            found += replaced([_twice_pulled(y, inputs, points)], back)
+        except DisconnectedInputError:
+            found.append(None)
+    return found

@@ -6,6 +6,7 @@ import copy
 import pickle
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -23,6 +24,7 @@ from wengert.symbolic.arguments import (
     fitted_update,
     listed_outputs,
 )
+from wengert.symbolic.containers import Containers, container_of
 from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced, toposort
 from wengert.symbolic.modes import Mode, mode_of
@@ -42,45 +44,16 @@ class Maker:
 
     def __init__(self, function: Function) -> None:
         self._function = function
-        self.mode, self.inputs, self.outputs = function.mode, function.inputs, function.outs
+        self.mode, self.outputs = function.mode, function.outs
+        news = dict(function.updates)
+        self.inputs = [*function.inputs]  # and shared variables, which calls pass beside them
+        self.inputs += [In(s, s.name, s.container, news.get(s)) for s in function.get_shared()]
 
     @property
     def fgraph(self) -> Any:
         """The graph that runs."""
         program = self._function.program
         return FunctionGraph(program.inputs, program.outputs, clone=False)
-
-
-class Storage:
-    """The value that an input of a function has where a call passes none."""
-
-    def __init__(self, function: Function, place: int) -> None:
-        self._function, self._place = function, place
-        self.name, self.type = function.inputs[place].name, function.inputs[place].variable.type
-
-    @property
-    def data(self) -> Any:
-        """The value, or None."""
-        return self._function._defaults.get(self._place)
-
-    @data.setter
-    def data(self, value: Any) -> None:
-        own = self._function.inputs[self._place]
-        fitted = self._function._filters[self._place](value, own.strict, own.allow_downcast)
-        self._function._defaults[self._place] = fitted
-
-    value = data
-
-
-class Containers:
-    """What holds the values of a function's inputs and shared variables."""
-
-    def __init__(self, function: Function) -> None:
-        self._function = function
-
-    def __getitem__(self, item: Any) -> Any:
-        kind, place = self._function._found(item)
-        return Storage(self._function, place) if kind == "input" else place.container
 
 
 class Function:
@@ -119,10 +92,7 @@ class Function:
         self._cells = [s.container.storage for s in shareds]
         self._stateful = [k for k, _ in stateful]
         self._update_cells = [s.container.storage for s, _ in self.updates]
-        self._defaults = {
-            k: i.variable.type.filter(i.value, i.strict, i.allow_downcast)
-            for k, i in enumerate(self.inputs) if i.value is not None
-        }  # fmt: skip
+        self._containers = [container_of(i) for i in self.inputs]
         self._places = {i.name: k for k, i in enumerate(self.inputs) if i.name is not None}
         self._copied = [not out.borrow for out in self.outs]
         self._filters = [i.variable.type.filter for i in self.inputs]
@@ -157,7 +127,7 @@ class Function:
             for cell, new in zip(self._update_cells, _unaliased(changed, values), strict=True):
                 cell[0] = new
         for k, new in zip(self._stateful, results[n + len(changed) :], strict=True):
-            self._defaults[k] = new
+            self._containers[k].storage[0] = new
         if self.profile:
             self.profile.note(perf_counter() - start)
         if subset is not None:
@@ -214,11 +184,11 @@ class Function:
             slots[self._places[name]] = value
         for k, value in enumerate(slots):
             if value is _MISSING:
-                if k not in self._defaults:
+                slots[k] = self._containers[k].storage[0]
+                if slots[k] is None:
                     raise TypeError(
                         f"Missing required input: {self.inputs[k].name or self.inputs[k].variable}"
                     )
-                slots[k] = self._defaults[k]
         return slots
 
     def _require_one(self, name: str) -> None:
@@ -233,17 +203,23 @@ class Function:
         """Outputs that share memory with nothing that lives on."""
         others = {id(_owner(v)) for v in (*values, *changed) if isinstance(v, np.ndarray)}
         others |= {id(_owner(v)) for v in self._constants()}
+        guarded = set() if all(self._copied) else self._kept_apart(values)
         own = []
         for value, copied in zip(outputs, self._copied, strict=True):
             if isinstance(value, np.ndarray):
                 base = id(_owner(value))
-                if base in others and copied:
+                if (base in others and copied) or base in guarded:
                     value = value.copy()
                 others.add(base)
             elif copied and not isinstance(value, np.generic):
                 value = copy.copy(value)
             own.append(value)
         return own
+
+    def _kept_apart(self, values: list[Any]) -> set[int]:
+        """What belongs to callers who did not say that it may be given back."""
+        passed = zip(values, self.inputs, strict=False)
+        return {id(_owner(v)) for v, i in passed if isinstance(v, np.ndarray) and not i.borrow}
 
     def _constants(self) -> list[Any]:
         return [v.data for v in self.program.outputs if isinstance(v, Constant)]
@@ -269,7 +245,11 @@ class Function:
         # As Theano's do, copies give a list where the function gives its only output.
         form = "list" if self.form == "one" else self.form
         name = name or f"{self.name} copy"
-        return Function(inputs, outs, form, pairs, self.mode, name, profile)
+        copied = Function(inputs, outs, form, pairs, self.mode, name, profile)
+        copied._containers = [
+            c.copied(deep=i.mutable) for c, i in zip(self._containers, self.inputs, strict=True)
+        ]
+        return copied
 
     def __copy__(self) -> Function:
         return self.copy()
@@ -277,13 +257,13 @@ class Function:
     def __getstate__(self) -> dict[str, Any]:
         state = {n: getattr(self, n) for n in ("inputs", "outs", "form", "updates", "mode", "name",
                                                "profile")}  # fmt: skip
-        return state | {"defaults": self._defaults}
+        return state | {"containers": self._containers}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        defaults = state.pop("defaults")
+        containers = state.pop("containers")
         self.__dict__.update(state)
         self._compile()
-        self._defaults = defaults
+        self._containers = containers
 
     def _found(self, item: Any) -> tuple[str, Any]:
         """An input's place, or a shared variable, by itself, its name or its number."""
@@ -299,15 +279,25 @@ class Function:
                 return "shared", s
         raise KeyError("Unknown input or state:", item)
 
+    def container_for(self, item: Any) -> Any:
+        """What holds the value of an input or of a shared variable; KeyError if there is none."""
+        kind, place = self._found(item)
+        return self._containers[place] if kind == "input" else place.container
+
+    def __contains__(self, item: Any) -> bool:
+        with suppress(KeyError):
+            return self._found(item) is not None
+        return False
+
     def __getitem__(self, item: Any) -> Any:
         """The default of an input, or the value of a shared variable, by variable or name."""
         kind, place = self._found(item)
-        return self._defaults.get(place) if kind == "input" else place.get_value()
+        return self._containers[place].data if kind == "input" else place.get_value()
 
     def __setitem__(self, item: Any, value: Any) -> None:
         kind, place = self._found(item)
         if kind == "input":
-            Storage(self, place).data = value
+            self._containers[place].data = value
         else:
             place.set_value(value)
 
@@ -325,8 +315,7 @@ class Function:
     @property
     def input_storage(self) -> list[Any]:
         """What holds the values of inputs and of shared variables between calls."""
-        own = [Storage(self, k) for k in range(len(self.inputs))]
-        return own + [s.container for s in self.get_shared()]
+        return self._containers + [s.container for s in self.get_shared()]
 
     def free(self) -> None:
         """Drop what lies between calls: nothing does."""

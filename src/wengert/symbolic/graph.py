@@ -80,6 +80,10 @@ class Type:
         """Whether two values are equal."""
         return bool(a == b)
 
+    def values_eq_approx(self, a: Any, b: Any) -> bool:
+        """Whether two values are nearly the same; by default, the same."""
+        return self.values_eq(a, b)
+
     def __repr__(self) -> str:
         return type(self).__name__
 

@@ -31,6 +31,9 @@ class Mode:
 
     def __init__(self, linker: Any = "cvm", optimizer: Any = "fast_run") -> None:
         self.linker, self.optimizer = linker, optimizer
+        watch = getattr(linker, "watch", None)
+        if watch is not None:
+            self.watch = watch
         self.excluded: frozenset[str] = frozenset()
         self.included: frozenset[str] = frozenset()
 
@@ -139,6 +142,47 @@ def _check_views(node: Apply, k: int, v: np.ndarray, outputs: Sequence[Any]) -> 
         if not declared and isinstance(out, np.ndarray) and np.may_share_memory(out, v):
             raise BadViewMap(f"output {j} of {node.op} shares memory with input {k}, and view_map"
                              " has no word of it")  # fmt: skip
+
+
+def flatten(l: Any) -> list[Any]:  # noqa: E741
+    """The elements of nested lists, tuples and sets in one list.
+
+    >>> from wengert.symbolic.modes import flatten
+    >>> flatten([1, [2, (3,)]])
+    [1, 2, 3]
+    """
+    if not isinstance(l, list | tuple | set | frozenset):
+        return [l]
+    return [x for entry in l for x in flatten(entry)]
+
+
+def _has(arr: Any, wrong: Callable[[np.ndarray], np.ndarray]) -> bool:
+    """Whether elements of an array of floats are wrong; nothing else has such elements."""
+    if not isinstance(arr, np.ndarray | np.generic) or arr.dtype.kind not in "fc":
+        return False
+    return bool(wrong(np.asarray(arr)).any())
+
+
+def contains_nan(arr: Any, node: Any = None, var: Any = None) -> bool:
+    """Whether an array has a NaN.
+
+    >>> import numpy as np
+    >>> from wengert.symbolic.modes import contains_nan
+    >>> contains_nan(np.array([1.0, np.nan])), contains_nan(np.array([1]))
+    (True, False)
+    """
+    return _has(arr, np.isnan)
+
+
+def contains_inf(arr: Any, node: Any = None, var: Any = None) -> bool:
+    """Whether an array has an infinite element.
+
+    >>> import numpy as np
+    >>> from wengert.symbolic.modes import contains_inf
+    >>> contains_inf(np.array([1.0, -np.inf]))
+    True
+    """
+    return _has(arr, np.isinf)
 
 
 class NanGuardMode(Mode):

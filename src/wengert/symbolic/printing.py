@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any
+
+import numpy as np
 
 from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.formulas import DefaultPrinter as DefaultPrinter
@@ -23,6 +26,9 @@ from wengert.symbolic.functions import Function
 from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Apply, Constant, Operation, Variable, toposort
 from wengert.symbolic.looping import Loop
+
+pydot_imported = True  # `pydotprint` writes files by itself
+pydot_imported_msg = ""
 
 
 def _letters(number: int) -> str:
@@ -51,7 +57,8 @@ class _Tree:
             return ""
         if self.ids == "id":
             return f" [id {id(entry)}]"
-        known = self.numbers.setdefault(entry, _letters(len(self.numbers)))
+        place = len(self.numbers)
+        known = self.numbers.setdefault(entry, str(place) if self.ids == "int" else _letters(place))
         return f" [id {known}]"
 
     def add(self, variable: Any, prefix: str, below: str, depth: int) -> None:
@@ -264,3 +271,35 @@ def min_informative_str(obj: Any, indent_level: int = 0, _prev_obs: dict[Any, st
     line = f"{indent}{tag}. {obj if named else obj.owner.op}"
     below = [] if named else obj.owner.inputs
     return "\n".join([line, *[min_informative_str(x, indent_level + 1, seen) for x in below]])
+
+
+def hex_digest(x: Any) -> str:
+    """A digest of an array's elements, with its strides and its shape.
+
+    >>> import numpy as np
+    >>> from wengert.symbolic.printing import hex_digest
+    >>> hex_digest(np.zeros(2))[-22:]
+    '|strides=[8]|shape=[2]'
+    """
+    digest = sha256(np.asarray(x).tobytes()).hexdigest()
+    strides, shape = (",".join(str(n) for n in numbers) for numbers in (x.strides, x.shape))
+    return f"{digest}|strides=[{strides}]|shape=[{shape}]"
+
+
+def var_descriptor(obj: Any, _prev_obs: dict[Any, str] | None = None, _tag_generator: Any = None
+                   ) -> str:  # fmt: skip
+    """A value as text that says whether it is another one: arrays by their digests.
+
+    >>> from wengert.symbolic.printing import var_descriptor
+    >>> var_descriptor(3)
+    'A=3'
+    """
+    seen = {} if _prev_obs is None else _prev_obs
+    if id(obj) in seen:
+        return f"<{seen[id(obj)]}>"
+    seen[id(obj)] = tag = _letters(len(seen))
+    if isinstance(obj, np.ndarray):
+        strides = ",".join(str(n) for n in obj.strides)
+        digest = sha256(np.asarray(obj).tobytes()).hexdigest()
+        return f"{tag}=<ndarray:strides=[{strides}],digest={digest}>"
+    return f"{tag}={obj}"

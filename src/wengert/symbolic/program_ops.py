@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.differentiation import grad
+from wengert.symbolic.differentiation import Rop, grad
 from wengert.symbolic.expressions.arithmetic import tensor_copy
+from wengert.symbolic.expressions.shapes import shape_i
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.functions import shared_in
+from wengert.symbolic.gof.graph import io_connection_pattern
 from wengert.symbolic.graph import (
     Apply,
     Constant,
@@ -46,6 +48,7 @@ class OpFromGraph(Operation):
     def __init__(
         self, inputs: Sequence[Any], outputs: Sequence[Any], inline: bool = False,
         lop_overrides: Any = "default", grad_overrides: Any = "default",
+        rop_overrides: Any = "default", connection_pattern: Any = None,
         name: str | None = None, **options: Any,
     ) -> None:  # fmt: skip
         if not isinstance(outputs, list | tuple):
@@ -57,7 +60,9 @@ class OpFromGraph(Operation):
         self.inner_inputs = [*inputs, *self.shared_inputs]
         self.of_lop = grad_overrides == "default"
         self.overrides = lop_overrides if self.of_lop else grad_overrides
-        self.name = name
+        self.name, self.pattern, self.pushing = name, connection_pattern, rop_overrides
+        if rop_overrides != "default":
+            self.R_op = self._pushed_by_override
 
     def with_outputs(self, outputs: Sequence[Any]) -> OpFromGraph:
         """The operation of another graph on the same inputs; what it needs beside follows them."""
@@ -92,6 +97,8 @@ class OpFromGraph(Operation):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """What the graph connects, and what overrides do not call disconnected."""
+        if self.pattern is not None:
+            return list(self.pattern)
         patterns = self._connected()
         listed = self.overrides if isinstance(self.overrides, list) else []
         for row, override in zip(patterns, listed, strict=False):
@@ -102,8 +109,34 @@ class OpFromGraph(Operation):
         return patterns if not callable(self.overrides) else [[True] * node.nout] * node.nin
 
     def _connected(self) -> list[list[bool]]:
-        reached = [set(ancestors([v])) for v in self.inner_outputs]
-        return [[x in found for found in reached] for x in self.inner_inputs]
+        return io_connection_pattern(self.inner_inputs, self.inner_outputs)
+
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
+        """As the graph has them, of the shapes of the inputs where it needs no more than these."""
+        table = dict(zip(self.inner_inputs, node.inputs, strict=True))
+        sizes = [
+            None if not isinstance(v.type, TensorType) else [shape_i(v, d) for d in range(v.ndim)]
+            for v in self.inner_outputs
+        ]
+        return [None if s is None else tuple(replaced(s, table)) for s in sizes]
+
+    def _pushed_by_override(self, inputs: Any, eval_points: Any) -> Any:
+        """The products with Jacobians that `rop_overrides` says: a function, or such a graph."""
+        if isinstance(self.pushing, OpFromGraph):
+            return self.pushing(*inputs, *eval_points, return_list=True)
+        listed = self.pushing if isinstance(self.pushing, list) else None
+        if listed is None:
+            return self.pushing(inputs, eval_points)
+        if len(listed) != len(self.inner_outputs):
+            raise ValueError(
+                f"Need to override {len(self.inner_outputs)} Rop, got {len(listed)}", listed
+            )
+        own, inner = self._expanded(inputs)
+        pushed = [
+            Rop(y, own, eval_points) if rule == "default" else rule(inputs, eval_points)
+            for y, rule in zip(inner, listed, strict=True)
+        ]
+        return pushed
 
     def _expanded(self, inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Copies of variables, so that what they depend on is left out, and the graph on these."""
@@ -217,6 +250,8 @@ class FromFunctionOp(Op):
         infer_shape: Any = None,
     ) -> None:  # fmt: skip
         self.fn, self.itypes, self.otypes = fn, list(itypes), list(otypes)
+        if infer_shape is not None:
+            self.infer_shape = infer_shape
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
         """Call the function."""
@@ -236,7 +271,9 @@ class FromFunctionOp(Op):
         module, name = self.fn.__module__, self.fn.__qualname__
         if getattr(sys.modules.get(module), name, None) == self:
             return _found, (module, name)
-        return FromFunctionOp, (self.fn, self.itypes, self.otypes)
+        return FromFunctionOp, (
+            self.fn, self.itypes, self.otypes, getattr(self, "infer_shape", None),
+        )  # fmt: skip
 
     def __str__(self) -> str:
         return f"FromFunctionOp{{{self.fn.__name__}}}"

@@ -68,8 +68,8 @@ class _Output:
         self.depth = max((-k for k in self.taps), default=0)
         self.state: list[Any] = []  # one step back, two steps back, ...
 
-    def placeholders(self) -> list[Any]:
-        """Inner variables of the values that steps read, and their initial values."""
+    def placeholders(self, once: bool) -> list[Any]:
+        """Inner variables of the values that steps read; the only step reads initial values."""
         if self.initial is None:
             return []
         self.starts = (
@@ -77,6 +77,8 @@ class _Output:
             if self.taps == [-1]
             else [index(self.initial, self.depth - k) for k in range(1, self.depth + 1)]
         )
+        if once:
+            return [self.starts[-k - 1] for k in self.taps]
         self.state = [_stand_in(start.type, None, start) for start in self.starts]
         for k, v in enumerate(self.state, start=1):
             v.name = f"{self.initial.name}[t-{k}]" if self.initial.name else None
@@ -91,6 +93,10 @@ def _stand_in(type: Any, name: str | None, source: Any, first: bool = False) -> 
             value = value_for_test(source)
             variable.tag.test_value = value[0] if first else value
     return variable
+
+
+def _element(sequence: Any) -> Any:
+    return _stand_in(element_type(sequence), sequence.name, sequence, first=True)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -190,41 +196,37 @@ def scan(
     outputs = [_Output(info) for info in _listed(outputs_info)]
     fixed = [as_tensor_variable(v) if not isinstance(v, Variable) else v
              for v in _listed(non_sequences)]  # fmt: skip
-    elements = [_stand_in(element_type(x), x.name, x, first=True) for x in xs]
-    states = [v for out in outputs for v in out.placeholders()]
+    # Updates of streams that the only step draws from are read off their variables, outside.
+    once = number in (1, -1)
+    elements = [index(x, 0) if once else _element(x) for x in xs]
+    states = [v for out in outputs for v in out.placeholders(once)]
     results, updates, condition = _parsed(fn(*elements, *states, *fixed))
-    if not outputs:
-        outputs = [_Output(None) for _ in results]
+    outputs = outputs or [_Output(None) for _ in results]
     if len(outputs) != len(results):
         raise ValueError(
             f"Please provide None as outputs_info for any output that does not feed back into scan"
             f" (i.e. it behaves like a map): the step gives {len(results)} outputs, and"
             f" outputs_info has {len(outputs)} entries"
         )
-    if number in (1, -1):
-        return _once(dict(zip(elements, xs, strict=True)), outputs, results, updates, return_list)
+    if once:
+        return _once(results, updates, return_list)
     steps = _shortest(lengths) if steps is None else steps
     loop = _Loop(elements, outputs, results, updates, condition)
     if strict:
         loop.check_strict(fixed)
     loop.give(fixed)
     stacked, changes = loop.built(xs, steps, truncate_gradient, name, mode)
-    if not stacked:
-        return None, changes
-    return (stacked if return_list or len(stacked) > 1 else stacked[0]), changes
+    return _returned(stacked, changes, return_list)
 
 
-def _once(
-    elements: dict[Any, Any], outputs: list[_Output], results: list[Any], updates: dict[Any, Any],
-    return_list: bool,
-) -> Any:  # fmt: skip
+def _once(results: list[Any], updates: dict[Any, Any], return_list: bool) -> Any:
     """What a scan of one step gives: the step itself, without a loop around it."""
-    table = {v: index(x, 0) for v, x in elements.items()}
-    for out in outputs:
-        table.update(zip(out.state, getattr(out, "starts", ()), strict=True))
-    values = replaced_in([*results, *updates.values()], table)
-    stacked = [unbroadcast(shape_padleft(y), 0) for y in values[: len(results)]]
-    changes = OrderedUpdates(zip(updates, values[len(results) :], strict=True))
+    stacked = [unbroadcast(shape_padleft(y), 0) for y in results]
+    return _returned(stacked, OrderedUpdates(updates), return_list)
+
+
+def _returned(stacked: list[Any], changes: OrderedUpdates, return_list: bool) -> Any:
+    """Outputs as `scan` gives them, and updates."""
     if not stacked:
         return None, changes
     return (stacked if return_list or len(stacked) > 1 else stacked[0]), changes

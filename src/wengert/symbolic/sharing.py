@@ -48,6 +48,7 @@ class RandomStateType(Generic):
 
 
 random_state_type = RandomStateType()
+generic = Generic()
 
 
 class Container:
@@ -72,6 +73,10 @@ class Container:
         self.set(value)
 
     value = data
+
+    def copied(self, deep: bool) -> Container:
+        """Itself: the value of a shared variable is shared by functions and their copies."""
+        return self
 
 
 class SharedVariable(Variable):
@@ -182,6 +187,9 @@ def shared(
         raise TypeError(
             "Shared variable constructor needs numeric values and not symbolic variables."
         )
+    unknown = options.keys() - {"borrow", "broadcastable", "target"}
+    if unknown:
+        raise TypeError(f"shared: no constructor takes {sorted(unknown)} for {type(value)}")
     borrow = options.get("borrow", False)
     if not borrow:
         value = copy.deepcopy(value)

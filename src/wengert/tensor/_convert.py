@@ -342,7 +342,7 @@ def zero_(self: Tensor) -> Tensor:
     >>> wengert.ones(2).zero_()
     tensor([0., 0.])
     """
-    return overwrite_with(self, np.zeros((), self._outline.dtype), "zero_")
+    return overwrite_with(self, 0, "zero_")
 
 
 def fill(input: Tensor, value: Any) -> Tensor:

@@ -111,6 +111,12 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     if putting and (found := putting[0](self, key, value)) is not None:
         _become(self, *found)
         return
+    if type(self) is not Tensor or self._edge is not None or not _set_plain(self, key, value):
+        _set_any(self, key, value)
+
+
+def _set_any(self: Tensor, key: Any, value: Any) -> None:
+    """As `setitem`, with any key and any value, recorded or not."""
     value = _checked_value(self, value)
     if key is False:
         return
@@ -138,6 +144,37 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     storage.stamp(region, "__setitem__", *caller(getframe(1)))
     if self._edge is None:
         self._cut = cut_from((value,)) or self._cut
+
+
+def _set_plain(self: Tensor, key: Any, value: Any) -> bool:
+    """Write where nothing is recorded, by a key without index tensors; False if that is not so."""
+    kind, array = type(value), self._array
+    if kind is float or kind is int:
+        source, cut = None, self._cut
+    elif kind is Tensor and value._edge is None:
+        source, cut = value._array, value._cut or self._cut
+    else:
+        return False
+    if type(key) is not tuple:
+        key = (key,)
+    if inferences or not _SIMPLE.issuperset(map(type, key)) or _recorded(self, self):
+        return False
+    region = array[_parse_basic(key, array.shape)]
+    if source is None:
+        source = scalar_array(value, of_numpy[array.dtype], "__setitem__")
+    elif source.shape and source.shape != region.shape:
+        return False
+    flags = region.flags
+    if storage.guards or not (flags.c_contiguous and flags.writeable):
+        check_memory(region, "__setitem__")
+    if source.dtype is region.dtype:
+        region[...] = source
+    else:
+        assign(region, source)
+    code, lasti = caller(getframe(2))
+    storage.stamp(region, "__setitem__", code, lasti)
+    self._cut = cut
+    return True
 
 
 def _become(self: Tensor, deferred: Any, result: Tensor) -> None:

@@ -54,17 +54,22 @@ from wengert.ops.slice_writes import IN_PLACE
 def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The in-place form of an operation, as a method called `name`."""
 
-    ufunc = _DIRECT.get(function.__name__)
-    writer = IN_PLACE.get(function.__name__)
+    known = function.__name__
+    ufunc = _DIRECT.get(known)
+    writer = IN_PLACE.get(known)
 
     @wraps(function)
     def method(self: Tensor, *args: Any, **options: Any) -> Any:
         try:
-            if storage.rebindings and (deferred := storage.rebindings[0](self)) is not None:
-                return _rebound(deferred, self, function, args, options, name)
+            if storage.rebindings:
+                deferred = storage.rebindings[0](self, known, args, options)
+                if deferred is not None:
+                    if deferred.at_once:
+                        return deferred.call(method, self, args, options)
+                    return _rebound(deferred, self, function, args, options, name)
+            if ufunc is not None and len(args) == 1 and _directly(ufunc, self, args[0], options):
+                return _write_directly(ufunc, self, args[0], options, name)
             check_writable(self, name)
-            if ufunc is not None and len(args) == 1 and not options and _directly(self, args[0]):
-                return _write_directly(ufunc, self, args[0], name)
             if writer is not None and not options and _write_in_place(writer, self, args, name):
                 return self
             since = tick()
@@ -114,28 +119,57 @@ _DIRECT = {
 }  # fmt: skip
 
 
-def _directly(target: Tensor, other: Any) -> bool:
-    """Whether a ufunc gives what an operation and a copy would: no graph, one dtype, one shape."""
+def _directly(ufunc: np.ufunc, target: Tensor, other: Any, options: dict[str, Any]) -> bool:
+    """Whether a ufunc gives what an operation and a copy would: no graph, one dtype, one shape.
+
+    Of options sums may have a number `alpha`, for floats that are not many.
+    """
     if not _is_free(target):
         return False
     array = target._array
-    if array.dtype.kind not in "fi" or array.itemsize < 4:  # halves have kernels
+    kind = array.dtype.kind
+    if kind not in "fi" or array.itemsize < 4:  # halves have kernels
+        return False
+    if options and (ufunc is np.multiply or not _has_alpha(options) or array.size > _FEW):
         return False
     if type(other) is not Tensor:
-        return type(other) is int or (type(other) is float and array.dtype.kind == "f")
+        known = type(other) is int or (type(other) is float and kind == "f")
+        return known and not options
     value = other._array
-    if other._edge is not None or value.dtype is not array.dtype:
+    if other._edge is not None or value.dtype is not array.dtype or (options and kind != "f"):
         return False
-    return value.shape == array.shape[array.ndim - value.ndim :] and array.ndim >= value.ndim
+    shape = array.shape
+    return value.shape == shape or (
+        value.ndim < array.ndim and value.shape == shape[array.ndim - value.ndim :]
+    )
+
+
+def _has_alpha(options: dict[str, Any]) -> bool:
+    """Whether a real number `alpha` is all there is."""
+    return len(options) == 1 and type(options.get("alpha")) in (int, float)
+
+
+# Elements up to which a temporary array costs less than what a kernel saves.
+_FEW = 1 << 16
 
 
 def _is_free(target: Any) -> bool:
     """Whether nobody needs to know of a write but the log of writes."""
     if type(target) is not Tensor or target._edge is not None or inferences:
         return False
-    return mode.site is None or (
-        type(mode.site) is Site and not is_view(target) and not hasattr(target, "_views")
-    )
+    if mode.site is None:
+        return True
+    root = root_of(target)
+    return type(mode.site) is Site and root._edge is None and not _has_recorded_views(root)
+
+
+def _has_recorded_views(target: Tensor) -> bool:
+    """Whether a view of a tensor has a history, which a write would change."""
+    for reference in getattr(target, "_views", ()):
+        view = reference()
+        if view is not None and view._edge is not None:
+            return True
+    return False
 
 
 def _write_in_place(
@@ -159,15 +193,24 @@ def _write_in_place(
     return True
 
 
-def _write_directly(ufunc: np.ufunc, target: Tensor, other: Any, name: str) -> Tensor:
+def _write_directly(
+    ufunc: np.ufunc, target: Tensor, other: Any, options: dict[str, Any], name: str
+) -> Tensor:
     array = target._array
-    check_memory(array, name)
+    flags = array.flags
+    if storage.guards or not (flags.c_contiguous and flags.writeable):
+        check_memory(array, name)
     if type(other) is Tensor:
-        ufunc(array, other._array, out=array)
-        target._cut = cut_from((target, other))
+        value = other._array
+        if options:
+            alpha = scalar_array(options["alpha"], of_numpy[array.dtype], name.strip("_"))
+            value = np.multiply(value, alpha)
+        ufunc(array, value, out=array)
+        target._cut = target._cut or other._cut
     else:
         ufunc(array, number_as_array(other, array.dtype), out=array)
-    touch(target, name)
+    code, lasti = caller(getframe(1))
+    storage.stamp(array, name, code, lasti)
     return target
 
 
@@ -417,16 +460,20 @@ def _overwrite(target: Tensor, src: Any, name: str, one_value: bool) -> Tensor:
     return write(target, _overwritten(target, value), name)
 
 
-def overwrite_with(target: Tensor, number: np.ndarray, name: str) -> Tensor:
+def overwrite_with(target: Tensor, number: np.ndarray | int, name: str) -> Tensor:
     """`overwrite` with a number of its dtype: in fewer steps where nothing is recorded."""
     if type(target) is not Tensor or target._edge is not None or inferences or putting:
+        number = np.asarray(number, target._outline.dtype)
         return overwrite(target, wrap(number), name, one_value=True)
-    if mode.site is not None and getattr(target, "_root", None) is not None:
+    if getattr(target, "_root", None) is not None and mode.site is not None:
         check_writable(target, name)
     array = target._array
-    check_memory(array, name, True)
+    flags = array.flags
+    if storage.guards or not (flags.c_contiguous and flags.writeable):
+        check_memory(array, name, True)
     fill(array, number)
-    storage.stamp(array, name, *caller(getframe(1)))
+    code, lasti = caller(getframe(1))
+    storage.stamp(array, name, code, lasti)
     target._cut = None
     return target
 
@@ -435,17 +482,23 @@ def is_plain(target: Tensor, name: str, one_value: bool = False) -> bool:
     """Whether nothing is to be recorded, so that `write_plain` will do, after all checks."""
     if type(target) is not Tensor or target._edge is not None or inferences:
         return False
-    if mode.site is not None and getattr(target, "_root", None) is not None:
+    if getattr(target, "_root", None) is not None and mode.site is not None:
         check_writable(target, name)
-    check_memory(target._array, name, one_value)
+    flags = target._array.flags
+    if storage.guards or not (flags.c_contiguous and flags.writeable):
+        check_memory(target._array, name, one_value)
     return True
 
 
 def write_plain(target: Tensor, values: np.ndarray, name: str) -> Tensor:
     """Write an array to all elements of a plain target."""
     array = target._array
-    assign(array, values)
-    storage.stamp(array, name, *caller(getframe(1)))
+    if values.dtype is array.dtype and values.shape == array.shape:
+        array[...] = values
+    else:
+        assign(array, values)
+    code, lasti = caller(getframe(1))
+    storage.stamp(array, name, code, lasti)
     target._cut = None
     return target
 
@@ -475,6 +528,10 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     >>> wengert.zeros(2).copy_(wengert.tensor([1, 2]))
     tensor([1., 2.])
     """
+    if type(other) is Tensor and other._edge is None and not putting and is_plain(self, "copy_"):
+        write_plain(self, other._array, "copy_")
+        self._cut = other._cut
+        return self
     if not isinstance(other, Tensor) and not isinstance(other, Number):
         raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(other).__name__}")
     return overwrite(self, other, "copy_")

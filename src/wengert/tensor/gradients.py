@@ -18,6 +18,7 @@ from wengert.autograd.refusals import refusal_node
 from wengert.autograd.transforms.levels import transforming
 from wengert.core import storage
 from wengert.core.cut_log import note_drop
+from wengert.core.deferring import leaving, sharing
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.inference import check_may_require_grad, inherit, no_version
 from wengert.core.messages import current_call, message, more, warn
@@ -89,7 +90,8 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
                 "only Tensors of floating point dtype can require gradients, and this one is",
                 of_numpy[self._outline.dtype], "requires_grad = True",
             ))  # fmt: skip
-        self._edge = leaf_of(self)
+        if not (leaving and leaving[0](self)):
+            self._edge = leaf_of(self)
 
 
 def _assign_requires_grad(self: Tensor, value: bool) -> None:
@@ -156,6 +158,8 @@ def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
 
 
 def _get_data(self: Tensor) -> Tensor:
+    if sharing and (known := sharing[0](self, ".data")) is not None:
+        return known
     if isinstance(self._array, WrapperOutline):
         return self.detach()  # which its class is asked about
     cut = wrap(self._array)
@@ -206,6 +210,8 @@ def detach(self: Tensor) -> Tensor:
     >>> (x * 2).detach().requires_grad
     False
     """
+    if sharing and (known := sharing[0](self, "detach()")) is not None:
+        return known
     cut = wrap(self._array)
     cut._cut = cut_at("detach()", self)
     if inferences:

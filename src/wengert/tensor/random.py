@@ -348,6 +348,8 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     source = generator_of("randperm", generator)
 
     def draw(shape: tuple[int, ...]) -> np.ndarray:
+        if len(shape) == 1:
+            return source.permutation(count).astype(dtype.np, copy=False)
         orders = [source.permutation(count) for _ in range(math.prod(shape[:-1]))]
         return np.array(orders, dtype.np).reshape(shape)
 

@@ -164,7 +164,7 @@ def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None,
         first, last = (_stored("linspace", value, dtype) for value in (first, last))
     kind = dtype.np.type if dtype.np in dtypes.inexact else np.float64
     values = spacing.evenly(first, last, n, kind)
-    return finish("linspace", values.astype(dtype.np), options, out)
+    return finish("linspace", values.astype(dtype.np, copy=False), options, out)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None,

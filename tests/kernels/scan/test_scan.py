@@ -66,6 +66,25 @@ def test_running_logsumexp_is_as_accurate_as_its_terms(axis: int) -> None:
     np.testing.assert_allclose(got, exact, rtol=1e-13, atol=1e-14)
 
 
+def places(x: np.ndarray, axis: int) -> list[np.ndarray]:
+    return [scan.running_extreme_index(x, axis, largest) for largest in (True, False)]
+
+
+@each_shape
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u1", "?"])
+def test_places_of_integers(shape: tuple[int, ...], axis: int, dtype: str) -> None:
+    x = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
+    if dtype == "i8":
+        x.reshape(-1)[[3, 90]] = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    found = places(np.asfortranarray(x), axis)
+    few = x[tuple([slice(-(-n // 20)) for n in shape])]
+    with by_numpy(scan):
+        np.testing.assert_array_equal(found, places(x, axis))
+        expected = places(few, axis)
+    with in_python((scan, "SOME")):
+        np.testing.assert_array_equal(places(few, axis), expected)
+
+
 @needs_llvmlite
 @each_shape
 @pytest.mark.parametrize("transposed", [False, True])

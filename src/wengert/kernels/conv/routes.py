@@ -19,7 +19,7 @@ from wengert.kernels.jit import available
 from wengert.kernels.precision import BRAIN, HALF
 
 # Multiplications from which compiled kernels justify the cost of their first call.
-_COMPILED = 1 << 12
+_COMPILED = 1 << 10
 # With fewer rows than this a GEMM wastes most of its tiles.
 _FEWEST_ROWS = 8
 # Routes cached per map.

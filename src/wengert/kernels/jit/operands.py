@@ -30,7 +30,7 @@ class Layout(NamedTuple):
     shape: tuple[int, ...]
     # The permutation of dimensions to memory order, and back; None for the identity.
     order: tuple[tuple[int, ...], tuple[int, ...]] | None
-    numbers: tuple[int, ...]  # strides, the size of the middle dimension, and of the innermost
+    numbers: tuple[int, ...]  # strides, and the sizes of all dimensions but the outermost
     extent: int  # elements, or rows of the innermost dimension
     width: int
 
@@ -108,20 +108,22 @@ def _kind_of(dtypes: Sequence[np.dtype[Any]]) -> str | None:
 
 def layout_of(arrays: Arrays) -> Layout | None:
     """The layout of arrays of one kind of floats, and bool; None if no kernel can read them."""
-    if any(isinstance(a, np.bool_) for a in arrays):  # kernels read arrays, and numbers of float32
-        return None
-    return _layout(tuple([None if a is None else _outline(a) for a in arrays]))
-
-
-def _outline(a: np.ndarray) -> tuple[Any, ...]:
-    return a.shape, a.strides, a.dtype, a.flags.aligned
+    outlines: list[Any] = []
+    for a in arrays:
+        if a is None:
+            outlines.append(None)
+        elif not a.flags.num & _ALIGNED or isinstance(a, np.bool_):
+            return None  # kernels read aligned arrays, and numbers of float32
+        else:
+            outlines.append((a.shape, a.strides, a.dtype))
+    return _layout(tuple(outlines))
 
 
 @lru_cache(1024)
 def _layout(outlines: tuple[Any, ...]) -> Layout | None:
     present = [o for o in outlines if o is not None]
     kind = _kind_of([o[2] for o in present])
-    if kind is None or not all(o[3] for o in present):
+    if kind is None:
         return None
     try:
         shape = np.broadcast_shapes(*(o[0] for o in present))
@@ -133,7 +135,7 @@ def _layout(outlines: tuple[Any, ...]) -> Layout | None:
         return None
     order = order_of(shape, tuple([o[:2] for o in present]))
     lengths, steps_of = merged(shape, order, steps)
-    if len(lengths) > 3 or lengths[-1] < _SHORTEST:
+    if len(lengths) > 4 or lengths[-1] < _SHORTEST:
         return None
     flat = len(lengths) == 1
     kinds, strides = kind, list[int]()
@@ -142,7 +144,7 @@ def _layout(outlines: tuple[Any, ...]) -> Layout | None:
         if o is None:
             kinds += "n"
             continue
-        own = (0, 0, *next(strides_of_arrays))[-3:]
+        own = (0, 0, 0, *next(strides_of_arrays))[-4:]
         if not any(own) and o[2] != BOOL:
             kinds += "s"
             continue
@@ -150,18 +152,18 @@ def _layout(outlines: tuple[Any, ...]) -> Layout | None:
             return None
         letter = "f" if flat else "r" if own[-1] else "c"
         kinds += letter if o[2] != BOOL else {"f": "b"}.get(letter, letter.upper())
-        strides += [] if flat else own[:2]
+        strides += [] if flat else own[:3]
     back = tuple(sorted(range(ndim), key=order.__getitem__))
     moved = None if order == tuple(range(ndim)) else (order, back)
     if flat:
         return Layout(kinds, shape, moved, (), total, 1)
-    width, middle = lengths[-1], lengths[-2]
-    return Layout(kinds, shape, moved, (*strides, middle, width), total // width, width)
+    sizes = (1, *lengths)[-3:]
+    return Layout(kinds, shape, moved, (*strides, *sizes), total // sizes[-1], sizes[-1])
 
 
 def _steps(outline: tuple[Any, ...], ndim: int) -> tuple[int, ...] | None:
     """The strides in elements, 0 where an array is repeated; None if not whole elements."""
-    shape, strides, dtype, _ = outline
+    shape, strides, dtype = outline
     if any(s % dtype.itemsize for s in strides):
         return None
     own = (0 if n == 1 else s // dtype.itemsize for n, s in zip(shape, strides, strict=True))
@@ -213,8 +215,14 @@ class ElementwisePlan(NamedTuple):
 
     def laid_out(self, arrays: Sequence[Any], layout: Layout) -> Sequence[Any] | None:
         """The results for arrays with a `Layout`; None where elements are out of range."""
-        results = [layout.empty(dtype) for dtype in self.outputs]
         chunk = max(1, self.chunk // layout.width)
+        if self.simple:
+            result = layout.empty(self.outputs[0])
+            arguments = self._arguments(arrays) if self.scalars else arrays
+            behind = *self.numbers, *layout.numbers, layout.extent, chunk
+            self.kernel(*arguments, result, *behind)
+            return (result,)
+        results = [layout.empty(dtype) for dtype in self.outputs]
         return self._computed(arrays, results, layout.numbers, layout.extent, chunk)
 
     def _arguments(self, arrays: Sequence[Any]) -> Sequence[Any]:

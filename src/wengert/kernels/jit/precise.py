@@ -20,6 +20,8 @@ from wengert.kernels.jit.builtins import (
     i32,
     i64,
     inline,
+    maximum,
+    minimum,
     rint,
     sqrt,
 )
@@ -283,6 +285,31 @@ def atan(x: f32) -> f32:
     y = copysign(f32(a), x)
     y = x if fabs(x) < 1e-5 else y
     return y if x == x else x
+
+
+@inline
+def atan2(y: f32, x: f32) -> f32:
+    """The angle of the point (x, y); 0.6 ulp."""
+    a = f64(fabs(y))
+    b = f64(fabs(x))
+    # Of two infinities the ratio is 1, of two zeros 0.
+    equal = a == b
+    low = 1.0 if equal and a > 0.0 else minimum(a, b)
+    high = 1.0 if equal else maximum(a, b)
+    middle = low > 0.41421356237309503 * high
+    t = (low - high if middle else low) / (low + high if middle else high)
+    z = t * t
+    p = 0.0470834316505949 * z - 0.08456722492164735
+    p = p * z + 0.11040594952761307
+    p = p * z - 0.14281598506831295
+    p = p * z + 0.19999884262254986
+    p = p * z - 0.3333333210381469
+    eighths = f64(1.0 if middle else 0.0)
+    angle = (p * z + 0.9999999999785547) * t + eighths * 0.7853981633974483
+    angle = 1.5707963267948966 - angle if a > b else angle
+    angle = 3.141592653589793 - angle if copysign(1.0, x) < 0.0 else angle
+    r = copysign(f32(angle), y)
+    return r if (x == x and y == y) else x + y
 
 
 @inline

@@ -284,6 +284,7 @@ UFUNCS: dict[Any, Callable[..., Expression]] = {
     np.cos: partial(_angle, "cos"),
     np.tan: partial(_angle, "tan"),
     np.hypot: form("hypot({}, {})", 0.6),
+    np.arctan2: form("atan2({}, {})", 1.0),
     np.fmod: _fmod,
     np.logaddexp: form("logaddexp({}, {})", 2.0),
     np.logaddexp2: form("logaddexp2({}, {})", 2.0),
@@ -396,19 +397,21 @@ class Traced:
         return "\n".join(lines) + "\n"
 
     def _in_rows(self) -> str:
-        """Three dimensions, the first two run through by one index; outputs are contiguous.
+        """Four dimensions, the first three run through by one index; outputs are contiguous.
 
-        Behind the arrays come the strides of each row or column operand in the first two
-        dimensions, the size of the second dimension, and that of the third.
+        Behind the arrays come the strides of each row or column operand in the first three
+        dimensions, and the sizes of all but the first.
         """
         strided = [i for i, k in enumerate(self.operands) if k in "rcRC"]
-        more = [f"{name}{i}: i64" for i in strided for name in ("u", "v")]
-        lines = [f"def fused({self._parameters([*more, 'middle: i64', 'width: i64'])}) -> None:"]
+        more = [f"{name}{i}: i64" for i in strided for name in ("u", "v", "w")]
+        more += ["second: i64", "third: i64", "width: i64"]
+        lines = [f"def fused({self._parameters(more)}) -> None:"]
         lines += [f"    a{i} = x{i}" for i, k in enumerate(self.operands) if k == "s"]
+        lines += ["    n = start % third", "    rest = start // third"]
+        lines += ["    m = rest % second", "    k = rest // second"]
         lines += ["    for row in range(start, stop):"]
-        lines += ["        o = row // middle", "        m = row % middle"]
         for i in strided:
-            kind, place = self.operands[i], f"o * u{i} + m * v{i}"
+            kind, place = self.operands[i], f"k * u{i} + m * v{i} + n * w{i}"
             if kind in "cC":
                 lines += [f"        a{i} = {self._loaded(f'x{i}[{place}]', kind == 'C')}"]
             else:
@@ -421,6 +424,10 @@ class Traced:
         ]  # fmt: skip
         lines += [f"            {name} = {text}" for text, name in self.trace.lines.items()]
         lines += [f"            q{i}[i] = {self._stored(r)}" for i, r in enumerate(self.results)]
+        # Counted on: a division takes as long as a short row.
+        lines += ["        n += 1", "        if n == third:", "            n = 0"]
+        lines += ["            m += 1", "            if m == second:"]
+        lines += ["                m = 0", "                k += 1"]
         return "\n".join(lines) + "\n"
 
     def _loaded(self, element: str, of_mask: bool) -> str:

@@ -104,9 +104,9 @@ def product(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
 
 def variance(array: np.ndarray, dim: Dims, correction: float, keepdim: bool = False) -> Any:
     """Sum of squared deviations over count minus `correction` (inf or nan if that is 0)."""
-    if array.size >= SOME:
+    degrees = max(count_of(array.shape, dim) - correction, 0)
+    if array.size >= FEW:
         axes = axes_of(dim, array.ndim)
-        degrees = max(count_of(array.shape, dim) - correction, 0)
         if (out := _compiled().variance(array, axes, degrees, keepdim)) is not None:
             return out
     wide = widened(array)
@@ -115,7 +115,6 @@ def variance(array: np.ndarray, dim: Dims, correction: float, keepdim: bool = Fa
         squares = deviation.real**2 + deviation.imag**2
     else:
         squares = np.multiply(deviation, deviation, out=np.asarray(deviation))
-    degrees = max(count_of(array.shape, dim) - correction, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         out = total(squares, dim, keepdim) / squares.dtype.type(degrees)
     return out if wide is array else out.astype(array.dtype)
@@ -139,7 +138,8 @@ def extreme_index(array: np.ndarray, axis: int | None, keepdim: bool, largest: b
         indices = _compiled().extreme_index(array, (axis,), keepdim, largest)
         if indices is not None:
             return indices
-    return (np.argmax if largest else np.argmin)(array, axis=axis, keepdims=keepdim)
+    find: Any = array.argmax if largest else array.argmin
+    return find(axis, keepdims=keepdim)
 
 
 def p_norm(array: np.ndarray, p: float, dim: Dims, keepdim: bool = False) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.kernels.chunks import real_for, rows_of
+from wengert.kernels.chunks import real_for, real_of, rows_of
 from wengert.kernels.columns import column_sums
 from wengert.kernels.halves import has_halves
 from wengert.kernels.jit import available
@@ -24,6 +24,8 @@ Axes = tuple[int, ...] | None
 
 # Up to this many rows, each is split among threads; neighbours that fill a vector.
 _FEW_ROWS, _VECTOR = 16, 8
+# Parts of a sum from which NumPy adds pairs of them.
+_FEW_PARTS = 8
 # Indices that fit 32 bits.
 _MOST_PLACES = (1 << 31) - 1
 
@@ -85,6 +87,8 @@ def _restored(flat: Array, plan: ReductionPlan, keepdim: bool) -> Any:
 
 def total(array: Array, axes: Axes, keepdim: bool) -> Any:
     """The sum over some axes."""
+    if axes is None and not keepdim and (real := real_of(array)):
+        return array.dtype.type(_sum_all(real, array))
     run, array, plan = _run_and_plan(array, axes)
     if run is None:
         return None
@@ -138,7 +142,10 @@ def _sum_all(run: str, x: Array) -> Any:
     chunk = rows_of(1)
     parts = np.empty(-(-x.size // chunk))
     getattr(native.chunk_sums, run)(x, parts, chunk, x.size, chunk)
-    return parts[0] if len(parts) == 1 else np.add.reduce(parts)
+    if len(parts) == 1:
+        return parts[0]
+    # NumPy adds few one after the other, too.
+    return sum(parts.tolist()) if len(parts) < _FEW_PARTS else np.add.reduce(parts)
 
 
 def _sum_rows(run: str, x: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -10,13 +11,20 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.kernels.axes import axis_of, moved
 from wengert.kernels.chunks import SOME, plain, real_for, real_of, rows_of
-from wengert.kernels.jit import Kernel
+from wengert.kernels.jit import Kernel, available
 from wengert.kernels.precision import widened
 from wengert.kernels.reduction import ACCUMULATOR
-from wengert.kernels.scan import native
 
 # As in PyTorch: intermediate overflow and rounding may cancel out.
 _WIDE = ACCUMULATOR | {np.dtype(np.float32): np.dtype(np.float64)}
+
+
+@cache
+def _loops() -> Any:
+    """The module of kernels, which is loaded on first use."""
+    from wengert.kernels.scan import native
+
+    return native
 
 
 def _run(array: np.ndarray) -> str | None:
@@ -33,16 +41,17 @@ def _call(
     if inner == 1:
         getattr(rows, run)(*arrays, n, *more, outer, rows_of(n))
         return
-    blocks = -(-inner // native.LANES)
-    chunk = rows_of(n * min(inner, native.LANES))
+    lanes = _loops().LANES
+    blocks = -(-inner // lanes)
+    chunk = rows_of(n * min(inner, lanes))
     getattr(columns, run)(*arrays, n, inner, blocks, *more, outer * blocks, chunk)
 
 
 def _scanned(run: str, array: np.ndarray, axis: int, product: bool, reverse: bool) -> np.ndarray:
     wide = plain(widened(array))
     out = np.empty_like(wide)
-    kernels = native.row_scan, native.column_scan
-    _call(run, *kernels, axis, (wide, out), int(reverse), int(product))
+    loops = _loops()
+    _call(run, loops.row_scan, loops.column_scan, axis, (wide, out), int(reverse), int(product))
     return out.astype(array.dtype, copy=False)
 
 
@@ -79,7 +88,8 @@ def running_logsumexp(array: np.ndarray, dim: int) -> np.ndarray:
     if (run := _run(array)) is not None:
         x = plain(widened(array))
         out = np.empty_like(x)
-        _call(run, native.row_logsumexp, native.column_logsumexp, axis, (x, out))
+        loops = _loops()
+        _call(run, loops.row_logsumexp, loops.column_logsumexp, axis, (x, out))
         return out.astype(array.dtype, copy=False)
     wide = _WIDE.get(array.dtype, array.dtype)
     if array.dtype.kind != "c":
@@ -98,8 +108,13 @@ def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndar
     if (run := _run(array)) is not None:
         wide = plain(widened(array))
         out = np.empty(wide.shape, np.int64)
-        places = native.row_places, native.column_places
-        _call(run, *places, axis, (wide, out), 1.0 if largest else -1.0)
+        loops, sign = _loops(), 1.0 if largest else -1.0
+        _call(run, loops.row_places, loops.column_places, axis, (wide, out), sign)
+        return out
+    if (keys := _integers(array)) is not None:
+        out = np.empty(keys.shape, np.int64)
+        places = _loops().row_integer_places, _loops().column_integer_places
+        _call("f32", *places, axis, (keys, out), 0 if largest else -1)
         return out
     extreme = (np.maximum if largest else np.minimum).accumulate(array, axis=axis)
     hit = array == extreme
@@ -109,6 +124,13 @@ def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndar
     shape[axis] = -1
     position = np.arange(array.shape[axis]).reshape(shape)
     return np.maximum.accumulate(np.where(hit, position, 0), axis=axis)
+
+
+def _integers(array: np.ndarray) -> np.ndarray | None:
+    """Integers or booleans as int64, where a kernel pays off and int64 has all of them."""
+    if array.dtype.kind not in "iub" or array.dtype == np.uint64 or array.size < SOME:
+        return None
+    return plain(array.astype(np.int64, copy=False)) if available() else None
 
 
 def shifted(array: np.ndarray, dim: int, by: int, fill: float) -> np.ndarray:
@@ -132,8 +154,8 @@ def recurrence(add: np.ndarray, factor: np.ndarray, dim: int, reverse: bool) -> 
         return out
     run = _run(out)
     if run is not None and factor.dtype == out.dtype and out.dtype.itemsize >= 4:
-        kernels = native.row_recurrence, native.column_recurrence
-        _call(run, *kernels, dim, (plain(factor), out), int(reverse))
+        loops, arrays = _loops(), (plain(factor), out)
+        _call(run, loops.row_recurrence, loops.column_recurrence, dim, arrays, int(reverse))
         return out
     r, f = moved(out, dim, 0), moved(factor, dim, 0)
     steps = range(len(r) - 2, -1, -1) if reverse else range(1, len(r))
@@ -150,7 +172,7 @@ def differences(array: np.ndarray, dim: int) -> Any:
         if real is not None:
             out = np.empty((*array.shape[:-1], array.shape[-1] - 1), array.dtype)
             n = array.shape[-1]
-            getattr(native.row_differences, real)(array, out, n, array.size // n, rows_of(n))
+            getattr(_loops().row_differences, real)(array, out, n, array.size // n, rows_of(n))
             return out
     along = moved(array, dim, 0)
     combine = np.not_equal if array.dtype == bool else np.subtract

@@ -197,6 +197,45 @@ def column_places(
 
 
 @kernel
+def row_integer_places(x: i64s, out: i64s, n: i64, flip: i64, start: i64, stop: i64) -> None:
+    """As `row_places`, of integers; of the minimum with `flip` -1, which reverses their order."""
+    for row in range(start, stop):
+        values = at(x, row * n)
+        places = at(out, row * n)
+        top = values[0] ^ flip
+        place = 0
+        for k in range(n):
+            v = values[k] ^ flip
+            place = k if v >= top else place
+            top = max(top, v)
+            places[k] = place
+
+
+@kernel
+def column_integer_places(
+    x: i64s, out: i64s, n: i64, inner: i64, blocks: i64, flip: i64, start: i64, stop: i64
+) -> None:
+    """The same down each column."""
+    top = local(i64, LANES)
+    place = local(i64, LANES)
+    for b in range(start, stop):
+        first = b % blocks * LANES
+        lanes = min(LANES, inner - first)
+        begin = b // blocks * n * inner + first
+        for j in range(lanes):
+            top[j] = x[begin + j] ^ flip
+            place[j] = 0
+        for k in range(n):
+            row = at(x, begin + k * inner)
+            y = at(out, begin + k * inner)
+            for j in range(lanes):
+                v = row[j] ^ flip
+                place[j] = k if v >= top[j] else place[j]
+                top[j] = max(top[j], v)
+                y[j] = place[j]
+
+
+@kernel
 def row_recurrence(factor: reals, out: reals, n: i64, back: i64, start: i64, stop: i64) -> None:
     """out[k] += factor[k] * out[k - 1] along each row; out[k + 1] with `back` 1."""
     step = 1 - 2 * back

@@ -19,6 +19,7 @@ from wengert.kernels.precision import widened
 from wengert.kernels.scatter import native
 
 Key = tuple[Any, ...]
+_I64 = np.dtype(np.int64)
 
 
 def along(index: np.ndarray, axis: int) -> Key:
@@ -114,8 +115,10 @@ def _places(shape: tuple[int, ...], index: np.ndarray, axis: int) -> np.ndarray:
     if index.ndim < 2:
         return index
     inner = prod(shape[axis + 1 :])
-    found: np.ndarray = index.astype(np.int64) * inner + _other_places(shape, index.shape, axis)
-    return found
+    places: np.ndarray = index if index.dtype is _I64 else index.astype(np.int64)
+    if inner != 1:
+        places = places * inner
+    return places + _other_places(shape, index.shape, axis)
 
 
 @lru_cache(maxsize=32)

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.kernels.calling import Caller
 from wengert.kernels.chunks import FEW, is_plain, real_of, stored_of
-from wengert.kernels.jit import CHUNK, available, get_threads, kernel
+from wengert.kernels.jit import CHUNK, available, get_threads, kernel, loaded
 from wengert.kernels.jit.builtins import at, i64, i64s, inline, real, reals, storeds
 
 _I64 = np.dtype(np.int64)
@@ -184,7 +184,7 @@ def _find_outside(index: i64s, length: i64, found: i64s, start: i64, stop: i64) 
 
 def within(index: np.ndarray, length: int) -> bool:
     """Whether all of some integers (int64 or int32) are from 0 to below a length."""
-    if index.size < FEW:
+    if index.size < FEW and not loaded():
         few = index.ravel().tolist()
         return not few or (min(few) >= 0 and max(few) < length)
     if index.dtype is _I64 and is_plain(index) and available():

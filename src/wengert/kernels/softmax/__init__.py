@@ -7,13 +7,13 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, real_of, rows_of, stored_of
+from wengert.kernels.chunks import FEW, is_plain, plain, real_of, rows_of, stored_of
 from wengert.kernels.precision import HALF, narrowed, widened
 from wengert.kernels.reduction import add_reduce, total
 
@@ -86,20 +86,30 @@ def _native(name: str, axis: int, *arrays: np.ndarray) -> Any:
         out = _native(name, axis, *[widened(a) for a in arrays])
         return None if out is None else narrowed(out, x.dtype)
     if real is None:
+        return None if all(map(is_plain, arrays)) else _native(name, axis, *map(plain, arrays))
+    plan = _plan(name, real, x.shape, axis)
+    if plan is None:
         return None
-    native, axis = _loops(), axis % x.ndim
-    n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
-    out = np.empty_like(x)
+    run, numbers = plan
+    out = np.empty(x.shape, x.dtype)
+    run(*arrays, out, *numbers)
+    return out
+
+
+@lru_cache(1024)
+def _plan(name: str, real: str, shape: tuple[int, ...], axis: int) -> Any:
+    """A kernel for arrays of a shape, and the numbers it takes; None where NumPy is for it."""
+    native, axis = _loops(), axis % len(shape)
+    n, outer, inner = shape[axis], prod(shape[:axis]), prod(shape[axis + 1 :])
     if inner == 1:
-        getattr(getattr(native, name), real)(*arrays, out, n, x.size // n, rows_of(n))
-        return out
+        return getattr(getattr(native, name), real), (n, outer, rows_of(n))
     if inner < _NARROW:
         return None
     blocks = -(-inner // native.LANES)
-    columns = getattr(getattr(native, f"{name}_columns"), real)
-    count = x.size // (n * inner) * blocks
-    columns(*arrays, out, n, inner, blocks, count, rows_of(n * min(inner, native.LANES)))
-    return out
+    chunk = rows_of(n * min(inner, native.LANES))
+    return getattr(getattr(native, f"{name}_columns"), real), (
+        n, inner, blocks, outer * blocks, chunk
+    )  # fmt: skip
 
 
 def softmax(array: np.ndarray, axis: int) -> Any:

@@ -148,6 +148,9 @@ def _pow_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
     while known.owner is not None and known.owner.nin == 1:
         (known,) = known.owner.inputs
     rules = by_rules(REGISTRY["_pow_tensor"])
+    if out.dtype in CONTINUOUS and base.dtype not in CONTINUOUS:
+        base = _apply(f"Cast{{{out.dtype}}}")(base)  # an integer's power is a loop over elements
+        inputs = [base, exponent]
     if not isinstance(known, TensorConstant) or not known.data.all() or (known.data == -128).any():
         return rules(inputs, out, g)  # -129 is no int8
     if exponent.owner is not None and not isinstance(exponent.owner.op, DimShuffle):

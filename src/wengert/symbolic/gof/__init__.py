@@ -9,8 +9,10 @@ from wengert.symbolic.gof import op as op
 from wengert.symbolic.gof import opt as opt
 from wengert.symbolic.gof import optdb as optdb
 from wengert.symbolic.gof import params_type as params_type
+from wengert.symbolic.gof import sched as sched
 from wengert.symbolic.gof import toolbox as toolbox
 from wengert.symbolic.gof import utils as utils
+from wengert.symbolic.gof import vm as vm
 from wengert.symbolic.gof.fg import FunctionGraph as FunctionGraph
 from wengert.symbolic.gof.fg import InconsistencyError as InconsistencyError
 from wengert.symbolic.gof.fg import MissingInputError as MissingInputError
@@ -118,7 +120,9 @@ __all__ = [
     "optdb",
     "optimizer",
     "params_type",
+    "sched",
     "toolbox",
     "type",
     "utils",
+    "vm",
 ]

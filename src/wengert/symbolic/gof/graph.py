@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from wengert.symbolic.graph import Apply as Apply
@@ -82,6 +82,32 @@ def stack_search(
             leading.setdefault(other, []).append(entry)
         start.extend(reached)
     return (list(found.values()), leading) if build_inv else list(found.values())
+
+
+def walk(
+    nodes: Iterable[Any], expand: Callable[[Any], Iterable[Any] | None], bfs: bool = True,
+    return_children: bool = False, hash_fn: Callable[[Any], Any] = id,
+) -> Iterator[Any]:  # fmt: skip
+    """What is reached from `nodes` where `expand` goes on, one by one.
+
+    With `return_children` each comes with what it leads to. `hash_fn` tells entries apart.
+
+    >>> from wengert.symbolic import tensor as T
+    >>> from wengert.symbolic.gof import graph
+    >>> x = T.dscalar("x")
+    >>> list(graph.walk([T.exp(x)], lambda v: v.owner and v.owner.inputs))
+    [Elemwise{exp,no_inplace}.0, x]
+    """
+    waiting, seen = deque(nodes), set()
+    while waiting:
+        entry = waiting.popleft() if bfs else waiting.pop()
+        key = hash_fn(entry)
+        if key in seen:
+            continue
+        seen.add(key)
+        children = expand(entry)
+        yield (entry, children) if return_children else entry
+        waiting.extend(children or ())
 
 
 def general_toposort(

@@ -10,39 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.symbolic.containers import Container as Container
 from wengert.symbolic.graph import Apply
 from wengert.symbolic.programs.assembly import Program
-
-
-class Container:
-    """Where a value stands that a thunk reads or writes."""
-
-    def __init__(
-        self, variable: Any, storage: list[Any] | None = None, readonly: bool = False,
-        strict: bool = False, allow_downcast: bool | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
-        """With `readonly` the value cannot be set; `storage` is a list of one value."""
-        self.variable, self.type = variable, getattr(variable, "type", variable)
-        self.name = getattr(variable, "name", None) if name is None else name
-        self.storage: list[Any] = [None] if storage is None else storage
-        self.readonly, self.strict, self.allow_downcast = readonly, strict, allow_downcast
-
-    @property
-    def data(self) -> Any:
-        """The value."""
-        return self.storage[0]
-
-    @data.setter
-    def data(self, value: Any) -> None:
-        if self.readonly:
-            raise Exception(f"Cannot set readonly storage: {self.name}")
-        # Types of programs may have a `filter` of the value alone.
-        options: dict[str, Any] = {"strict": True} if self.strict else {}
-        if self.allow_downcast is not None:
-            options["allow_downcast"] = self.allow_downcast
-        self.storage[0] = self.type.filter(value, **options)
-
-    value = data
 
 
 class Linker:
@@ -130,22 +100,21 @@ class WrapLinker(Linker):
     def __init__(self, linkers: Any, wrapper: Any = None) -> None:
         super().__init__()
         self.wrapper = wrapper
+        self._numbers: dict[Apply, int] = {}  # in the order in which nodes first run
+        self.watch = self._wrapped
 
     def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> Any:
         """A linker for a graph."""
         linker = type(self)([], self.wrapper)
         linker.fgraph = fgraph
-        position = iter(range(len(fgraph.toposort())))
-        numbers = {node: next(position) for node in fgraph.toposort()}
-
-        def watch(node: Apply, compute: Callable[..., Any], inputs: Any) -> Any:
-            thunk = NodeThunk(compute, inputs, node.nout)
-            self.wrapper(numbers[node], node, thunk)
-            values = [cell[0] for cell in thunk.outputs]
-            return values[0] if node.nout == 1 else tuple(values)
-
-        linker.watch = watch
+        linker._numbers = {node: k for k, node in enumerate(fgraph.toposort())}
         return linker
+
+    def _wrapped(self, node: Apply, compute: Callable[..., Any], inputs: Any) -> Any:
+        thunk = NodeThunk(compute, inputs, node.nout)
+        self.wrapper(self._numbers.setdefault(node, len(self._numbers)), node, thunk)
+        values = [cell[0] for cell in thunk.outputs]
+        return values[0] if node.nout == 1 else tuple(values)
 
 
 class NodeThunk:

@@ -7,6 +7,7 @@ from typing import Any
 
 from wengert.symbolic.expressions.type import as_tensor_variable
 from wengert.symbolic.graph import Op as Op
+from wengert.symbolic.graph import PureOp as PureOp
 from wengert.symbolic.graph import TestValueError, Variable, value_for_test
 from wengert.symbolic.settings import config
 

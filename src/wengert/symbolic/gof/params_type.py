@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from wengert.symbolic.graph import Type
 from wengert.symbolic.scalar.basic import ScalarType
 
@@ -16,12 +18,24 @@ class Params(dict[str, Any]):
         missing = [name for name in params_type.fields if name not in values]
         if missing:
             raise TypeError(f"Params: no value for {missing}; the fields are {params_type.fields}")
-        fitted = {}
-        for name, kind in params_type.items():
-            value = kind.filter(values[name], strict=False, allow_downcast=True)
-            fitted[name] = value[()] if isinstance(kind, ScalarType) else value
-        super().__init__(fitted)
+        super().__init__({name: values[name] for name in params_type.fields})
         self.__dict__["__params_type__"] = params_type
+
+    def __eq__(self, other: object) -> bool:
+        own = self.__dict__["__params_type__"]
+        if not isinstance(other, Params) or own != other.__dict__["__params_type__"]:
+            return False
+        return all(kind.values_eq(self[name], other[name]) for name, kind in own.items())
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        own = self.__dict__["__params_type__"]
+        arrays = [(np.asarray(self[n]).shape, np.asarray(self[n]).tobytes()) for n in own.fields
+                  if isinstance(self[n], np.ndarray | np.generic)]  # fmt: skip
+        others = [self[n] for n in own.fields if not isinstance(self[n], np.ndarray | np.generic)]
+        return hash((own, *arrays, *others))
 
     def __getattr__(self, name: str) -> Any:
         if name not in self:
@@ -68,6 +82,10 @@ class ParamsType(Type):
                 raise TypeError(
                     f"ParamsType: attribute {name!r} should inherit from Type, got {kind!r}"
                 )
+        enums = [n for t in types.values() if isinstance(t, EnumType) for n in t.names()]
+        again = sorted({n for n in enums if enums.count(n) > 1})
+        if again:
+            raise AttributeError(f"ParamsType: several enum types have the constants {again}")
         self.fields = tuple(sorted(types))
         self.types = tuple(types[name] for name in self.fields)
         self.length = len(self.fields)
@@ -95,6 +113,13 @@ class ParamsType(Type):
                 return kind[key]
         raise KeyError(f"ParamsType: no enum type has a constant {key!r}")
 
+    def enum_from_alias(self, alias: str) -> Any:
+        """The constant that has this other name, or this name."""
+        for kind in self.types:
+            if isinstance(kind, EnumType) and kind.has_alias(alias):
+                return kind.fromalias(alias)
+        return self.get_enum(alias)
+
     def extended(self, **types: Any) -> ParamsType:
         """This type with further fields."""
         return ParamsType(**dict(self.items()), **types)
@@ -106,19 +131,44 @@ class ParamsType(Type):
             holder = next((o for o in objects if hasattr(o, name)), None)
             if holder is not None:
                 found[name] = getattr(holder, name)
-        return Params(self, **found)
+        return self._fitted(found, False, True)
+
+    def _fitted(self, values: Any, strict: bool, allow_downcast: bool | None) -> Params:
+        fitted = {}
+        for name, kind in self.items():
+            if name in values:
+                value = kind.filter(values[name], strict=strict, allow_downcast=allow_downcast)
+                fitted[name] = value[()] if isinstance(kind, ScalarType) else value
+        return Params(self, **fitted)
+
+    def __getattr__(self, name: str) -> Any:
+        """A constant of a field that has an `EnumType`."""
+        for kind in self.__dict__.get("types", ()):
+            if isinstance(kind, EnumType) and name in kind:
+                return kind[name]
+        raise AttributeError(f"ParamsType: neither a field nor a constant is called {name!r}")
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Values of these fields; TypeError for anything else."""
         if strict and not isinstance(value, Params):
             raise TypeError(f"ParamsType: expected an instance of Params, got {value!r}")
         if isinstance(value, Mapping):
-            return Params(self, **{n: value[n] for n in self.fields if n in value})
+            return self._fitted(value, strict, allow_downcast)
         return self.get_params(value)
 
     def values_eq(self, a: Any, b: Any) -> bool:
         """Whether all fields are equal."""
         return all(kind.values_eq(a[name], b[name]) for name, kind in self.items())
+
+    def values_eq_approx(self, a: Any, b: Any) -> bool:
+        """Whether all fields are nearly equal."""
+        for name, kind in self.items():
+            pair = (a[name], b[name])
+            if isinstance(kind, ScalarType):
+                pair = (np.asarray(a[name]), np.asarray(b[name]))
+            if not kind.values_eq_approx(*pair):
+                return False
+        return True
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.items() == other.items()
@@ -157,6 +207,10 @@ class EnumType(Type):
 
     def __contains__(self, name: str) -> bool:
         return name in self._constants
+
+    def names(self) -> list[str]:
+        """The names of constants and their other names."""
+        return [*self._constants, *self.aliases]
 
     def __getitem__(self, name: str) -> Any:
         return self._constants[name]

@@ -10,9 +10,11 @@ from typing import Any
 
 from wengert.symbolic.graph import MethodNotDefinedError as MethodNotDefined
 from wengert.symbolic.graph import Scratch as scratchpad  # noqa: N813
+from wengert.symbolic.graph import TestValueError as TestValueError
 
 __all__ = [
     "MethodNotDefined",
+    "TestValueError",
     "difference",
     "flatten",
     "give_variables_names",

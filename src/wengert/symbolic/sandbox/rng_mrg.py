@@ -405,6 +405,9 @@ class MRG_RandomStreams:  # noqa: N801
         return self.choice(n, None, False, pvals, ndim, dtype, nstreams, **options)
 
 
+MRG_RandomStream = MRG_RandomStreams  # as Theano-PyMC has it
+
+
 def _checked_size(size: Any) -> Any:
     if isinstance(size, list):
         size = tuple(size)
