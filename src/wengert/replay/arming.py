@@ -56,7 +56,7 @@ _QUICKLY = """\
             thread, op = own
             run = thread.asked
             if run is not None and not kwargs:
-                result = run.quickly(op, args)
+                result = run.quickly(op, args, impl)
                 if result is not None:
                     return result
 """
@@ -65,19 +65,24 @@ _QUICKLY = """\
 class OpFront(_Behind):
     """A declared operation, or an operator that is one."""
 
-    __slots__ = ("_operator", "names", "op")
+    __slots__ = ("_operator", "op")
 
     lines = _QUICKLY
 
     def __init__(self, op: Op, function: Any = None) -> None:
         super().__init__(op.function if function is None else function, asking)
-        self.op, self.names = op, op.names
+        self.op = op
         self._operator: OpFront | None = None
 
     @property
     def own(self) -> Any:
         """What the lines of its code read."""
         return active, self.op
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the operation's arguments."""
+        return self.op.names
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A deferred result, or the function's own."""
@@ -139,7 +144,7 @@ class ListFront(_Behind):
                 inputs, *params = args
                 known = forms.get((len(inputs), len(params)))
                 if known is not None:
-                    result = run.quickly(known[0], (*inputs, *params))
+                    result = run.quickly(known[0], (*inputs, *params), known[1])
                     if result is not None:
                         return result
 """
@@ -181,7 +186,7 @@ class SeveralFront(_Behind):
             if run is not None and not kwargs:
                 form = forms.get(len(args) - 1)
                 if form is not None:
-                    result = run.quickly(form, args)
+                    result = run.quickly(form, args, impl)
                     if result is not None:
                         return result
 """

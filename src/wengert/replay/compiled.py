@@ -13,6 +13,7 @@ from typing import Any
 
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import Tensor, internal
+from wengert.replay import noting as _noting  # noqa: F401 (what runs note)
 from wengert.replay.arming import arm
 from wengert.replay.background import background
 from wengert.replay.run import Run, current_run, end_run
@@ -67,11 +68,13 @@ class Compiled:
         if active.inside or active.busy or Stance.eager or self.record.retired:
             return self.function(*args, **kwargs)
         start, run = perf_counter(), current_run()
-        if run is not None and any(run.place_of(x) is not None for x in _tensors((args, kwargs))):
+        if run is not None and any(run.is_value(x) for x in _tensors((args, kwargs))):
             self.continues = True
-        elif self._is_on_trial(start) or self.is_made():
-            return self.function(*args, **kwargs)
         else:
+            if run is not None:
+                run.put_off(self.patient)
+            if self._is_on_trial(start) or self.is_made():
+                return self.function(*args, **kwargs)
             record, run = self.record, None
             if (
                 self.calls != _AS_IT_IS.start - 1
@@ -89,7 +92,9 @@ class Compiled:
     def _begun(self, args: Any, kwargs: Any) -> Any:
         """What a call gives that begins a run."""
         arm()
-        return self._along(Run(self.record), self.function, args, kwargs)
+        run = Run(self.record)
+        run.may_note = not self.patient
+        return self._along(run, self.function, args, kwargs)
 
     def _along(self, run: Run, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """What a function gives whose operations are a run's."""

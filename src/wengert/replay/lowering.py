@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels.jit.pace import pace
 from wengert.ops import operands
 from wengert.ops.indexed import INDICES, private_key
 from wengert.ops.numbers import number_as_array
@@ -79,7 +80,7 @@ class Lowering:
         # Their values; those of leaves in the middle are values of operations.
         self.of_inputs = [*self.program.inputs]
         self.leaves: dict[int, int] = {}
-        for entry in path:
+        for entry in pace.over(path):
             if isinstance(entry, OpEntry):
                 self._forward(entry)
             elif isinstance(entry, BackwardEntry):
@@ -330,7 +331,7 @@ class Lowering:
         cotangents, targets = self._seeds(entry), frozenset(entry.targets)
         found: dict[Any, int] = {}
         stops = _stops_of(entry, self.path)
-        for place in range(max(entry.roots), -1, -1):
+        for place in pace.over(range(max(entry.roots), -1, -1)):
             producer, where = self.entries.get(place), Ref("value", place)
             if producer is None:
                 continue

@@ -21,7 +21,7 @@ from wengert.replay.storing import known_holders
 from wengert.replay.trace import Again, Memo, OpEntry, Record, input_of
 
 # Records of nothing but integers, which are compared as a whole.
-_OF_INTS = frozenset({Geometry, NormPlan})
+OF_INTS = frozenset({Geometry, NormPlan})
 # Larger arrays among parameters are not compared.
 _MOST_BYTES = 1 << 16
 # So many are compared faster as bytes than element by element.
@@ -86,6 +86,10 @@ class Operands:
                 return place
         return None
 
+    def is_value(self, x: Any) -> bool:
+        """Whether a tensor is a value of this run."""
+        return self.place_of(x) is not None
+
     def _key(self, x: Any, fresh: list[Any], numbers: list[float], operand: bool) -> Any:
         """What an argument is in terms of the run; new inputs and numbers are collected."""
         kind = type(x)
@@ -96,7 +100,7 @@ class Operands:
                 numbers.append(x)
                 return float
             return "f", x.hex()
-        if kind is int or kind is bool or kind is str or kind in _OF_INTS or x is None:
+        if kind is int or kind is bool or kind is str or kind in OF_INTS or x is None:
             return kind, x
         if kind is list or isinstance(x, tuple):
             return (kind, *[self._key(v, fresh, numbers, False) for v in x])
@@ -275,7 +279,7 @@ class Operands:
     def _has_key(self, x: Any, expected: Any) -> bool:
         """Whether an argument that is no new input has a key."""
         kind = type(x)
-        if kind is int or kind is bool or x is None or kind is str or kind in _OF_INTS:
+        if kind is int or kind is bool or x is None or kind is str or kind in OF_INTS:
             return kind is expected[0] and bool(x == expected[1])
         if kind is tuple or kind is list:
             if kind is not expected[0] or len(x) + 1 != len(expected):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 from wengert.autograd.engine import anomaly
 from wengert.core import storage
@@ -63,9 +63,9 @@ reference = weakref.ref
 Where = tuple[Line, CodeType, int]
 
 # Frames from `Run.quickly` to that of whoever called the operation, whose front is between.
-_CALLER = 2
+CALLER = 2
 # The same from `Run.call`, which `OpFront.ask` calls.
-_OUTSIDE = _CALLER + 1
+_OUTSIDE = CALLER + 1
 
 
 class Run(Walks):
@@ -80,7 +80,11 @@ class Run(Walks):
         writes: by place, how often its tensor was written to, which showed earlier values before.
         kept: operands that gradients with a graph may read, until the function returns.
         shown: whether others than tensors were given the memory of a value.
+        may_note: whether it may note calls before it makes entries of them: see `noting`.
     """
+
+    may_note = False
+    noting: ClassVar[Callable[[Run], None]]
 
     def __init__(self, record: Record, start: Entry | None = None) -> None:
         super().__init__()
@@ -106,7 +110,7 @@ class Run(Walks):
 
     # Calls
 
-    def quickly(self, op: Any, args: Any) -> Any:  # noqa: C901 (a call of a function costs)
+    def quickly(self, op: Any, args: Any, impl: Any = None) -> Any:  # noqa: C901 (a call costs)
         """The deferred result of a call that is as the last time, for its front; else None."""
         child: Any = self.entry.hot
         if child is None or child.quick is not op or len(args) != child.count or not self.follows:
@@ -133,7 +137,7 @@ class Run(Walks):
             lasti = frame.f_lasti
             if frame.f_code is not child.code or (lasti != child.lasti and lasti != child.end):
                 return None
-            if reach != _CALLER and getframe(_CALLER).f_code is not child.inner:
+            if reach != CALLER and getframe(CALLER).f_code is not child.inner:
                 return None
             for k, slot in child.again:
                 x, original = args[k], self.originals[slot]
@@ -196,8 +200,11 @@ class Run(Walks):
         self, op: Any, names: tuple[str, ...], impl: Callable[..., Any], args: Any, kwargs: Any
     ) -> Any:
         """A call of a declared operation: deferred if it is as the last time, else looked up."""
-        if unusual():
+        if unusual() or self.is_apart(args, kwargs):
             return impl(*args, **kwargs)
+        result = self.note(op, impl, args, kwargs, getframe(_OUTSIDE))
+        if result is not None:
+            return result
         child: Any = self.entry.hot
         try:
             known = (
@@ -207,7 +214,7 @@ class Run(Walks):
                 and child.grad is not (mode.site is None)
                 and (frame := getframe(child.reach + 1)).f_code is child.code
                 and (frame.f_lasti == child.lasti or frame.f_lasti == child.end)
-                and (child.reach == _CALLER or getframe(_OUTSIDE).f_code is child.inner)
+                and (child.reach == CALLER or getframe(_OUTSIDE).f_code is child.inner)
             )
         except ValueError:  # fewer frames than on record
             known = False
@@ -220,7 +227,7 @@ class Run(Walks):
         numbers: list[float] = []
         if not self._is_as(child, args, kwargs, fresh, numbers):
             line = self.record.signatures.line(child.code, child.lasti)
-            where = line, child.inner, child.reach - _CALLER
+            where = line, child.inner, child.reach - CALLER
             return self._search(op, names, impl, args, kwargs, where)
         if not child.continues and not active.inside:
             return impl(*args, **kwargs)
@@ -256,7 +263,7 @@ class Run(Walks):
         if child is not None:
             self.entry.hot = child
             return self._follow(child, mode.site, fresh, numbers, impl, args, kwargs)
-        if not signature.eligible or not self._has_room():
+        if not signature.eligible or not self.has_room():
             return impl(*args, **kwargs)
         return self._record(signature, impl, args, kwargs, whole, where, (fresh, numbers))
 
@@ -324,39 +331,55 @@ class Run(Walks):
             if type(r) is not Tensor:
                 return result
             records |= r._edge is not None
-        op, keys, (line, inner, hops) = key[0], key[4:], where
-        inputs: list[Input] = []
-        refs = self._refs(signature, keys, every, inputs)
-        entry = OpEntry(self.entry, line, op, refs, signature, records)
-        entry.single = type(result) is not tuple and not buffers
-        entry.inner, entry.reach = inner, _CALLER + hops
-        entry.grad, entry.keywords = key[1], key[3]
-        entry.continues = signature.continues
-        entry.expect(keys, self.record.signatures.shared)
-        entry.shows = op.view and op.kind != "detach"
-        if not kwargs and not buffers and not any(map(self._is_leaf_inside, args)):
-            entry.look_no_further(args, len(self.tensors))
-        entry.inputs = tuple(inputs)
         outlines = [outline_of(r._array, records) for r in results]
         outlines += [outline_of(x._array, False) for x in buffers]
-        found = tuple(outlines)
-        entry.outlines = self.record.signatures.shared.setdefault(found, found)
-        self._grow(entry, key)
+        single = type(result) is not tuple and not buffers
+        self.enter(signature, key, where, every, (single, records, outlines))
         self._bind(fresh, numbers)
-        if op.name in READ_AGAIN and records:
+        if key[0].name in READ_AGAIN and records:
             self.kept += every
         for r in results:
             self._keep(r)
         for x in buffers:
             self.updates[len(self.outputs)] = None
             self._keep(x)
+        if self.may_note and not (self.settled or self.stores or self.leaves):
+            self.noting()
         return result
+
+    def enter(
+        self, signature: Signature, key: tuple[Any, ...], where: Where, every: Sequence[Any],
+        found: tuple[bool, bool, list[Outline]],
+    ) -> None:  # fmt: skip
+        """Grow the entry of a call with these arguments.
+
+        `found` says of its results whether there is one, and nothing else, whether they record, and
+        what they are like.
+        """
+        op, keys, (line, inner, hops) = key[0], key[4:], where
+        single, records, outlines = found
+        inputs: list[Input] = []
+        refs = self._refs(signature, keys, every, inputs)
+        entry = OpEntry(self.entry, line, op, refs, signature, records)
+        entry.single = single
+        entry.inner, entry.reach = inner, CALLER + hops
+        entry.grad, entry.keywords = key[1], key[3]
+        entry.continues = signature.continues
+        entry.expect(keys, self.record.signatures.shared)
+        entry.shows = op.view and op.kind != "detach"
+        inside = any(map(self._is_leaf_inside, every))
+        if not entry.keywords and not signature.buffers and not inside:
+            entry.look_no_further(every, len(self.tensors))
+        entry.inputs = tuple(inputs)
+        known = tuple(outlines)
+        entry.outlines = self.record.signatures.shared.setdefault(known, known)
+        self.grow(entry, key)
 
     def _refs(
         self,
         signature: Signature,
         keys: tuple[Any, ...],
-        every: tuple[Any, ...],
+        every: Sequence[Any],
         inputs: list[Input],
     ) -> dict[str, Ref | None]:
         """What a call's operands refer to; its new inputs are collected."""
@@ -381,10 +404,10 @@ class Run(Walks):
                 refs[name] = Ref("constant", every[k])
         return refs
 
-    def _has_room(self) -> bool:
+    def has_room(self) -> bool:
         return self.record.size < MOST_ENTRIES and len(self.entry.children) < MOST_BRANCHES
 
-    def _grow(self, entry: Entry, key: Any) -> None:
+    def grow(self, entry: Entry, key: Any) -> None:
         self.record.size += 1
         # Another thread may have been here in the meantime.
         self.entry.hot = entry = self.entry.children.setdefault(key, entry)
@@ -461,6 +484,20 @@ class Run(Walks):
             if (of := outputs[k]) is not nobody and (t := of()) is not None
         ]  # fmt: skip
 
+    def note(self, op: Any, impl: Any, args: Any, kwargs: dict[str, Any], inner: FrameType) -> Any:
+        """The result of a call that is noted; else None."""
+        return None
+
+    def is_apart(self, args: Any, kwargs: dict[str, Any]) -> bool:
+        """Whether a call is known to have nothing to do with the run."""
+        return False
+
+    def function_ended(self) -> None:
+        """The function has returned whose calls these are."""
+
+    def put_off(self, now: bool) -> None:
+        """No call is going to be one of this run: what is left to do can wait, or is done now."""
+
     def fill(self, living: Sequence[tuple[int, Any]]) -> None:
         """Compute the values of the tensors at some places."""
         self.record.settled += 1
@@ -512,6 +549,7 @@ def end_run() -> None:
     run = current_run()
     if run is not None:
         run.kept.clear()
+        run.function_ended()
     if run is None or not run.recording:
         active.set_run(None)
         active.behind = None if run is None else weakref.ref(run)

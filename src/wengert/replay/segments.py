@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from itertools import chain
 from threading import Lock
 from typing import Any
 
@@ -99,7 +100,7 @@ class Segment:
                     words[start + k] = _address(words) + 8 * (starts[argument.call] + argument.at)
                 else:
                     words[start + k] = self._number(argument, kind)
-        numbers = [len(table), len(filled), *sum(filled, ()), *sum(table, ())]
+        numbers = [len(table), len(filled), *chain(*filled), *chain(*table)]
         self.control = np.array(numbers, np.int64)
 
     def _constant(self, value: int) -> np.ndarray:

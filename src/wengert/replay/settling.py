@@ -45,6 +45,8 @@ Code = tuple[Function, frozenset[int], dict[int, np.ndarray]]
 
 # A program that has run so often is worth compiling.
 _USES = 3
+# So many plans are made before they are needed.
+_FORESEEN = 4
 
 
 class NodeForm(NamedTuple):
@@ -288,8 +290,22 @@ def plan_of(record: Record, entry: Entry, alive: tuple[int, ...]) -> Plan:
     key = entry, alive, compatibility.lenient
     plan: Plan | None = record.plans.get(key)
     if plan is None:
-        plan = record.plans[key] = Plan(*key, record.exact)
+        plan = record.foreseen.pop(key, None) or Plan(*key, record.exact)
+        record.plans[key] = plan
     return plan
+
+
+def foresee(record: Record, entry: Entry, alive: tuple[int, ...]) -> None:
+    """Make the plan that a run may need, unless such plans have not been needed so far.
+
+    Its first use is the second time that the program is wanted.
+    """
+    key = entry, alive, compatibility.lenient
+    if key in record.plans or key in record.foreseen or len(record.foreseen) >= _FORESEEN:
+        return
+    plan = Plan(*key, record.exact)
+    plan.uses = _USES - 1
+    record.foreseen[key] = plan
 
 
 def count_use(plan: Plan, record: Record) -> None:

@@ -65,10 +65,13 @@ class Signatures:
 
     Attributes:
         shared: what many entries are to share that say the same.
+        noted: what calls have in common that are noted before they are entries, by what they are
+            like.
     """
 
     def __init__(self) -> None:
         self.shared: dict[Any, Any] = {}
+        self.noted: dict[Any, Any] = {}
         self._lines: dict[tuple[int, int], Line] = {}
         self._codes: WeakKeyDictionary[CodeType, int] = WeakKeyDictionary()
         self._numbers = count()

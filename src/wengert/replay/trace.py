@@ -18,6 +18,7 @@ import numpy as np
 
 from wengert.core.storage import location_of, source_text
 from wengert.core.tensor import Leaf, tensors
+from wengert.kernels.jit.pace import pace
 from wengert.replay.deferred import Deferred, Outline
 from wengert.replay.signatures import Line, Signature, Signatures
 
@@ -251,6 +252,7 @@ class Record:
         settled: how often a run was settled, and `deferred` the steps that were deferred by then.
         plans: the programs, by the entry where values were read and what was alive; `peeks` those
             of checks, by the entry and what is looked at, `ways` those of gradients with a graph.
+        foreseen: plans that no run has needed so far.
         reads: how often a value was read, by line.
         signatures: where its operations are called.
         compiled: whether the compiler has come to the end of some program.
@@ -262,6 +264,7 @@ class Record:
         self.root = Entry(None, None)
         self.size = self.settled = self.deferred = 0
         self.plans: dict[Any, Any] = {}
+        self.foreseen: dict[Any, Any] = {}
         self.peeks: dict[Any, Any] = {}
         self.ways: dict[Any, Any] = {}
         self.reads, self.signatures = Reads(), Signatures()
@@ -279,7 +282,7 @@ class Record:
 
     def retire(self) -> None:
         """Let calls run as they are; what a large record has is of no use then."""
-        self.retired = True
+        self.retired, self.foreseen = True, {}
         if self.size > _MANY:
             self.root, self.plans = Entry(None, None), {}  # runs hold what they go along
             self.peeks, self.ways = {}, {}
@@ -510,6 +513,7 @@ def reached(path: list[Entry], roots: Sequence[int]) -> Reach:
     inputs, by_place = inputs_of(path), producers(path)
     waiting, slots, places = {*roots}, dict[int, None](), list[int]()
     while waiting:
+        pace.breathe()
         place = max(waiting)  # the newest first, as a walk goes
         waiting.remove(place)
         places.append(place)

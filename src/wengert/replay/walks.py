@@ -78,12 +78,14 @@ class Walks(Operands):
         self.onward: dict[int, Onward] = {}
         self.peeked = 0
 
-    def backward(
+    def backward(  # noqa: C901 (each frame between it and its caller is counted)
         self, roots: Sequence[Tensor], seeds: Sequence[Any], inputs: Sequence[Tensor] | None,
         retain: bool, impl: Callable[[], Any],
     ) -> Any:  # fmt: skip
         """A backward from values of the run, with these cotangents, to all leaves or to some."""
         line = caller(getframe(2))
+        if self.takes_walk(roots, seeds, inputs, retain, impl, line):
+            return None
         if inputs is None and not retain and self._is_as_last(roots, seeds, line):
             with self.lock:
                 if self.settled:
@@ -103,7 +105,7 @@ class Walks(Operands):
         if child is None:
             self._leave_record()
             impl()
-            self._record_backward(self._entry(asked, line, not retain, added), key, asked.fresh)
+            self._record_backward(self.walk(asked, line, not retain, added), key, asked.fresh)
             return None
         assert isinstance(child, BackwardEntry)
         onward = self._onward(child, retain)
@@ -122,6 +124,13 @@ class Walks(Operands):
             with computing_at_once():
                 onward.go([x._array for x in cotangents])
         return None
+
+    def takes_walk(
+        self, roots: Sequence[Tensor], seeds: Sequence[Any], inputs: Any, retain: bool,
+        impl: Callable[[], Any], line: Any,
+    ) -> bool:  # fmt: skip
+        """Whether a backward was seen to in another way."""
+        return False
 
     def _is_as_last(self, roots: Sequence[Tensor], seeds: Sequence[Any], line: Any) -> bool:
         """Whether a backward to all leaves is the one that came next when the run was here last."""
@@ -160,8 +169,8 @@ class Walks(Operands):
         if child is None:
             self._leave_record()
             found = impl()
-            if self._has_room() and all(type(g) is Tensor for g in found):
-                entry = self._entry(asked, line, not retain, None)
+            if self.has_room() and all(type(g) is Tensor for g in found):
+                entry = self.walk(asked, line, not retain, None)
                 self._bind(asked.fresh, [])
                 outlines = [outline_of(g._array, False) for g in found]
                 self._record_walk(entry, key, outlines, found)
@@ -224,10 +233,10 @@ class Walks(Operands):
                 return None
         if [self.place_of(root) for root in roots] != places:
             return None  # a cotangent of another run has let this one be computed
-        reach = self._reach(tuple(places))
+        reach = self.reach(tuple(places))
         return None if reach is None else Asked(tuple(places), tuple(keys), fresh, reach)
 
-    def _reach(self, roots: tuple[int, ...]) -> Reach | None:
+    def reach(self, roots: tuple[int, ...]) -> Reach | None:
         """What is below some places; None if they are in no graph of operations."""
         reaches = self.entry.reaches
         if reaches is None:
@@ -242,7 +251,7 @@ class Walks(Operands):
             reaches[roots] = reached(path, roots) if known else None
         return reaches[roots]
 
-    def _entry(
+    def walk(
         self, asked: Asked, line: Any, releases: bool, added: tuple[int | None, ...] | None
     ) -> BackwardEntry:
         """The entry of a walk that was computed."""
@@ -339,7 +348,7 @@ class Walks(Operands):
             for k, ref in enumerate(entry.targets)
         ]
         found = [g for k, g in enumerate(tensors) if k not in entry.onward]
-        if not self._has_room() or not all(type(g) is Tensor for g in found):
+        if not self.has_room() or not all(type(g) is Tensor for g in found):
             return
         inputs = inputs_of(self.entry.path())
         self._bind(fresh, [])
@@ -362,7 +371,7 @@ class Walks(Operands):
         self, entry: BackwardEntry, key: Any, outlines: list[Outline], gradients: Sequence[Any]
     ) -> None:
         entry.outlines, entry.key = tuple(outlines), key
-        self._grow(entry, key)
+        self.grow(entry, key)
         for g in gradients:
             if g is None:
                 self.outputs.append(nobody)
@@ -409,10 +418,10 @@ class Walks(Operands):
     def _leave_record(self) -> None:
         raise NotImplementedError
 
-    def _has_room(self) -> bool:
+    def has_room(self) -> bool:
         raise NotImplementedError
 
-    def _grow(self, entry: Entry, key: Any) -> None:
+    def grow(self, entry: Entry, key: Any) -> None:
         raise NotImplementedError
 
     def _keep(self, tensor: Tensor) -> None:
