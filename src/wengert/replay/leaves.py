@@ -58,10 +58,10 @@ def _record(run: Run, tensor: Any, place: int, one: Input, key: Any, line: tuple
     """Note in the record that a value becomes a leaf, which it does as ever."""
     run._leave_record()
     del run.recorded[id(tensor)]
-    if run._has_room():
+    if run.has_room():
         entry = LeafEntry(run.entry, line, place, len(run.tensors))
         entry.inputs = (one,)
-        run._grow(entry, key)
+        run.grow(entry, key)
         run.slots[id(tensor)] = len(run.tensors)
         run.leaves[place] = len(run.tensors)
         run.tensors.append(weakref.ref(tensor))
