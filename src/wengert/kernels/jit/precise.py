@@ -265,6 +265,18 @@ def acos(x: f32) -> f32:
 
 
 @inline
+def _angle_below_eighth(t: f64) -> f64:
+    """The inverse of the tangent for |t| < 0.4143, an eighth of half a turn; 1e-11."""
+    z = t * t
+    p = 0.0470834316505949 * z - 0.08456722492164735
+    p = p * z + 0.11040594952761307
+    p = p * z - 0.14281598506831295
+    p = p * z + 0.19999884262254986
+    p = p * z - 0.3333333210381469
+    return (p * z + 0.9999999999785547) * t
+
+
+@inline
 def atan(x: f32) -> f32:
     """The inverse of the tangent; 0.6 ulp."""
     m = f64(fabs(x))
@@ -273,13 +285,7 @@ def atan(x: f32) -> f32:
     top = -1.0 if far else (m - 1.0 if middle else m)
     bottom = m if far else (m + 1.0 if middle else 1.0)
     t = top / bottom
-    z = t * t
-    p = 0.0470834316505949 * z - 0.08456722492164735
-    p = p * z + 0.11040594952761307
-    p = p * z - 0.14281598506831295
-    p = p * z + 0.19999884262254986
-    p = p * z - 0.3333333210381469
-    a = (p * z + 0.9999999999785547) * t
+    a = _angle_below_eighth(t)
     quarters = f64(2.0 if far else (1.0 if middle else 0.0))
     a = a + quarters * 0.7853981633974483
     y = copysign(f32(a), x)
@@ -298,14 +304,8 @@ def atan2(y: f32, x: f32) -> f32:
     high = 1.0 if equal else maximum(a, b)
     middle = low > 0.41421356237309503 * high
     t = (low - high if middle else low) / (low + high if middle else high)
-    z = t * t
-    p = 0.0470834316505949 * z - 0.08456722492164735
-    p = p * z + 0.11040594952761307
-    p = p * z - 0.14281598506831295
-    p = p * z + 0.19999884262254986
-    p = p * z - 0.3333333210381469
     eighths = f64(1.0 if middle else 0.0)
-    angle = (p * z + 0.9999999999785547) * t + eighths * 0.7853981633974483
+    angle = _angle_below_eighth(t) + eighths * 0.7853981633974483
     angle = 1.5707963267948966 - angle if a > b else angle
     angle = 3.141592653589793 - angle if copysign(1.0, x) < 0.0 else angle
     r = copysign(f32(angle), y)
