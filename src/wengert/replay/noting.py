@@ -140,13 +140,9 @@ class NotingRun(Run):
     ) -> Any:
         """The result of a call, which is noted; None where it is to be recorded at once."""
         site = self.state["site"]
-        if (
-            impl is None
-            or inferences
-            or dispatched
-            or anomaly.enabled
-            or type(self.state["where"] if site is None else site) is not Site
-        ):
+        if impl is None or inferences or dispatched or anomaly.enabled:
+            return None
+        if type(self.state["where"] if site is None else site) is not Site:
             return None
         notes, own, continues, fresh = self.notes, self.own, False, False
         seen = notes.seen
@@ -382,12 +378,16 @@ class NotingRun(Run):
         if now:
             self.catch_up()
         else:
+            self.record.awaited += 1
             background.submit(self._prepare, self.record)
 
     def _prepare(self) -> None:
         """Make the entries, and the programs that the next run is likely to need."""
-        for entry, alive in self.catch_up():
-            foresee(self.record, entry, alive)
+        try:
+            for entry, alive in self.catch_up():
+                foresee(self.record, entry, alive)
+        finally:
+            self.record.awaited -= 1
 
     def catch_up(self) -> list[tuple[Entry, tuple[int, ...]]]:
         """Make the entries of what was noted; where values may be read, and which are alive."""
