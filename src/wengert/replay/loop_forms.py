@@ -57,11 +57,11 @@ def _loop_over(
     lengths, merged = operands.merged(shape, tuple(range(len(shape))), steps)
     total = prod(shape)
     flat = len(lengths) <= 1
-    if len(lengths) > 3 or total >= 1 << 31:
+    if len(lengths) > 4 or total >= 1 << 31:
         return False
     letters, strides = "", list[int]()
     for view, of_view in zip(inputs, merged or [()] * len(inputs), strict=True):
-        own = (0, 0, *of_view)[-3:] if total > 1 else (0, 0, 1)
+        own = (0, 0, 0, *of_view)[-4:] if total > 1 else (0, 0, 0, 1)
         mask = view.dtype == BOOL
         if not any(own) and not mask:
             letters += "s"
@@ -70,7 +70,7 @@ def _loop_over(
             return False
         letter = "f" if flat else "r" if own[-1] else "c"
         letters += letter if not mask else {"f": "b"}.get(letter, letter.upper())
-        strides += [] if flat else own[:2]
+        strides += [] if flat else own[:3]
     short = (total if flat else lengths[-1]) <= SHORT
     plan = _plan_of(functions, letters, short, identity)
     if plan is None or plan.guarded or any(plan.passed) or plan.numbers:
@@ -83,9 +83,10 @@ def _loop_over(
     if flat:
         emitter.call(plan.kernel, *arguments, *outputs, total=total, chunk=plan.chunk)
     else:
-        width, middle = lengths[-1], lengths[-2]
+        sizes = (1, *lengths)[-3:]
+        width = sizes[-1]
         emitter.call(
-            plan.kernel, *arguments, *outputs, *strides, middle, width, total=total // width,
+            plan.kernel, *arguments, *outputs, *strides, *sizes, total=total // width,
             chunk=max(1, plan.chunk // width),
         )  # fmt: skip
     return True

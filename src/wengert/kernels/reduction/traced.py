@@ -67,7 +67,7 @@ class Summing(Traced):
     def over_rows(self) -> str:
         """Over the last of three dimensions: a sum of each row.
 
-        Strides and sizes come as in `Traced`.
+        Behind the arrays come the strides of operands in the first two, and the last two sizes.
         """
         strided = self._of("rcRC")
         more = [f"{name}{i}: i64" for i in strided for name in ("u", "v")]
