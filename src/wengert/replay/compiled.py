@@ -147,6 +147,7 @@ class Compiled:
             return False
         if record not in making and (record.compiled or not self.continues):
             return False
+        record.meanwhile += 1
         _leave()
         return True
 
