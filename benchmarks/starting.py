@@ -30,6 +30,7 @@ NAMES = {
     "chain of 900": "",
     "small MLP, Adam": "MLP 64-128-128-10",
     "LSTM in operations": "LSTM in operations",
+    "ResNet-8": "ResNet-8",
     "GPT": "GPT",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable
+from threading import Event
 from time import sleep
 from typing import Any
 
@@ -146,6 +147,24 @@ def test_no_call_waits_for_entries_or_for_a_plan(
     assert record.size == size
     beside()
     assert record.compiled
+
+
+def test_a_program_that_many_calls_have_missed_is_compiled(beside: Callable[[], None]) -> None:
+    args, step = arguments(), compiler.compile(backward)
+    expected, record, go = values(backward(*args)), step.compiled.record, Event()
+    step(*args)
+    background.submit(lambda: None if go.wait(10) else pytest.fail("it was not let go"))
+    for _ in range(4):
+        assert values(step(*args)) == expected  # as it is
+    go.set()
+    beside()
+    (plan,) = record.foreseen.values()
+    assert plan.native is not None
+    uses = plan.uses
+    for ours, eager in zip(values(step(*args)), expected, strict=True):
+        np.testing.assert_allclose(ours, eager, rtol=1e-5, atol=1e-6)
+    assert [*record.plans.values()] == [plan]
+    assert plan.uses == uses + 1
 
 
 def test_notes_keep_nothing_alive(beside: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from threading import get_ident
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 from wengert.core.storage import quoted_location
@@ -27,6 +27,9 @@ _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
 _AS_IT_IS, _AS_RUNS = range(16, 22), range(22, 32)
 # Calls after which a record that grows with each of them is not waited for any longer.
 _EARLY = (8, _AS_IT_IS.start)
+
+# Seconds between looks at what is being made.
+_WAIT = 1e-3
 
 
 class Compiled:
@@ -144,6 +147,7 @@ class Compiled:
             return False
         if record not in making and (record.compiled or not self.continues):
             return False
+        record.meanwhile += 1
         _leave()
         return True
 
@@ -173,9 +177,16 @@ class Compiled:
         message = f"torch.compile: {self.function.__qualname__}() runs as it is from here on: {why}"
         warnings.warn_explicit(message, UserWarning, code.co_filename, code.co_firstlineno)
 
+    def wait(self) -> None:
+        """Wait until what its calls have noted is on record."""
+        record = self.record
+        while record.awaited and record in background.making:
+            sleep(_WAIT)
+
     def graph(self) -> str:
         """The programs on record, as text: each line with those of the user's that it is from."""
-        plans = list(self.record.plans.values())
+        self.wait()
+        plans = [*self.record.plans.values()] or [*self.record.foreseen.values()]
         for plan in plans:
             plan.optimise()
         return "\n\n".join(str(plan.program) for plan in plans)

@@ -88,6 +88,7 @@ def explain_calls(function: Callable[..., Any], args: Any, kwargs: Any) -> Expla
         function = compiled(function)
         own = compiled_of(function)
     assert own is not None
+    own.wait()
     patient, own.patient = own.patient, True
     try:
         for _ in range(3):

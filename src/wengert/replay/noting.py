@@ -25,7 +25,7 @@ from wengert.replay.deferred import Deferred, Outline
 from wengert.replay.operands import OF_INTS
 from wengert.replay.rules import READ_AGAIN
 from wengert.replay.run import CALLER, Run
-from wengert.replay.settling import foresee
+from wengert.replay.settling import count_use, foresee
 from wengert.replay.signatures import Signature
 from wengert.replay.state import active, shows_exposed, unusual
 from wengert.replay.trace import INNER, LEAF, MOST_ENTRIES, Entry, Input, inputs_of
@@ -140,13 +140,9 @@ class NotingRun(Run):
     ) -> Any:
         """The result of a call, which is noted; None where it is to be recorded at once."""
         site = self.state["site"]
-        if (
-            impl is None
-            or inferences
-            or dispatched
-            or anomaly.enabled
-            or type(self.state["where"] if site is None else site) is not Site
-        ):
+        if impl is None or inferences or dispatched or anomaly.enabled:
+            return None
+        if type(self.state["where"] if site is None else site) is not Site:
             return None
         notes, own, continues, fresh = self.notes, self.own, False, False
         seen = notes.seen
@@ -382,12 +378,18 @@ class NotingRun(Run):
         if now:
             self.catch_up()
         else:
+            self.record.awaited += 1
             background.submit(self._prepare, self.record)
 
     def _prepare(self) -> None:
         """Make the entries, and the programs that the next run is likely to need."""
-        for entry, alive in self.catch_up():
-            foresee(self.record, entry, alive)
+        record = self.record
+        try:
+            plans = [foresee(record, *one) for one in dict.fromkeys(self.catch_up())]
+        finally:
+            record.awaited -= 1
+        if len(plans) == 1 and plans[0] is not None and record.meanwhile >= _OFTEN:
+            count_use(plans[0], record)  # it would have run by now
 
     def catch_up(self) -> list[tuple[Entry, tuple[int, ...]]]:
         """Make the entries of what was noted; where values may be read, and which are alive."""
@@ -509,6 +511,8 @@ def _is_plain(x: Any) -> bool:
 _MOST = 4096
 # So many items of notes, about ten for a call.
 _LONGEST = 10 * MOST_ENTRIES
+# After so many calls a program is worth compiling that none of them has gone along.
+_OFTEN = 2
 _UNKNOWN, _NEVER = object(), object()
 _NOTHING: tuple[Any, int] = (lambda: None), 0
 Run.noting = _begin

@@ -295,17 +295,18 @@ def plan_of(record: Record, entry: Entry, alive: tuple[int, ...]) -> Plan:
     return plan
 
 
-def foresee(record: Record, entry: Entry, alive: tuple[int, ...]) -> None:
-    """Make the plan that a run may need, unless such plans have not been needed so far.
+def foresee(record: Record, entry: Entry, alive: tuple[int, ...]) -> Plan | None:
+    """The plan that a run may need, unless such plans have not been needed so far.
 
     Its first use is the second time that the program is wanted.
     """
     key = entry, alive, compatibility.lenient
     if key in record.plans or key in record.foreseen or len(record.foreseen) >= _FORESEEN:
-        return
+        return None
     plan = Plan(*key, record.exact)
     plan.uses = _USES - 1
     record.foreseen[key] = plan
+    return plan
 
 
 def count_use(plan: Plan, record: Record) -> None:

@@ -255,6 +255,8 @@ class Record:
         foreseen: plans that no run has needed so far.
         reads: how often a value was read, by line.
         signatures: where its operations are called.
+        awaited: how many runs have notes that are made entries of in the background.
+        meanwhile: how many calls ran as they are, because of what was made.
         compiled: whether the compiler has come to the end of some program.
         retired: whether runs have turned out not to pay.
     """
@@ -262,7 +264,8 @@ class Record:
     def __init__(self, exact: bool = False, fixed: bool = False) -> None:
         self.exact, self.fixed = exact, fixed
         self.root = Entry(None, None)
-        self.size = self.settled = self.deferred = 0
+        self.size = self.settled = self.deferred = self.awaited = 0
+        self.meanwhile = 0
         self.plans: dict[Any, Any] = {}
         self.foreseen: dict[Any, Any] = {}
         self.peeks: dict[Any, Any] = {}
