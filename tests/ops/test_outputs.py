@@ -25,7 +25,7 @@ MAKERS: dict[str, tuple[Any, ...]] = {
     "logspace": (0, 1, 5), "ones": (2, 3), "range": (0, 4), "zeros": (2, 3),
     "fft.fftfreq": (5,), "fft.rfftfreq": (5,),
 }  # fmt: skip
-SPARSE = {"hspmm"}  # their results are sparse tensors
+SPARSE = {"hspmm", "sspaddmm"}  # their results are sparse tensors
 RANDOM = {"bernoulli", "multinomial", "normal", "rand", "randint", "randn", "randperm"}
 
 

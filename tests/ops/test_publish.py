@@ -36,7 +36,7 @@ def mul(input, other, excess=..., out=None):
     if v_input is input and v_other is other:
         if not (isinstance(input, array_like) and isinstance(other, array_like)):
             return call_foreign(op, (input, other,), {})
-        return forward(v_input, v_other) if (v_input.size < 4096 or v_input.size < 65536 and v_input.itemsize != 2) else fused((v_input, v_other,), ())
+        return forward(v_input, v_other) if (v_input.size < 4096 or v_input.size < 65536 and v_input.itemsize != 2 and in_few_loops(v_input, v_other)) else fused((v_input, v_other,), ())
     if e_input is None and e_other is None:
         site = None
         if v_input is input:

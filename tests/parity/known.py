@@ -60,7 +60,7 @@ KNOWN: tuple[Difference, ...] = (
         "exact where factors are zero, as the first derivative is",
     ),
     Difference(
-        r"__radd__|__rmul__", r"^error 0: None",
+        r"__radd__|__rmul__", r"^error [01]: None",
         "Tensor's methods are functions, which take a number for the tensor",
     ),
     Difference(r"as_strided_scatter", r"gradient", "PyTorch's gradient is of the wrong places"),

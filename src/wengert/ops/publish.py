@@ -471,7 +471,7 @@ TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
     "fused", "in_few_loops", "excess", "excess_1", "excess_2", "pull", "operand", "settled_ndim",
     "ndim", "site", "cut", "error", "out", "result", "frame", "code", "node", "type", "isinstance",
-    "complex", "int", "Exception", "KeyError", "TypeError",
+    "bool", "complex", "int", "Exception", "KeyError", "TypeError",
 })  # fmt: skip
 
 

@@ -139,5 +139,5 @@ ERRORS = [
     ErrorRow("bincount", lambda rng: (N,), RuntimeError, "minlength", {"minlength": -1}, "min"),
     ErrorRow("histc", lambda rng: (X, 0), RuntimeError, "bins must be > 0"),
     ErrorRow("histc", lambda rng: (X, 3, 5, 2), RuntimeError, "larger than min", tag="range"),
-    ErrorRow("isin", lambda rng: (1, 2), TypeError, "must be Tensor"),
+    ErrorRow("isin", lambda rng: (1, 2), TypeError, "must be a Tensor"),
 ]  # fmt: skip
