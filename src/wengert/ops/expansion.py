@@ -213,7 +213,7 @@ def roll(
         flat = kernels.blocks.rolled(input.reshape(-1), by[0], 0)
         return as_images(flat.reshape(input.shape), input)
     if not by:
-        raise RuntimeError("`shifts` required, and there are none")
+        raise RuntimeError("roll(): `shifts` required, but got an empty sequence")
     if len(by) != len(dims_rolled):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(dims_rolled)}"

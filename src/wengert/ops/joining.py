@@ -76,7 +76,7 @@ def _joined(arrays: list[Array], axis: int) -> Array:
     first = arrays[0]
     if first.flags.c_contiguous or (first.ndim in CHANNELS_LAST and is_channels_last(first)):
         return _in_order(kernels.blocks.joined(arrays, axis), arrays)
-    # NumPy would keep to the order of the first: it is told which, as the result is contiguous.
+    # NumPy keeps the operands' memory order; PyTorch's result is contiguous.
     length = sum([a.shape[axis] for a in arrays])
     shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
     return np.concatenate(arrays, axis, out=np.empty(shape, np.result_type(*arrays)))

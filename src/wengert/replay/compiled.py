@@ -25,7 +25,7 @@ _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
 # Calls that are timed as they are, then as runs, and after which runs have to pay.
 _AS_IT_IS, _AS_RUNS = range(16, 22), range(22, 32)
-# Calls after which a record that grows with each of them is not waited for any longer.
+# Calls after which a record that grows at every call is given up.
 _EARLY = (8, _AS_IT_IS.start)
 
 # Seconds between looks at what is being made.

@@ -424,7 +424,7 @@ class Traced:
         ]  # fmt: skip
         lines += [f"            {name} = {text}" for text, name in self.trace.lines.items()]
         lines += [f"            q{i}[i] = {self._stored(r)}" for i, r in enumerate(self.results)]
-        # Counted on: a division takes as long as a short row.
+        # Counters, since a division takes as long as a short row.
         lines += ["        n += 1", "        if n == third:", "            n = 0"]
         lines += ["            m += 1", "            if m == second:"]
         lines += ["                m = 0", "                k += 1"]

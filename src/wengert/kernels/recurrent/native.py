@@ -498,8 +498,8 @@ def _rows_of(state: Array) -> tuple[int, int]:
 
 
 def _of(step: Kernel, like: Array) -> Any:
-    """A kernel of steps for such arrays."""
-    return getattr(step, "f32" if like.dtype == np.float32 else "f64")
+    """A kernel of steps for arrays like this one, which `native_step` has accepted."""
+    return getattr(step, str(real_of(like)))
 
 
 def _step_chunk(width: int) -> int:
