@@ -21,7 +21,9 @@ def keep_quantized(module: Module, name: str, scale: str, weight: Tensor, by_row
     module.register_buffer(scale, wrap(scales))
 
 
-def product(rows: np.ndarray, weight: Tensor, scale: Tensor, bias: Tensor | None) -> np.ndarray:
+def quantized_product(
+    rows: np.ndarray, weight: Tensor, scale: Tensor, bias: Tensor | None
+) -> np.ndarray:
     """Rows times a weight in integers, in float32."""
     out, unit = kernels.product(rows, weight._array)
     out *= (unit * scale._array.astype(np.float64)).astype(out.dtype)

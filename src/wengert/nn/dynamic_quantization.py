@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor, cut_at, wrap
-from wengert.nn._quantized_weights import keep_quantized, product
+from wengert.nn._quantized_weights import keep_quantized, quantized_product
 from wengert.nn.dynamic_recurrent import (
     DynamicQuantizedGRU,
     DynamicQuantizedGRUCell,
@@ -81,7 +81,9 @@ class DynamicQuantizedLinear(Module):
                 f"The last dimension of the input should be {self.in_features} (in_features), got"
                 f" one of shape {list(array.shape)}"
             )
-        out = product(array.reshape(-1, self.in_features), self.weight, self.scale, self.bias)
+        out = quantized_product(
+            array.reshape(-1, self.in_features), self.weight, self.scale, self.bias
+        )
         result = wrap(out.reshape(*array.shape[:-1], self.out_features))
         result._cut = cut_at("a quantized linear layer", input)
         return result

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor, cut_at, wrap
-from wengert.nn._quantized_weights import keep_quantized, product
+from wengert.nn._quantized_weights import keep_quantized, quantized_product
 from wengert.nn.module import Module
 from wengert.nn.modules.rnn import RNNBase, RNNCellBase
 from wengert.ops.dropout import dropout
@@ -39,12 +39,12 @@ class _Gates:
 
     def of_input(self, rows: np.ndarray) -> np.ndarray:
         """What the inputs contribute."""
-        return product(rows, *self.input)
+        return quantized_product(rows, *self.input)
 
     def next(self, mode: str, entering: np.ndarray, states: list[np.ndarray]) -> list[np.ndarray]:
         """The states after a step."""
         h = states[0]
-        own = product(h, *self.state)
+        own = quantized_product(h, *self.state)
         if mode == "LSTM":
             i, f, g, o = np.split(entering + own, 4, 1)
             c = _sigmoid(f) * states[1] + _sigmoid(i) * np.tanh(g)
