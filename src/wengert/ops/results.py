@@ -85,7 +85,7 @@ class Results(tuple[Any, ...]):
 @cache
 def kind_of(name: str) -> Any:
     """The result class of the function of that name. KeyError if it has none."""
-    fields = tuple(_FIELDS[name].split())
+    fields = tuple(_FIELDS[name if name == "histogramdd" else name.removesuffix("_out")].split())
     attributes: dict[str, Any] = {f: property(itemgetter(i)) for i, f in enumerate(fields)}
     counts = {"n_fields": len(fields), "n_sequence_fields": len(fields)}
     return type(

@@ -79,6 +79,12 @@ def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None,
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
         )
+    widest: Any = np.finfo(to)
+    if high - low > float(widest.max):
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{of_numpy[to].short}>::max(), but"
+            f" found to={high:g} and from={low:g} which result in to-from to exceed the limit"
+        )
     source = generator_of("uniform_", generator)
     return _fill(self, "uniform_", lambda shape: source.uniform(shape, low, high, to))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from array import array
+from mmap import mmap
 from typing import Any, Unpack
 
 import numpy as np
@@ -31,6 +33,7 @@ from wengert.tensor.arguments import (
     require_tensor,
     size_of,
 )
+from wengert.tensor.storages import frombuffer
 
 Size = Any  # ints, or one tuple or list of ints
 
@@ -114,10 +117,15 @@ def asarray(
 ) -> Tensor:
     """Convert `obj` to a tensor: a copy if `copy` is True, never one (or ValueError) if False.
 
+    Bytes and other buffers are elements of `dtype`, as for `frombuffer`.
+
     >>> import wengert
     >>> wengert.asarray([1.0, 2.0])
     tensor([1., 2.])
     """
+    if isinstance(obj, (bytes, bytearray, memoryview, array, mmap)):
+        kind = dtypes.defaults.dtype if dtype is None else dtype
+        obj, dtype = frombuffer(obj, dtype=kind), None
     if copy is False and not isinstance(obj, Tensor) and _shared(obj) is None:
         raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__}")
     source = as_tensor(obj, device=device)

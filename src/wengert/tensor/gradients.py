@@ -87,7 +87,8 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
             check_may_require_grad(self)
         if self._outline.dtype not in inexact:
             raise RuntimeError(errors.integer_requires_grad(
-                "only Tensors of floating point dtype can require gradients, and this one is",
+                "only Tensors of floating point and complex dtype can require gradients, and this one"
+                " is",
                 of_numpy[self._outline.dtype], "requires_grad = True",
             ))  # fmt: skip
         if not (leaving and leaving[0](self)):
@@ -95,6 +96,8 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
 
 
 def _assign_requires_grad(self: Tensor, value: bool) -> None:
+    if not isinstance(value, bool):
+        raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
     if value and not _is_leaf(self):
         raise RuntimeError("you can only change requires_grad flags of leaf variables.")
     _set_requires_grad(self, value)
