@@ -108,17 +108,8 @@ def fill(name: str, out: Tensor, result: Tensor, exact: bool = False) -> Tensor:
     array, value = out._array, result._array
     if result._edge is not None:
         raise _recorded(name)
-    if name in _OF_TRUTHS and array.dtype != value.dtype:
-        if array.dtype != np.uint8:
-            raise RuntimeError(
-                f"{name} only supports bool tensor for result, got: {of_numpy[array.dtype].short}"
-            )
-        exact = False
     if exact and value.dtype != array.dtype:
-        raise RuntimeError(
-            f"Expected out tensor to have dtype {of_numpy[value.dtype]}, but got"
-            f" {of_numpy[array.dtype]} instead in {name}()"
-        )
+        _check_exact(name, value.dtype, array.dtype)
     check_castable(value.dtype, array.dtype, name)
     if inferences:
         check_written((out,), name)
@@ -135,6 +126,19 @@ def fill(name: str, out: Tensor, result: Tensor, exact: bool = False) -> Tensor:
     if out._edge is None:
         out._cut = cut_from((result,))
     return out
+
+
+def _check_exact(name: str, value: np.dtype[Any], target: np.dtype[Any]) -> None:
+    """RuntimeError for an `out` of another dtype than the result's, except bytes for truths."""
+    if name not in _OF_TRUTHS:
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {of_numpy[value]}, but got"
+            f" {of_numpy[target]} instead in {name}()"
+        )
+    if target != np.uint8:
+        raise RuntimeError(
+            f"{name} only supports bool tensor for result, got: {of_numpy[target].short}"
+        )
 
 
 def _resized(name: str, out: Tensor, shape: tuple[int, ...]) -> np.ndarray:

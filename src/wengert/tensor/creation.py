@@ -21,7 +21,7 @@ from wengert.kernels import layout
 from wengert.meta.tensors import META, MetaTensor, like, moved, without_memory
 from wengert.ops import formats
 from wengert.ops.casting import convert
-from wengert.tensor import _data
+from wengert.tensor import _data, exchange
 from wengert.tensor._entries import without_entries
 from wengert.tensor.arguments import (
     Options,
@@ -166,17 +166,17 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """Create a tensor that shares the memory of another library's, through DLPack.
 
+    Args:
+        ext_tensor: an object with ``__dlpack__``, or a capsule that such a method returned.
+        device: the CPU.
+        copy: True for memory of its own.
+
     >>> import numpy, wengert
     >>> wengert.from_dlpack(numpy.ones(2))
     tensor([1., 1.], dtype=torch.float64)
     """
     check_cpu(device)
-    if not hasattr(ext_tensor, "__dlpack__"):
-        raise RuntimeError(
-            "from_dlpack received an invalid capsule: expected an object with __dlpack__, got"
-            f" {type(ext_tensor).__name__}"
-        )
-    return wrap(_data.checked(np.from_dlpack(ext_tensor, copy=copy)))
+    return wrap(_data.checked(exchange.array_of(ext_tensor, copy)))
 
 
 def zeros(*size: Size, out: Tensor | None = None, **options: Unpack[Options]) -> Tensor:

@@ -87,8 +87,8 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
             check_may_require_grad(self)
         if self._outline.dtype not in inexact:
             raise RuntimeError(errors.integer_requires_grad(
-                "only Tensors of floating point and complex dtype can require gradients, and this one"
-                " is",
+                "only Tensors of floating point and complex dtype can require gradients, and this"
+                " one is",
                 of_numpy[self._outline.dtype], "requires_grad = True",
             ))  # fmt: skip
         if not (leaving and leaving[0](self)):
