@@ -53,6 +53,23 @@ ROWS: list[tuple[str, str]] = [
     ("~v", "only implemented on integer and Boolean-type tensors"),
     ("torch.ones(0)[i]", "index is out of bounds for dimension with size 0"),
     ("v[torch.tensor([1, 0, 1], dtype=torch.uint8)]", "(please use a dtype torch.bool instead)"),
+    ("torch.vmap(lambda x: x.item())(v)", r"calling .item\(\) on a Tensor"),
+    ("torch.vmap(lambda x: x if x > 0 else -x)(v)", "data-dependent control flow"),
+    ("torch.vmap(lambda x: x, in_dims=[0])(v)", "expected `in_dims` to be int or a"),
+    ("torch.vmap(lambda x: x, out_dims='a')(v)", "`out_dims` must be an int, None or a"),
+    ("torch.func.vjp(lambda x: 3, v)", "to return only tensors, got unsupported type <class 'int"),
+    ("torch.func.grad(lambda x: (x.sum(), 3), has_aux=True)(v)", "Expected tensors, got unsuppo"),
+    ("torch.func.vjp(torch.sin, v)[1](v[:2])", r"Mismatch in shape: grad_output\[0\] has a shape"),
+    ("torch.func.jacrev(torch.sin, chunk_size=0)(v)", "`chunk_size` should be greater than 0"),
+    (
+        "torch.func.functional_call(torch.nn.ReLU(), {'a': v}, v, strict=True)",
+        r"Error\(s\) in reparametrizing for ReLU",
+    ),
+    (
+        "torch.func.functional_call(torch.nn.ReLU(), ({'a': v}, {'a': v}), v)",
+        r"\['a'\] appeared in multiple dictionaries",
+    ),
+    ("v.sum_to_size(2)", r"size \{\[2\]\} is not expandable to size \{\[3\]\}"),
     ("torch.exp(Silent())", r"Multiple dispatch failed for 'torch\.exp'"),
 ]
 

@@ -12,10 +12,10 @@ from typing import Any
 from wengert import ops
 from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
-from wengert.ops.broadcasting import check_expandable
 from wengert.ops.operands import sum_to
 from wengert.ops.operators import as_operator
 from wengert.ops.powers import check_double
+from wengert.ops.subscript import broadcasts
 from wengert.tensor._inplace import copy_, inplace
 from wengert.tensor.arguments import size_of
 from wengert.tensor.copies import narrow_copy
@@ -99,7 +99,10 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     tensor([[2., 2., 2.]])
     """
     shape = size_of("sum_to_size", size)
-    check_expandable(shape, self.shape)
+    if not broadcasts(tuple(shape), tuple(self.shape)):
+        raise RuntimeError(
+            f"size {{{list(shape)}}} is not expandable to size {{{list(self.shape)}}}."
+        )
     return sum_to(self, shape)
 
 
