@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Any
+
+from wengert.autograd.edges import GradientEdge, node_at
+from wengert.autograd.saved.values import SavedTensor as SavedTensor
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 
 
 def kineto_available() -> bool:
@@ -13,6 +19,14 @@ def kineto_available() -> bool:
 def _profiler_enabled() -> bool:
     """False: as `kineto_available`."""
     return False
+
+
+def _calculate_shape(
+    output: Tensor | GradientEdge, grad: Tensor, is_grads_batched: bool
+) -> tuple[Any, Any]:
+    """The shapes of an output and of its gradient, the latter without a batch dimension."""
+    shape = node_at(output, []).shape if isinstance(output, GradientEdge) else output.shape
+    return Size(shape), grad.shape[1:] if is_grads_batched else grad.shape
 
 
 class set_multithreading_enabled:  # noqa: N801 (PyTorch's name)
@@ -29,6 +43,8 @@ class set_multithreading_enabled:  # noqa: N801 (PyTorch's name)
 
 
 __all__ = [
+    "SavedTensor",
+    "_calculate_shape",
     "_profiler_enabled",
     "kineto_available",
     "set_multithreading_enabled",
