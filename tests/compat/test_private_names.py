@@ -79,6 +79,9 @@ ALIASED = """
     torch._C._set_grad_enabled(False)
     assert not torch.is_grad_enabled()
     torch._C._set_grad_enabled(True)
+    with torch.autograd.set_multithreading_enabled(False):
+        assert not torch.autograd.is_multithreading_enabled()
+    assert torch.autograd.is_multithreading_enabled()
     saved = (x * x).grad_fn._raw_saved_self
     assert type(saved) is torch._C._autograd.SavedTensor is torch.autograd.SavedTensor
     assert torch._C._autograd._saved_tensors_hooks_is_enabled()

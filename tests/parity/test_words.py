@@ -70,6 +70,7 @@ ROWS: list[tuple[str, str]] = [
         r"\['a'\] appeared in multiple dictionaries",
     ),
     ("v.sum_to_size(2)", r"size \{\[2\]\} is not expandable to size \{\[3\]\}"),
+    ("delattr(v, 'data')", "Deleting tensor data is not allowed"),
     ("torch.exp(Silent())", r"Multiple dispatch failed for 'torch\.exp'"),
 ]
 

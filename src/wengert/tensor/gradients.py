@@ -172,6 +172,10 @@ def _get_data(self: Tensor) -> Tensor:
     return cut
 
 
+def _delete_data(self: Tensor) -> None:
+    raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+
 def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
@@ -448,7 +452,7 @@ def bind() -> None:
     define.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))
     define.grad_fn = property(_grad_fn)
     define.output_nr = property(_output_nr)
-    define.data = property(_get_data, _set_data)
+    define.data = property(_get_data, _set_data, _delete_data)
     define.retains_grad = property(_retains_grad)
     define._backward_hooks = property(_backward_hooks, _set_backward_hooks)
     define._base = property(lambda self: getattr(self, "_root", None))

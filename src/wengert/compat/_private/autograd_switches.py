@@ -32,20 +32,30 @@ def _calculate_shape(
 class set_multithreading_enabled:  # noqa: N801 (PyTorch's name)
     """Accepted, without effect: a backward runs on the thread that called it."""
 
+    enabled = True
+
     def __init__(self, mode: bool) -> None:
-        self.mode = mode
+        self.before = set_multithreading_enabled.enabled
+        set_multithreading_enabled.enabled = bool(mode)
 
     def __enter__(self) -> None: ...
 
     def __exit__(
         self, kind: type | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    ) -> None:
+        set_multithreading_enabled.enabled = self.before
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` was last given."""
+    return set_multithreading_enabled.enabled
 
 
 __all__ = [
     "SavedTensor",
     "_calculate_shape",
     "_profiler_enabled",
+    "is_multithreading_enabled",
     "kineto_available",
     "set_multithreading_enabled",
 ]
