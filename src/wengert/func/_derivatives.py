@@ -109,8 +109,7 @@ def check_differentiable(x: Any) -> None:
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
     if x._array.dtype not in inexact:
         raise RuntimeError(integer_requires_grad(
-            "only Tensors of floating point and complex dtype can require gradients, and this one"
-            " is",
+            "only Tensors of floating point dtype can require gradients, and this one is",
             of_numpy[x._array.dtype], "a transformed function",
         ))  # fmt: skip
 

@@ -89,7 +89,15 @@ def kind_of(name: str) -> Any:
     attributes: dict[str, Any] = {f: property(itemgetter(i)) for i, f in enumerate(fields)}
     counts = {"n_fields": len(fields), "n_sequence_fields": len(fields)}
     return type(
-        name, (Results,), {"__slots__": (), "__match_args__": fields, **attributes, **counts}
+        name,
+        (Results,),
+        {
+            "__slots__": (),
+            "__module__": "torch.return_types",
+            "__match_args__": fields,
+            **attributes,
+            **counts,
+        },
     )
 
 

@@ -141,8 +141,8 @@ def rebuilt(
         )
     if requires_grad and dtype.category < dtypes.FLOAT:
         raise RuntimeError(
-            "only Tensors of floating point and complex dtype can require gradients; the file says"
-            f" that one of {dtype} does"
+            "only Tensors of floating point dtype can require gradients; the file says that one"
+            f" of {dtype} does"
         )
     if is_float8(dtype.np):
         in_use.note()

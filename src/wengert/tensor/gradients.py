@@ -59,7 +59,9 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     return self
 
 
-def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
+def _set_requires_grad(
+    self: Tensor, requires_grad: bool, kinds: str = "floating point dtype"
+) -> None:
     if isinstance(self, Tracer) and not self.level.eager and requires_grad != self.requires_grad:
         raise errors.leaf_inside_transform("requires_grad_()")
     if not requires_grad:
@@ -87,8 +89,7 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
             check_may_require_grad(self)
         if self._outline.dtype not in inexact:
             raise RuntimeError(errors.integer_requires_grad(
-                "only Tensors of floating point and complex dtype can require gradients, and this"
-                " one is",
+                f"only Tensors of {kinds} can require gradients, and this one is",
                 of_numpy[self._outline.dtype], "requires_grad = True",
             ))  # fmt: skip
         if not (leaving and leaving[0](self)):
@@ -100,7 +101,7 @@ def _assign_requires_grad(self: Tensor, value: bool) -> None:
         raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
     if value and not _is_leaf(self):
         raise RuntimeError("you can only change requires_grad flags of leaf variables.")
-    _set_requires_grad(self, value)
+    _set_requires_grad(self, value, "floating point and complex dtype")
 
 
 def _is_leaf(self: Tensor) -> bool:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from wengert.utils._python_dispatch import _disable_current_modes
+from wengert.dispatch.modes import without_modes
 
 
 @contextmanager
 def no_dispatch() -> Iterator[None]:
     """A context without dispatch modes."""
-    with _disable_current_modes():
+    with without_modes():
         yield
 
 
