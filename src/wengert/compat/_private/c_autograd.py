@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.autograd.saved.hooks import saver_stack
+from wengert.autograd.saved.packing import saver_stack
 from wengert.autograd.saved.values import SavedTensor as SavedTensor
 
 

@@ -11,10 +11,7 @@ from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.tensor import Tensor
 from wengert.ops.masking import where
 
-
-def is_contiguous(a: Tensor) -> bool:
-    """Whether the elements are dense in memory, in the order of the dimensions."""
-    return a.is_contiguous()
+is_contiguous = Tensor.is_contiguous
 
 
 def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
