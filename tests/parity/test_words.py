@@ -71,6 +71,8 @@ ROWS: list[tuple[str, str]] = [
         r"\['a'\] appeared in multiple dictionaries",
     ),
     ("v.sum_to_size(2)", r"size \{\[2\]\} is not expandable to size \{\[3\]\}"),
+    ("torch.triu_indices(3, 3, dtype=torch.float32)", '"triu_indices" not implemented for'),
+    ("torch.tril_indices(3, 3, dtype=torch.bool)", '"tril_indices" not implemented for'),
     ("delattr(v, 'data')", "Deleting tensor data is not allowed"),
     ("torch.exp(Silent())", r"Multiple dispatch failed for 'torch\.exp'"),
 ]
