@@ -73,6 +73,7 @@ ROWS: list[tuple[str, str]] = [
     ("v.sum_to_size(2)", r"size \{\[2\]\} is not expandable to size \{\[3\]\}"),
     ("torch.triu_indices(3, 3, dtype=torch.float32)", '"triu_indices" not implemented for'),
     ("torch.tril_indices(3, 3, dtype=torch.bool)", '"tril_indices" not implemented for'),
+    ("torch.Tensor._make_subclass(torch.Tensor, 3)", "argument 'data' .* must be Tensor, not int"),
     ("delattr(v, 'data')", "Deleting tensor data is not allowed"),
     ("torch.exp(Silent())", r"Multiple dispatch failed for 'torch\.exp'"),
 ]

@@ -278,6 +278,11 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
 
 def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
     """As `as_subclass`, without the graph: a leaf, which may require grad."""
+    if not isinstance(data, Tensor):
+        raise TypeError(
+            "_make_subclass(): argument 'data' (position 2) must be Tensor, not"
+            f" {type(data).__name__}"
+        )
     instance = _instance(cls, data.detach())
     return instance.requires_grad_() if require_grad else instance
 
