@@ -32,6 +32,8 @@ from torch.testing._internal.common_utils import (
     coalescedonoff,
     decorateIf,
     disable_gc,
+    do_test_dtypes,
+    do_test_empty_full,
     freeze_rng_state,
     gradcheck,
     gradgradcheck,
@@ -66,6 +68,14 @@ from torch.testing._internal.common_utils import (
     with_ieee_matmul_precision,
     xfail_inherited_tests,
 )
+
+
+class TestCreation(TestCase):
+    def test_dtypes(self):
+        do_test_dtypes(self, [torch.int32, torch.float64], torch.strided, torch.device("cpu"))
+
+    def test_empty_full(self):
+        do_test_empty_full(self, [torch.int32, torch.float64], torch.strided, torch.device("cpu"))
 
 
 class TestParameters(TestCase):

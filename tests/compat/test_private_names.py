@@ -73,6 +73,58 @@ ALIASED = """
     hooks = torch.nn.modules.module._global_parameter_registration_hooks
     with torch.nn.modules.module.register_module_parameter_registration_hook(print):
         assert [*hooks.values()] == [print]
+    with torch.utils._mode_utils.no_dispatch():
+        assert torch.utils._python_dispatch._get_current_dispatch_mode() is None
+    assert torch.utils._mode_utils.all_same_mode([1, 1])
+    torch._C._set_grad_enabled(False)
+    assert not torch.is_grad_enabled()
+    torch._C._set_grad_enabled(True)
+    with torch.autograd.set_multithreading_enabled(False):
+        assert not torch.autograd.is_multithreading_enabled()
+    assert torch.autograd.is_multithreading_enabled()
+    saved = (x * x).grad_fn._raw_saved_self
+    assert type(saved) is torch._C._autograd.SavedTensor is torch.autograd.SavedTensor
+    assert torch._C._autograd._saved_tensors_hooks_is_enabled()
+    with torch.autograd.graph.disable_saved_tensors_hooks("no"):
+        assert not torch._C._autograd._saved_tensors_hooks_is_enabled()
+    assert isinstance(x, torch._C.TensorBase)
+    edge = torch.autograd.graph.get_gradient_edge(out)
+    for batched, shape in ((False, (2, 3)), (True, (3,))):
+        for place in (out, edge):
+            assert torch.autograd._calculate_shape(place, g, batched) == ((2, 3), shape)
+    resized = torch.autograd._functions.Resize.apply(x, (3, 2))
+    (back,) = torch.autograd.grad(resized, x, g.view(3, 2))
+    assert resized.shape == (3, 2) and back.equal(g)
+    assert torch.autograd.variable.Variable is torch.autograd.Variable
+    times = map(torch.autograd.profiler_util._format_time, (1.5, 1000, 5e7))
+    assert list(times) == ["1.500us", "1.000ms", "50.000s"]
+    from torch.multiprocessing.reductions import StorageWeakRef
+    memory = torch.ones(3)
+    weak = StorageWeakRef(memory.untyped_storage())
+    assert weak == StorageWeakRef(memory[1:].untyped_storage()) and not weak.expired()
+    del memory
+    assert weak.expired()
+    import os
+    assert torch._utils_internal.get_file_path_2("a", "b") == os.path.join("a", "b")
+    prims = torch._prims_common
+    assert prims.canonicalize_dims(3, (0, -1)) == (0, 2) and prims.canonicalize_dim(0, -1) == 0
+    assert prims.make_contiguous_strides_for((2, 0, 3)) == (3, 3, 1)
+    assert prims.mask_tensor(x > 9, x).eq(0).all() and prims.is_contiguous(x)
+    assert prims.suggest_memory_format(torch.ones(1, 2, 3, 4)) is torch.contiguous_format
+    last = torch.ones(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    assert prims.suggest_memory_format(last) is torch.channels_last
+    assert prims.corresponding_complex_dtype(torch.float64) is torch.complex128
+    from torch.testing._internal.common_methods_invocations import mask_not_all_zeros
+    assert mask_not_all_zeros((1, 1)).all()
+    serial = torch.serialization
+    with serial.set_default_mmap_options(1):  # MAP_SHARED
+        assert serial.get_default_mmap_options() == 1
+    assert serial.get_default_mmap_options() == 2
+    serial.set_default_load_endianness(serial.LoadEndianness.BIG)
+    assert serial.get_default_load_endianness() is serial.LoadEndianness.BIG
+    serial.set_default_load_endianness(None)
+    assert serial.check_module_version_greater_or_equal(torch, (2, 0))
+    assert not serial.check_module_version_greater_or_equal(torch, (3, 0))
     for compiled in (torch.jit.CompilationUnit, torch.jit.export_opnames):
         try:
             compiled("def f(x): return x")

@@ -146,6 +146,10 @@ OF_NUMPY: dict[str, Callable[[Any, Any], Any]] = {
     "masked_fill": lambda m, x: x.masked_fill(x > 0, np.float32(0.5)),
     "masked_fill_": lambda m, x: (x > 0).masked_fill_(x > 1, np.bool_(True)),
     "roll": lambda m, x: x.roll(np.int64(2), np.int64(0)),
+    "beside integers": lambda m, x: x.long() * np.float64(1.5),
+    "half beside integers": lambda m, x: np.float16(1.5) * x.long(),
+    "beside halves": lambda m, x: m.sub(x.half(), np.float32(1.5)),
+    "a scaled truth": lambda m, x: m.add(x > 0, True, alpha=True),
 }
 
 

@@ -35,6 +35,17 @@ def test_results_print_as_torchs(name: str, torch: Any) -> None:
     assert program(wengert) == program(torch)
 
 
+@pytest.mark.torch
+def test_results_written_to_out_are_named_so(torch: Any) -> None:
+    def program(t: Any) -> tuple[Any, ...]:
+        out = t.empty(0), t.empty(0, dtype=t.int64)
+        result = t.sort(t.tensor([3.0, 1.0]), out=out)
+        same = type(result) is t.return_types.sort_out
+        return repr(result), same, str(t.return_types.max), str(type(result))
+
+    assert program(wengert) == program(torch)
+
+
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
 def test_results_copy_and_pickle(again: Any) -> None:
     result = wengert.tensor([3.0, 1.0]).sort()

@@ -110,7 +110,8 @@ def test_the_refusal_names_function_and_classes() -> None:
     with pytest.raises(TypeError) as raised:
         wengert.tanh(diagonal_class(wengert)(2, 1.0))
     assert str(raised.value).startswith(
-        "no implementation found for 'torch.tanh' on types that implement __torch_function__: [<cl"
+        "Multiple dispatch failed for 'torch.tanh'; all __torch_function__ handlers returned"
+        " NotImplemented: [<cl"
     )
 
 

@@ -380,11 +380,35 @@ def test_tensors_of_torch_are_taken_without_a_copy(torch: Any) -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "bfloat16", "float64", "complex64"])
 def test_dlpack_keeps_the_dtype(dtype: str, torch: Any) -> None:
     ours = wengert.from_dlpack(torch.ones(2, dtype=getattr(torch, dtype)))
     assert str(ours.dtype) == f"torch.{dtype}"
-    assert str(torch.from_dlpack(ours).dtype) == f"torch.{dtype}"
+    theirs = torch.from_dlpack(ours)
+    assert str(theirs.dtype) == f"torch.{dtype}"
+    assert theirs.data_ptr() == ours.data_ptr()
+
+
+def test_a_capsule_is_read_once() -> None:
+    for dtype in (wengert.float32, wengert.bfloat16):
+        x = wengert.arange(3, dtype=dtype)
+        for capsule in (x.__dlpack__(), x.__dlpack__(stream=None, max_version=(1, 0))):
+            y = wengert.from_dlpack(capsule)
+            assert (y.data_ptr(), y.tolist()) == (x.data_ptr(), [0, 1, 2])
+        with pytest.raises(RuntimeError, match="consumed only once"):
+            wengert.from_dlpack(capsule)
+        assert wengert.from_dlpack(x, copy=True).data_ptr() != x.data_ptr()
+    with pytest.raises(AssertionError, match="stream should be None on cpu"):
+        x.__dlpack__(stream=1)
+
+
+def test_bytes_are_elements() -> None:
+    data = bytearray(b"\x01\x00\x00\x00")
+    assert wengert.asarray(data, dtype=wengert.int32).tolist() == [1]
+    shared = wengert.asarray(data, dtype=wengert.int16, copy=False)
+    data[2] = 5
+    assert shared.tolist() == [1, 5]
+    assert wengert.asarray(data, dtype=wengert.int16, copy=True).data_ptr() != shared.data_ptr()
 
 
 def test_likes_keep_the_order_of_memory() -> None:

@@ -303,7 +303,8 @@ def test_a_nested_list_counts_as_a_tuple_with_a_warning() -> None:
 
 def test_a_uint8_index_is_a_mask() -> None:
     x = wengert.tensor([5, 6])
-    assert x[wengert.tensor([0, 1], dtype=wengert.uint8)].tolist() == [6]
+    with pytest.warns(UserWarning, match="please use a dtype torch.bool instead"):
+        assert x[wengert.tensor([0, 1], dtype=wengert.uint8)].tolist() == [6]
 
 
 def test_length_iteration_containment() -> None:

@@ -43,7 +43,20 @@ def test_typed_storage_says_what_pytorchs_does(torch):
             storage.pickle_storage_type(), repr(storage),
             repr(storage.untyped()), lib.is_storage(storage),
             lib.TypedStorage([1, 2], dtype=lib.int32).tolist(),
+            storage.type(), storage.long().tolist(), storage.double().dtype is lib.float64,
+            storage.complex_float().tolist(), lib.UntypedStorage([1, 2]).float().tolist(),
+            copy.copy_(storage.int()).tolist(), refusal(lambda: copy.copy_(storage.half())),
+            copy.fill_(2).tolist(),
+            *(refusal(lambda at=at: storage[at]) for at in (4, -5, "a")),
+            *(refusal(lambda at=at: storage.untyped()[at]) for at in (16, "a")),
         )  # fmt: skip
+
+    def refusal(call):
+        with pytest.raises((IndexError, RuntimeError, TypeError)) as error:
+            call()
+        return type(error.value), str(error.value).replace(
+            "wengert.tensor.storages", "torch.storage"
+        )
 
     assert say(wengert) == say(torch)
 

@@ -72,7 +72,7 @@ def backward(
     nodes, seeds = _start(walk, *_of_values(roots, _cotangents(grad_tensors, len(roots))))
     targets = None
     if inputs is not None:
-        input_places = list(map(_values_of, _places(inputs, "inputs")))
+        input_places = list(map(_values_of, _places(inputs, "inputs", "backward()")))
         targets = _retaining(input_places, nodes, walk)
     try:
         walk.go(nodes, seeds, targets)
@@ -126,7 +126,7 @@ def grad(
             grad, outputs, inputs, retain_graph=retain_graph, create_graph=create_graph,
             allow_unused=allow_unused, materialize_grads=materialize_grads,
         )  # fmt: skip
-        return _batched(once, _cotangents(grad_outputs, len(_places(outputs, "outputs"))))
+        return _batched(once, _places(outputs, "outputs"), grad_outputs)
     if allow_unused is False and materialize_grads:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True,"
@@ -134,7 +134,7 @@ def grad(
         )
     walk = _walk("grad()", retain_graph, create_graph)
     roots = _places(outputs, "outputs")
-    named_places = _places(inputs, "inputs")
+    named_places = _places(inputs, "inputs", "grad()")
     input_places = list(map(_values_of, named_places))
     nodes, seeds = _start(walk, *_of_values(roots, _cotangents(grad_outputs, len(roots))))
     edges = _targets(input_places, nodes, walk)
@@ -172,11 +172,27 @@ def _of_values(roots: list[Place], cotangents: list[Any]) -> tuple[list[Place], 
     return roots, cotangents
 
 
-def _batched(once: Callable[..., Any], cotangents: list[Any]) -> tuple[Tensor | None, ...]:
+def _batched(
+    once: Callable[..., Any], roots: list[Place], grad_outputs: Any
+) -> tuple[Tensor | None, ...]:
     from wengert.autograd.transforms.vmap import over_batch
 
+    cotangents = _cotangents(grad_outputs, len(roots))
+    for i, (root, g) in enumerate(zip(roots, cotangents, strict=True)):
+        if isinstance(root, Tensor) and isinstance(g, Tensor) and g.ndim:
+            _check_batch(i, g.shape[1:], root.shape)
     results: tuple[Tensor | None, ...] = over_batch(lambda gs: once(grad_outputs=gs), cotangents)
     return results
+
+
+def _check_batch(i: int, one: Size, shape: Size) -> None:
+    if one != shape:
+        raise RuntimeError(
+            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as"
+            " the batch dimension. The sizes of the remaining dimensions are expected to match the"
+            f" shape of corresponding output: grad_output[{i}] has a shape of {one} without it and"
+            f" output[{i}] has a shape of {shape}."
+        )
 
 
 def _check_reached(
@@ -220,13 +236,13 @@ def _walk(what: str, retain_graph: bool | str | None, create_graph: bool) -> Wal
     return Walk(what, retain if retain == "auto" else bool(retain), bool(create_graph))
 
 
-def _places(value: Any, name: str) -> list[Place]:
+def _places(value: Any, name: str, what: str = "") -> list[Place]:
     """Normalise one tensor or edge, or a sequence of them, to a sequence."""
     if isinstance(value, (Tensor, GradientEdge)):
         return [value]
     items = list(value)
     if name == "inputs" and not items:
-        raise RuntimeError("'inputs' argument cannot be empty.")
+        raise RuntimeError(f"`inputs` argument to `{what}` cannot be empty.")
     for i, item in enumerate(items):
         if not isinstance(item, (Tensor, GradientEdge)):
             raise RuntimeError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -61,6 +62,13 @@ class _GradMode:
         return fresh
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isclass(function):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions: decorate"
+                f" {function.__name__}.__init__, which is what is covered",
+                FutureWarning,
+                stacklevel=2,
+            )
         if inspect.isgeneratorfunction(function):
             return _around_generator(self, function)
 
@@ -147,8 +155,16 @@ class set_grad_enabled(_GradMode):  # noqa: N801
     what = "set_grad_enabled(False)"
 
     def __init__(self, mode: bool) -> None:
-        self.enabled = bool(mode)
+        if not isinstance(mode, bool):
+            raise TypeError(
+                "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not"
+                f" {type(mode).__name__}"
+            )
+        self.enabled = mode
         super().__enter__()
+
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.enabled})"
 
     def __enter__(self) -> None:
         before, off = self._before, self._off

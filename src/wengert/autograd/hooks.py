@@ -227,8 +227,8 @@ def _checked_gradient(answer: Any, before: Any, hook: Any) -> Any:
         )
     if now.dtype != was.dtype:
         raise RuntimeError(
-            f"hook '{_name(hook)}' has changed the type of value (was {before.dtype} got"
-            f" {answer.dtype})\n{more('hook-result')}"
+            f"hook '{_name(hook)}' has changed the type of value (was {before.type()} got"
+            f" {answer.type()})\n{more('hook-result')}"
         )
     return answer
 

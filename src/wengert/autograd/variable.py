@@ -68,4 +68,7 @@ def variable(*args: Any, **kwargs: Any) -> Any:
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
 
 
+# The function hides this module; programs that `fx` writes look for the class here all the same.
+variable.Variable = Variable  # type: ignore[attr-defined]
+
 __all__ = ["Variable", "variable"]

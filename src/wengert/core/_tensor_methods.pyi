@@ -508,8 +508,8 @@ class TensorMethods:
         """This tensor as torch.float32; itself where it already is."""
     def float_power(self, exponent: Any, *, out: Tensor | None = None) -> Tensor:
         """`pow` in double precision: float64, or complex128 if either is complex."""
-    def float_power_(self, exponent: Any, *, out: Tensor | None = None) -> Tensor:
-        """In-place form of `float_power`."""
+    def float_power_(self, exponent: Any) -> Tensor:
+        """In-place form of `float_power`, for tensors of float64 and complex128."""
     def floor(self) -> Tensor:
         """The largest integer not above each element, in the same dtype."""
     def floor_(self) -> Tensor:

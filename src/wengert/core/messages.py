@@ -70,6 +70,6 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     frame = inner if frame.f_code.co_filename in internal else frame
     scope = frame.f_globals
     warnings.warn_explicit(
-        text, category, frame.f_code.co_filename, frame.f_lineno, scope.get("__name__"),
+        text, category, frame.f_code.co_filename, frame.f_lineno, scope.get("__name__", "<string>"),
         scope.setdefault("__warningregistry__", {}),
     )  # fmt: skip

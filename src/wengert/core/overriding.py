@@ -125,8 +125,8 @@ def ask(func: Any, name: str, asked: list[Any], args: Any, kwargs: dict[str, Any
             return result
     modes = f" nor in mode {handlers[0]!r}" if handlers else ""
     raise NoImplementationError(
-        f"no implementation found for {name!r} on types that implement __torch_function__:"
-        f" {list(types)}{modes}"
+        f"Multiple dispatch failed for {name!r}; all __torch_function__ handlers returned"
+        f" NotImplemented: {list(types)}{modes}"
     )
 
 

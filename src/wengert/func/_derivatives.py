@@ -121,6 +121,9 @@ def _with_aux(result: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
         raise RuntimeError(
             f"{where}: output of function f should be a tuple: (output, aux) if has_aux is True"
         )
+    for x in flatten_tree(result[1])[0]:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(f"{where}: Expected tensors, got unsupported type {type(x)} in aux")
     return result
 
 
@@ -150,8 +153,8 @@ def _outputs(result: Any, where: str) -> tuple[list[Any], Spec]:
     for x in leaves:
         if not isinstance(x, Tensor):
             raise RuntimeError(
-                f"{where}: Expected f to return a function that has non-empty nested structure of"
-                f" Tensors, got {type(x)}"
+                f"{where}: expected f(*primals) to return only tensors, got unsupported type"
+                f" {type(x)}"
             )
     return leaves, spec
 
@@ -182,10 +185,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 "Expected pytree structure of cotangents to be the same as pytree structure of"
                 f" outputs to the function. cotangents: {structure}, primal output: {spec}"
             )
-        for g, y in zip(cotangent_leaves, results, strict=True):
+        for k, (g, y) in enumerate(zip(cotangent_leaves, results, strict=True)):
             if g.shape != y.shape:
                 raise RuntimeError(
-                    f"vjp: cotangent has shape {list(g.shape)}, and the output {list(y.shape)}"
+                    f"Mismatch in shape: grad_output[{k}] has a shape of {g.shape} and output[{k}]"
+                    f" has a shape of {y.shape}."
                 )
         return unflatten_tree(graph.pull(results, cotangent_leaves, retain_graph), inputs)
 
@@ -252,7 +256,7 @@ def _checked_primals(values: Any, where: str, name: str) -> tuple[list[Any], Spe
             f"{where}: Expected {name} to be a tuple. E.g. it should be valid to call f(*{name})."
         )
     if not values:
-        raise RuntimeError(f"{where}: Expected {name} to be non-empty")
+        raise RuntimeError(f"{where}: Expected {name} to contain at least one Tensor")
     leaves, spec = flatten_tree(values)
     for x in leaves:
         check_differentiable(x)

@@ -60,6 +60,9 @@ def jacrev(
             [0., 4.]])
     """
 
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"jacrev: `chunk_size` should be greater than 0, got {chunk_size}")
+
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen(args, argnums)

@@ -56,7 +56,7 @@ def _merge(dicts: Any) -> dict[str, Tensor]:
     for d in dicts:
         twice = sorted(merged.keys() & d.keys())
         if twice:
-            raise ValueError(f"{twice[0]} appears in multiple dictionaries; behavior of functional"
+            raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional"
                              " call is ambiguous")  # fmt: skip
         merged |= d
     return merged
@@ -105,7 +105,7 @@ def _swapped_in(
     if tie_weights:
         replacements = _tie(slots, replacements)
     if strict:
-        _check_strict(slots, tensors, replacements)
+        _check_strict(type(module).__name__, slots, tensors, replacements)
     for name in tensors.keys() - slots.keys():
         slots[name], replacements[name] = _slot_at(module, name), tensors[name]
     before = {name: slots[name][0].get(slots[name][1], _ABSENT) for name in replacements}
@@ -146,7 +146,9 @@ def _tie(slots: dict[str, Slot], tensors: dict[str, Tensor]) -> dict[str, Tensor
     return tied
 
 
-def _check_strict(slots: dict[str, Slot], tensors: dict[str, Tensor], replacements: Any) -> None:
+def _check_strict(
+    kind: str, slots: dict[str, Slot], tensors: dict[str, Tensor], replacements: Any
+) -> None:
     unexpected = sorted(tensors.keys() - slots.keys())
     missing = sorted(slots.keys() - replacements.keys())
     problems = []
@@ -155,7 +157,7 @@ def _check_strict(slots: dict[str, Slot], tensors: dict[str, Tensor], replacemen
     if missing:
         problems.append(f"Missing key(s): {', '.join(missing)}.")
     if problems:
-        raise RuntimeError("Error(s) in reparametrizing:\n\t" + "\n\t".join(problems))
+        raise RuntimeError(f"Error(s) in reparametrizing for {kind}:\n\t" + "\n\t".join(problems))
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:

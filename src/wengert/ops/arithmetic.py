@@ -61,6 +61,8 @@ def _scaled(input: Any, other: Any, alpha: complex) -> Any:
         )
     if dtype == dtypes.BOOL:
         alpha = bool(alpha)
+        if isinstance(other, bool):
+            return other and alpha  # a product of two numbers would be an int
     elif isinstance(other, Tensor):
         dtypes.scalar_array(alpha, _result_type(input, other), "add")
     return other * alpha

@@ -140,7 +140,9 @@ def broadcast_shapes(*shapes: Any) -> Size:
         for d in range(-len(shape), 0):
             n = shape[d]
             if n < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({n})")
+                raise ValueError(
+                    f"Attempting to broadcast a dimension with negative length! {shape} has {n}"
+                )
             if n == 1 or n == result[d]:
                 continue
             if result[d] != 1:

@@ -169,7 +169,7 @@ def tril_indices(
             [0, 0, 1]])
     """
     _check_sizes("tril_indices", row, col)
-    return _indices(row, col, offset, False, dtype, options.get("device"))
+    return _indices("tril_indices", row, col, offset, dtype, options.get("device"))
 
 
 def triu_indices(
@@ -183,7 +183,7 @@ def triu_indices(
             [0, 1, 1]])
     """
     _check_sizes("triu_indices", row, col)
-    return _indices(row, col, offset, True, dtype, options.get("device"))
+    return _indices("triu_indices", row, col, offset, dtype, options.get("device"))
 
 
 def _check_sizes(name: str, row: int, col: int) -> None:
@@ -192,10 +192,13 @@ def _check_sizes(name: str, row: int, col: int) -> None:
             raise RuntimeError(f"{what} must be non-negative, got {n} in {name}()")
 
 
-def _indices(row: int, col: int, offset: int, upper: bool, dtype: Any, device: Any) -> Tensor:
+def _indices(name: str, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
     """Rows and columns of a triangle."""
-    places = kernels.blocks.places_of_triangle(row, col, offset, upper)
-    indices = places.astype((dtype or dtypes.int64).np, copy=False)
+    dtype = dtype or dtypes.int64
+    if dtype.category != dtypes.INT:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.short}'")
+    places = kernels.blocks.places_of_triangle(row, col, offset, name == "triu_indices")
+    indices = places.astype(dtype.np, copy=False)
     result = wrap(indices)
     if device is None and default_device.meta:
         device = "meta"

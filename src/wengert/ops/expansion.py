@@ -109,7 +109,8 @@ def repeat_interleave(
     index = np.repeat(np.arange(length), _counts(repeats, length))
     if output_size is not None and output_size != index.size:
         raise RuntimeError(
-            f"repeat_interleave: Invalid output_size, expected {index.size} but got {output_size}"
+            "allocated size does not match required size: repeat_interleave() needs an output_size"
+            f" of {index.size}, got {output_size}"
         )
     return index_select(input, d, wrap(index))
 
@@ -134,7 +135,7 @@ def _counts(repeats: Any, length: int) -> np.ndarray:
             f" {counts.size} and input.size(0) = {length}"
         )
     if counts.size and counts.min() < 0:
-        raise RuntimeError(f"Repeats must be non-negative, got {counts.min()}")
+        raise RuntimeError(f"repeats can not be negative, got {counts.min()}")
     return counts
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.core.dtypes import of_numpy
 from wengert.core.layout import contiguous_format
+from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels import layout
 from wengert.kernels.axes import axis_of
@@ -339,6 +340,10 @@ def index_array(array: np.ndarray) -> np.ndarray:
     if array.dtype == bool or array.dtype == _INT64:
         return array.copy()
     if array.dtype == np.uint8:
+        warn(
+            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool"
+            " instead."
+        )
         return array.astype(bool)
     _check_index_dtype(array.dtype)
     return array.astype(np.int64)

@@ -268,6 +268,8 @@ def operands(op: Op, *inputs: Any) -> list[Any]:
     for x in inputs:
         if isinstance(x, Tensor):
             shapes.append((dtypes.of_numpy[x._outline.dtype], 2 if x._outline.ndim else 1))
+        elif isinstance(x, np.floating) and any(map(_is_tensor, inputs)):
+            shapes.append((dtypes.defaults.dtype, 0))  # beside a tensor as any other float
         elif isinstance(x, (np.ndarray, np.generic)):
             shapes.append((dtypes.of_numpy[x.dtype], 2 if x.ndim else 1))
         elif isinstance(x, Number):

@@ -32,9 +32,12 @@ from wengert.core.tensor import (
 from wengert.kernels.layout import is_dense, repeats
 from wengert.ops._out_names import COMPUTE_IN_OUT, EXACT
 from wengert.ops.operands import ask_classes
+from wengert.ops.results import Results, kind_of
 
 # Of complex numbers these are real, and are converted to the dtype of `out`.
 _OF_PARTS = frozenset({"abs", "absolute"})
+# They write booleans to bytes, too.
+_OF_TRUTHS = frozenset({"all", "any"})
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -78,8 +81,15 @@ def write_out(function: Callable[P, R], out: Any, /, *args: P.args, **options: P
     else:
         pairs = zip(outs, result, strict=True)
         filled = [fill(name, target, value, exact=True) for target, value in pairs]
-        result = result._make(filled) if hasattr(result, "_make") else type(result)(filled)
+        result = _like(result, filled)
     return result
+
+
+def _like(results: Any, filled: list[Tensor]) -> Any:
+    """What was written, named as the results are."""
+    if isinstance(results, Results):
+        return kind_of(f"{type(results).__name__}_out")(filled)
+    return results._make(filled) if hasattr(results, "_make") else type(results)(filled)
 
 
 def _check_outs(name: str, outs: Iterable[Any]) -> None:
@@ -99,10 +109,7 @@ def fill(name: str, out: Tensor, result: Tensor, exact: bool = False) -> Tensor:
     if result._edge is not None:
         raise _recorded(name)
     if exact and value.dtype != array.dtype:
-        raise RuntimeError(
-            f"Expected out tensor to have dtype {of_numpy[value.dtype]}, but got"
-            f" {of_numpy[array.dtype]} instead in {name}()"
-        )
+        _check_exact(name, value.dtype, array.dtype)
     check_castable(value.dtype, array.dtype, name)
     if inferences:
         check_written((out,), name)
@@ -119,6 +126,19 @@ def fill(name: str, out: Tensor, result: Tensor, exact: bool = False) -> Tensor:
     if out._edge is None:
         out._cut = cut_from((result,))
     return out
+
+
+def _check_exact(name: str, value: np.dtype[Any], target: np.dtype[Any]) -> None:
+    """RuntimeError for an `out` of another dtype than the result's, except bytes for truths."""
+    if name not in _OF_TRUTHS:
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {of_numpy[value]}, but got"
+            f" {of_numpy[target]} instead in {name}()"
+        )
+    if target != np.uint8:
+        raise RuntimeError(
+            f"{name} only supports bool tensor for result, got: {of_numpy[target].short}"
+        )
 
 
 def _resized(name: str, out: Tensor, shape: tuple[int, ...]) -> np.ndarray:

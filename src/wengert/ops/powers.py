@@ -125,8 +125,20 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     tensor([1.0000, 0.5000], dtype=torch.float64)
     """
     if out is not None:
+        if isinstance(out, Tensor):
+            check_double("output", "float_power", out, input, exponent)
         return write_out(float_power, out, input, exponent)
     return _pow(*(_in_double(x, _any_complex(input, exponent)) for x in (input, exponent)))
+
+
+def check_double(role: str, name: str, target: Tensor, *operands: Any) -> None:
+    """RuntimeError unless a tensor that `float_power` writes to has the dtype of the result."""
+    needed = np.dtype("complex128" if _any_complex(*operands) else "float64")
+    if numpy_dtype(target) != needed:
+        raise RuntimeError(
+            f"the {role} given to {name} has dtype {target.dtype.short} but the operation's result"
+            f" requires dtype {dtypes.of_numpy[needed].short}"
+        )
 
 
 def _any_complex(*values: Any) -> bool:
@@ -225,4 +237,4 @@ __all__ = [
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = ("float_power", "hypot", "ldexp", "pow", "rsqrt", "sqrt", "square")
-INPLACE = METHODS
+INPLACE = ("hypot", "ldexp", "pow", "rsqrt", "sqrt", "square")

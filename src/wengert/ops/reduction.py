@@ -132,7 +132,7 @@ def unreduced(x: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Val
 def mean_over(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """`mean` in the input's own dtype."""
     _check_inexact("mean(): could not infer output dtype. Input dtype must be either a floating"
-                   " point or complex dtype, but", input)  # fmt: skip
+                   " point or complex dtype. Got:", input)  # fmt: skip
     return kernel.average(input, dim, keepdim)
 
 
@@ -163,7 +163,7 @@ def mean(
 
 def _check_inexact(complaint: str, array: np.ndarray) -> None:
     if array.dtype not in dtypes.inexact:
-        raise RuntimeError(f"{complaint} got {dtypes.of_numpy[array.dtype].short}")
+        raise RuntimeError(f"{complaint} {dtypes.of_numpy[array.dtype].short}")
 
 
 def pushed(gradient: Value, t: Value, out: Value, dim: Dims, keepdim: bool = False) -> Value:
@@ -230,7 +230,7 @@ def nanmean(
     if out is not None:
         return write_out(nanmean, out, input, dim, keepdim, dtype=dtype)
     require_tensor("nanmean", "input", input)
-    _check_inexact("nanmean(): expected input to have floating point or complex dtype but",
+    _check_inexact("nanmean(): expected input to have floating point or complex dtype but got",
                    input._array)  # fmt: skip
     counted = convert(_known(input), dtype or input.dtype)
     return nansum(input, dim, keepdim, dtype=dtype) / sum_over(counted, dim, keepdim)
@@ -350,7 +350,7 @@ def _ratio_power(base: Value, exponent: float) -> Value:
 )
 def vector_norm(input: Value, p: float = 2, dim: Dims = None, keepdim: bool = False) -> Value:
     """The p-norm of a real tensor (p=2: also of a complex one) over `dim`."""
-    _check_inexact("linalg.vector_norm: Expected a floating point or complex tensor as input, but",
+    _check_inexact("linalg.vector_norm: Expected a floating point or complex tensor as input. Got",
                    input)  # fmt: skip
     if not input.size and (p < 0 or p == math.inf) and not count_of(input.shape, dim):
         raise RuntimeError(

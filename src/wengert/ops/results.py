@@ -85,11 +85,19 @@ class Results(tuple[Any, ...]):
 @cache
 def kind_of(name: str) -> Any:
     """The result class of the function of that name. KeyError if it has none."""
-    fields = tuple(_FIELDS[name].split())
+    fields = tuple(_FIELDS[name if name == "histogramdd" else name.removesuffix("_out")].split())
     attributes: dict[str, Any] = {f: property(itemgetter(i)) for i, f in enumerate(fields)}
     counts = {"n_fields": len(fields), "n_sequence_fields": len(fields)}
     return type(
-        name, (Results,), {"__slots__": (), "__match_args__": fields, **attributes, **counts}
+        name,
+        (Results,),
+        {
+            "__slots__": (),
+            "__module__": "torch.return_types",
+            "__match_args__": fields,
+            **attributes,
+            **counts,
+        },
     )
 
 

@@ -237,6 +237,8 @@ def unflatten(
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     length = shape[d]
+    if sizes.count(-1) > 1:
+        raise RuntimeError(f"unflatten(): only one dimension can be inferred, got {list(sizes)}")
     if -1 in sizes:
         product = prod([n for n in sizes if n != -1])
         inferred = length // product if product else 0

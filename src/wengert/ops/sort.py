@@ -61,8 +61,8 @@ def _order(input: np.ndarray, dim: int, descending: bool) -> Value:
 
 def _check_ordered(name: str, array: np.ndarray) -> None:
     if array.dtype.kind == "c":
-        raise RuntimeError(f"{name}() does not support complex tensors, but got dtype"
-                           f" {dtypes.of_numpy[array.dtype]}")  # fmt: skip
+        raise RuntimeError(f" {name.capitalize()} does not support complex dtypes on CPU: {name}()"
+                           f" got {dtypes.of_numpy[array.dtype]}")  # fmt: skip
 
 
 def sort(
@@ -143,6 +143,8 @@ def topk(
 def _kth_place(input: Value, k: int, dim: int, keepdim: bool) -> Value:
     _check_ordered("kthvalue", input)
     axis = axis_of(dim, input.ndim)
+    if not input.size:
+        kernels.selection.check_not_empty(input, axis, "kthvalue")
     if not 1 <= k <= length_of(input.shape, axis):
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {axis}: got k={k} for size"
@@ -306,6 +308,11 @@ def _reordered(edges: Tensor, sorter: Tensor) -> Tensor:
             f" tensor {list(edges.shape)} and got sorter tensor {list(sorter.shape)}"
         )
     n, order = edges.shape[-1], memory_of(sorter)
+    if order.dtype != np.int64:
+        raise RuntimeError(
+            "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype"
+            f" {dtypes.of_numpy[order.dtype].short}"
+        )
     if order.size and not (order.min() >= 0 and order.max() < n):
         raise RuntimeError(f"torch.searchsorted(): sorter index out of range, expected [0, {n})")
     return take_along(edges, sorter, -1, True)

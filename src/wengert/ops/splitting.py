@@ -389,8 +389,8 @@ def slice_scatter(
 def _placed(name: str, input: Tensor, src: Tensor, target: Tensor, key: Key) -> Tensor:
     if src.shape != target.shape:
         raise RuntimeError(
-            f"expected src to have a size equal to the slice of self: {name}() got src of shape"
-            f" {list(src.shape)} for a slice of shape {list(target.shape)}"
+            "expected src to have a size equal to the slice of self. src size ="
+            f" {list(src.shape)}, slice size = {list(target.shape)} in {name}()"
         )
     return with_part(input, convert(src, input.dtype), key)
 

@@ -43,7 +43,7 @@ def _variance(name: str, input: np.ndarray, dim: Dims, correction: float, keepdi
             "std and var only support floating point and complex dtypes, but got"
             f" {dtypes.of_numpy[input.dtype]}"
         )
-    if input.size and _degrees(input.shape, dim, correction) <= 0:
+    if not input.size or _degrees(input.shape, dim, correction) <= 0:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the"
             " reduction factor (input numel divided by output numel)."
@@ -455,7 +455,8 @@ def _checked_levels(name: str, input: Tensor, q: Any, interpolation: str) -> Ten
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     values = memory_of(levels)
     if not ((values >= 0) & (values <= 1)).all():
-        raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
+        what = "q values" if isinstance(q, Tensor) else "q"
+        raise RuntimeError(f"{name}() {what} must be in the range [0, 1] but got {q}")
     return levels
 
 

@@ -347,6 +347,11 @@ def _checked_window(
             f"mismatch in length of strides and shape: as_strided() got size {list(size)} and"
             f" stride {list(stride)}"
         )
+    if any(n < 0 for n in size):
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(size)} and"
+            f" strides={list(stride)}: a size is negative"
+        )
     if any(s < 0 for s in stride):
         raise RuntimeError(
             "as_strided: Negative strides are not supported at the moment, got strides:"

@@ -197,6 +197,8 @@ def _outlines(input: np.ndarray, key: Key, shape: Shape) -> tuple[layout.Outline
 def in_torchs_words(error: IndexError) -> IndexError:
     """NumPy's message in PyTorch's terms."""
     text = str(error).replace("for axis", "for dimension")
+    if "from an empty axes" in text:
+        text = "index is out of bounds for dimension with size 0"
     return IndexError(text.replace("indexing arrays", "indexing tensors"))
 
 

@@ -87,10 +87,14 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     require_tensor("channel_shuffle", "input", input)
     _check_rank("channel_shuffle", input)
     batch, channels, *space = input.shape
-    if groups <= 0 or channels % groups:
+    if groups <= 0:
         raise RuntimeError(
-            "channel_shuffle expects a positive number of groups that divides the channels, got"
-            f" groups={groups} and {channels} channels"
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        )
+    if channels % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and"
+            f" {groups} groups."
         )
     sizes = (batch, groups, channels // groups, *space)
     order = (0, 2, 1, *range(3, len(sizes)))

@@ -29,6 +29,7 @@ from wengert.tensor._data import checked
 from wengert.tensor._inplace import check_writable, overwrite, overwrite_with, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
 from wengert.tensor.arguments import dtype_and_device, require_tensor
+from wengert.tensor.exchange import capsule_of
 from wengert.tensor.wrappers import WrapperOutline
 
 
@@ -413,7 +414,7 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
             self._edge, "__dlpack__()",
         ))  # fmt: skip
     shown(self._array)
-    return self._array.__dlpack__(**options)
+    return capsule_of(self._array, options)
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:

@@ -10,10 +10,12 @@ from types import ModuleType
 from typing import Any
 
 from wengert import ops
+from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
-from wengert.ops.broadcasting import check_expandable
 from wengert.ops.operands import sum_to
 from wengert.ops.operators import as_operator
+from wengert.ops.powers import check_double
+from wengert.ops.subscript import broadcasts
 from wengert.tensor._inplace import copy_, inplace
 from wengert.tensor.arguments import size_of
 from wengert.tensor.copies import narrow_copy
@@ -43,7 +45,7 @@ ARITHMETIC = {
     "matmul": "matmul",
 }  # fmt: skip
 COMPARISON = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
-UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not", "pos": "positive"}
+UNARY = {"neg": "neg", "abs": "abs", "pos": "positive"}
 
 
 def bind_operators() -> None:
@@ -64,6 +66,18 @@ def bind_operators() -> None:
             if operator in COMPARISON and hasattr(function, "op"):
                 function = as_operator(function)
             setattr(Tensor, f"__{operator}__", function)
+    define: Any = Tensor
+    define.__invert__ = _invert
+
+
+def _invert(self: Tensor) -> Tensor:
+    """`bitwise_not`, which says of a float what Python says of one."""
+    if numpy_dtype(self).kind not in "biu":
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors, got"
+            f" {self.dtype}"
+        )
+    return ops.bitwise_not(self)
 
 
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
@@ -85,7 +99,10 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     tensor([[2., 2., 2.]])
     """
     shape = size_of("sum_to_size", size)
-    check_expandable(shape, self.shape)
+    if not broadcasts(tuple(shape), tuple(self.shape)):
+        raise RuntimeError(
+            f"size {{{list(shape)}}} is not expandable to size {{{list(self.shape)}}}."
+        )
     return sum_to(self, shape)
 
 
@@ -145,6 +162,16 @@ def polygamma(self: Tensor, n: int) -> Tensor:
     return ops.polygamma(n, self)
 
 
+_float_power_ = inplace(ops.float_power, "float_power_")
+
+
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place form of `float_power`, for tensors of float64 and complex128."""
+    check_double("base", "float_power_", self, self, exponent)
+    result: Tensor = _float_power_(self, exponent)
+    return result
+
+
 def bind() -> None:
     """Give Tensor everything that ops declare."""
     for family in ops.FAMILIES:
@@ -153,6 +180,7 @@ def bind() -> None:
     for function in (
         copy_,
         fill_diagonal_,
+        float_power_,
         polygamma,
         resolve_neg,
         sum_to_size,

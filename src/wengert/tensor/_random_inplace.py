@@ -12,6 +12,7 @@ from wengert.autograd.transforms.levels import transform_stack
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
 from wengert.core.generators import Generator, draw_numbers, remainders
+from wengert.core.info import finfo
 from wengert.core.tensor import Tensor, Tracer
 from wengert.ops.broadcasting import expand
 from wengert.ops.outputs import check_memory
@@ -78,6 +79,11 @@ def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None,
     if not low <= high:
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
+        )
+    if high - low > finfo(of_numpy[to]).max:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{of_numpy[to].short}>::max(), but"
+            f" found to={high:g} and from={low:g} which result in to-from to exceed the limit"
         )
     source = generator_of("uniform_", generator)
     return _fill(self, "uniform_", lambda shape: source.uniform(shape, low, high, to))

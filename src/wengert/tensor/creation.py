@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from array import array
+from mmap import mmap
 from typing import Any, Unpack
 
 import numpy as np
@@ -19,7 +21,7 @@ from wengert.kernels import layout
 from wengert.meta.tensors import META, MetaTensor, like, moved, without_memory
 from wengert.ops import formats
 from wengert.ops.casting import convert
-from wengert.tensor import _data
+from wengert.tensor import _data, exchange
 from wengert.tensor._entries import without_entries
 from wengert.tensor.arguments import (
     Options,
@@ -31,6 +33,7 @@ from wengert.tensor.arguments import (
     require_tensor,
     size_of,
 )
+from wengert.tensor.storages import frombuffer
 
 Size = Any  # ints, or one tuple or list of ints
 
@@ -114,10 +117,15 @@ def asarray(
 ) -> Tensor:
     """Convert `obj` to a tensor: a copy if `copy` is True, never one (or ValueError) if False.
 
+    Bytes and other buffers are elements of `dtype`, as for `frombuffer`.
+
     >>> import wengert
     >>> wengert.asarray([1.0, 2.0])
     tensor([1., 2.])
     """
+    if isinstance(obj, (bytes, bytearray, memoryview, array, mmap)):
+        kind = dtypes.defaults.dtype if dtype is None else dtype
+        obj, dtype = frombuffer(obj, dtype=kind), None
     if copy is False and not isinstance(obj, Tensor) and _shared(obj) is None:
         raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__}")
     source = as_tensor(obj, device=device)
@@ -158,17 +166,17 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """Create a tensor that shares the memory of another library's, through DLPack.
 
+    Args:
+        ext_tensor: an object with ``__dlpack__``, or a capsule that such a method returned.
+        device: the CPU.
+        copy: True for memory of its own.
+
     >>> import numpy, wengert
     >>> wengert.from_dlpack(numpy.ones(2))
     tensor([1., 1.], dtype=torch.float64)
     """
     check_cpu(device)
-    if not hasattr(ext_tensor, "__dlpack__"):
-        raise RuntimeError(
-            "from_dlpack received an invalid capsule: expected an object with __dlpack__, got"
-            f" {type(ext_tensor).__name__}"
-        )
-    return wrap(_data.checked(np.from_dlpack(ext_tensor, copy=copy)))
+    return wrap(_data.checked(exchange.array_of(ext_tensor, copy)))
 
 
 def zeros(*size: Size, out: Tensor | None = None, **options: Unpack[Options]) -> Tensor:

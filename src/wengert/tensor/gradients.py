@@ -59,7 +59,9 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     return self
 
 
-def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
+def _set_requires_grad(
+    self: Tensor, requires_grad: bool, kinds: str = "floating point dtype"
+) -> None:
     if isinstance(self, Tracer) and not self.level.eager and requires_grad != self.requires_grad:
         raise errors.leaf_inside_transform("requires_grad_()")
     if not requires_grad:
@@ -87,7 +89,7 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
             check_may_require_grad(self)
         if self._outline.dtype not in inexact:
             raise RuntimeError(errors.integer_requires_grad(
-                "only Tensors of floating point dtype can require gradients, and this one is",
+                f"only Tensors of {kinds} can require gradients, and this one is",
                 of_numpy[self._outline.dtype], "requires_grad = True",
             ))  # fmt: skip
         if not (leaving and leaving[0](self)):
@@ -95,9 +97,11 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
 
 
 def _assign_requires_grad(self: Tensor, value: bool) -> None:
+    if not isinstance(value, bool):
+        raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
     if value and not _is_leaf(self):
         raise RuntimeError("you can only change requires_grad flags of leaf variables.")
-    _set_requires_grad(self, value)
+    _set_requires_grad(self, value, "floating point and complex dtype")
 
 
 def _is_leaf(self: Tensor) -> bool:
@@ -167,6 +171,10 @@ def _get_data(self: Tensor) -> Tensor:
     if inferences:
         inherit(cut, self)
     return cut
+
+
+def _delete_data(self: Tensor) -> None:
+    raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:
@@ -270,6 +278,11 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
 
 def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
     """As `as_subclass`, without the graph: a leaf, which may require grad."""
+    if not isinstance(data, Tensor):
+        raise TypeError(
+            "_make_subclass(): argument 'data' (position 2) must be Tensor, not"
+            f" {type(data).__name__}"
+        )
     instance = _instance(cls, data.detach())
     return instance.requires_grad_() if require_grad else instance
 
@@ -445,7 +458,7 @@ def bind() -> None:
     define.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))
     define.grad_fn = property(_grad_fn)
     define.output_nr = property(_output_nr)
-    define.data = property(_get_data, _set_data)
+    define.data = property(_get_data, _set_data, _delete_data)
     define.retains_grad = property(_retains_grad)
     define._backward_hooks = property(_backward_hooks, _set_backward_hooks)
     define._base = property(lambda self: getattr(self, "_root", None))

@@ -76,7 +76,7 @@ def _dtype_of(name: str, options: Options, otherwise: Any = None) -> dtypes.dtyp
 
 
 def _evenly(first: Any, last: Any, by: Any, dtype: dtypes.dtype) -> np.ndarray:
-    if dtype.category == dtypes.BOOL:
+    if dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.short}'")
     whole = dtype is dtypes.int64 and type(first) is type(last) is type(by) is int
     if whole and -_FAR < first <= last < _FAR and 0 < by < _FAR:  # nothing to check

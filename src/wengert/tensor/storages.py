@@ -59,6 +59,13 @@ class _Storage:
         """The storage itself."""
         return self
 
+    def _converted(self, dtype: dtypes.dtype) -> TypedStorage:
+        """A copy of the elements in a dtype."""
+        elements = np.asarray(self)
+        with np.errstate(all="ignore"):
+            memory = elements.astype(dtype.np)
+        return TypedStorage(wrap_storage=UntypedStorage(memory), dtype=dtype)
+
 
 class UntypedStorage(_Storage):
     """The memory behind one or several tensors, as bytes.
@@ -142,10 +149,10 @@ class UntypedStorage(_Storage):
             if index.step not in (None, 1):
                 raise RuntimeError(f"storages are sliced with a step of 1, not {index.step}")
             return UntypedStorage(self._bytes[index])
-        return self._bytes[index].item()
+        return self._bytes[_place(self, index)].item()
 
     def __setitem__(self, index: int | slice, value: int) -> None:
-        self._bytes[index] = value
+        self._bytes[index if isinstance(index, slice) else _place(self, index)] = value
 
     def tolist(self) -> list[int]:
         """The bytes."""
@@ -158,6 +165,11 @@ class UntypedStorage(_Storage):
 
     def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> UntypedStorage:
         """Overwrite the bytes with those of another storage of this length."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(
+                f"size does not match, self was {self.nbytes()} bytes but src was"
+                f" {source.nbytes()} bytes"
+            )
         self._bytes[...] = source._bytes
         return self
 
@@ -254,15 +266,29 @@ class TypedStorage(_Storage):
     def __getitem__(self, index: int) -> Any:
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
-        return self._elements[index].item()
+        return self._elements[_place(self, index)].item()
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
-        self._elements[index] = value
+        self._elements[index if isinstance(index, slice) else _place(self, index)] = value
 
     def tolist(self) -> list[Any]:
         """The elements."""
         listed: list[Any] = self._elements.tolist()
         return listed
+
+    def fill_(self, value: complex) -> TypedStorage:
+        """Set every element."""
+        self._elements[...] = value
+        return self
+
+    def copy_(self, source: _Storage, non_blocking: bool | None = None) -> TypedStorage:
+        """Overwrite the memory with that of another storage of this many bytes."""
+        self._untyped_storage.copy_(source.untyped())
+        return self
+
+    def type(self) -> str:
+        """The name of PyTorch's storage class for this dtype, with its module."""
+        return f"torch.{self.pickle_storage_type()}"
 
     def clone(self) -> TypedStorage:
         """A copy."""
@@ -290,6 +316,37 @@ class TypedStorage(_Storage):
             lines = "".join(f" {value}\n" for value in self.tolist())
         kind = f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device})"
         return f"{lines}[{kind} of size {self.size()}]"
+
+
+def _place(storage: UntypedStorage | TypedStorage, index: Any) -> int:
+    """The index of an element, from the front."""
+    if not isinstance(index, (int, np.integer)) and isinstance(storage, UntypedStorage):
+        raise TypeError(f"can't index a torch.UntypedStorage with {type(index).__name__}")
+    if not isinstance(index, (int, np.integer)):
+        raise RuntimeError(f"can't index a {type(storage)} with {type(index)}")
+    size = storage.size()
+    if not -size <= index < size:
+        raise IndexError(f"index {index} out of range for storage of size {size}")
+    return int(index)
+
+
+def _conversion(name: str, dtype: dtypes.dtype) -> Any:
+    def convert(self: _Storage) -> TypedStorage:
+        return self._converted(dtype)
+
+    convert.__name__, convert.__qualname__ = name, f"_Storage.{name}"
+    convert.__doc__ = f"A copy of the elements as {dtype}."
+    return convert
+
+
+_CONVERSIONS = {
+    "bfloat16": dtypes.bfloat16, "bool": dtypes.bool_, "byte": dtypes.uint8, "char": dtypes.int8,
+    "complex_double": dtypes.complex128, "complex_float": dtypes.complex64,
+    "double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16,
+    "int": dtypes.int32, "long": dtypes.int64, "short": dtypes.int16,
+}  # fmt: skip
+for _name, _dtype in _CONVERSIONS.items():
+    setattr(_Storage, _name, _conversion(_name, _dtype))
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:

@@ -62,7 +62,7 @@ ERRORS = [
     error("Tensor.repeat", (M, 2), FULL, "can not be smaller than number of dimensions"),
     error("Tensor.repeat", (M, -1, 2), FULL, "negative dimension -2", "negative"),
     error("Tensor.repeat", (M,), TypeError, "missing 1 required"),
-    error("repeat_interleave", (M, -1), FULL, "Repeats must be non-negative"),
+    error("repeat_interleave", (M, -1), FULL, "repeats can not be negative"),
     error("repeat_interleave", (M, np.array([1, 2, 3]), 0), FULL, "must have the same size", "n"),
     error("repeat_interleave", (V, V, 0), NotImplementedError, "not implemented"),
     error("flip", (M, (0, 0)), FULL, "dim 0 appears multiple times"),

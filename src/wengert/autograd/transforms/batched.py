@@ -31,9 +31,9 @@ class SampleOutline(Outline):
     def refusal(self) -> Exception:
         """The error for reading elements."""
         return RuntimeError(
-            "vmap: the elements of a tensor are not known while a function is being vectorized:"
-            " they differ between samples. It looks like you're calling .item(), bool(), a print"
-            " or NumPy on a tensor inside of vmap; compute with operations instead"
+            "vmap: It looks like you're calling .item() on a Tensor, or attempting to use one in"
+            " some data-dependent control flow (bool(), a print, NumPy). Its elements are not known"
+            " inside of vmap: they differ between samples; compute with operations instead"
             " (torch.where for a condition)"
         )
 

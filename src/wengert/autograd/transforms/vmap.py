@@ -78,7 +78,7 @@ def function_name(func: Callable[..., Any]) -> str:
 
 def _checked_dims(in_dims: Dims, leaves: list[Any], spec: Spec, func: Any) -> list[Any]:
     head = f"vmap({function_name(func)}, in_dims={in_dims}, ...)(<inputs>):"
-    if not isinstance(in_dims, (int, tuple, list)):
+    if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
             f"{head} expected `in_dims` to be int or a (potentially nested) tuple matching the"
             f" structure of inputs, got: {type(in_dims)}."
@@ -148,6 +148,12 @@ def _call(
 
 
 def _checked_out_dims(out_dims: Dims, tree: Spec, func: Any) -> list[Any]:
+    if not all(d is None or isinstance(d, int) for d in flatten_tree(out_dims)[0]):
+        raise ValueError(
+            f"vmap({function_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int,"
+            " None or a python collection of ints representing where in the outputs the vmapped"
+            " dimension should appear."
+        )
     leaf_dims = broadcast_prefix(out_dims, tree)
     if leaf_dims is None:
         raise ValueError(

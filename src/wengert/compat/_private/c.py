@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.autograd import is_grad_enabled
+from wengert.autograd import is_grad_enabled, set_grad_enabled
 from wengert.autograd.transforms.levels import Level, transform_stack
 from wengert.compat._private.dispatch_keys import DispatchKey, DispatchKeySet
 from wengert.core.device import device
@@ -16,6 +16,7 @@ from wengert.overrides import _get_current_function_mode_stack
 from wengert.tensor import get_default_device
 
 _TensorMeta = type(Tensor)
+TensorBase = _TensorBase = Tensor
 
 
 class Value:
@@ -75,6 +76,11 @@ def _cuda_isInBadFork() -> bool:  # noqa: N802
     return False
 
 
+def _set_grad_enabled(enabled: bool) -> None:
+    """Turn recording on or off."""
+    set_grad_enabled(enabled)
+
+
 def _get_default_device() -> str:
     """The kind of device that tensors are made on."""
     return get_default_device().type
@@ -86,7 +92,9 @@ __all__ = [
     "Generator",
     "Graph",
     "Size",
+    "TensorBase",
     "Value",
+    "_TensorBase",
     "_TensorMeta",
     "_are_functorch_transforms_active",
     "_cuda_isInBadFork",
@@ -103,6 +111,7 @@ __all__ = [
     "_is_torch_function_mode_enabled",
     "_is_tracing",
     "_log_api_usage_once",
+    "_set_grad_enabled",
     "device",
     "dtype",
     "has_lapack",

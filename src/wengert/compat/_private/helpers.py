@@ -77,6 +77,14 @@ def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[T
     yield from groups.values()
 
 
+def _rebuild_tensor(
+    storage: TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]
+) -> Tensor:
+    """A tensor in a storage."""
+    flat = empty(0, dtype=storage.dtype)
+    return flat.set_(storage, storage_offset, tuple(size), tuple(stride))
+
+
 def _rebuild_tensor_v2(
     storage: TypedStorage,
     storage_offset: int,
@@ -87,8 +95,7 @@ def _rebuild_tensor_v2(
     metadata: Any = None,
 ) -> Tensor:
     """A tensor in a storage, as pickles of tensors make it."""
-    flat = empty(0, dtype=storage.dtype)
-    flat.set_(storage, storage_offset, tuple(size), tuple(stride))
+    flat = _rebuild_tensor(storage, storage_offset, size, stride)
     return flat.requires_grad_(requires_grad)
 
 
@@ -125,6 +132,7 @@ __all__ = [
     "_rebuild_parameter",
     "_rebuild_parameter_with_state",
     "_rebuild_sparse_tensor",
+    "_rebuild_tensor",
     "_rebuild_tensor_v2",
     "_take_tensors",
     "_unflatten_dense_tensors",

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable
 from typing import IO, Any
 
-from wengert.compat._private import storage_classes
+from wengert.compat._private import load_options, storage_classes
+from wengert.compat._private.load_options import *  # noqa: F403
 from wengert.core import layout
 from wengert.core.device import device
 
@@ -35,6 +36,7 @@ def _get_layout(name: str) -> layout.layout:
 
 
 __all__ = [
+    *load_options.__all__,
     "DEFAULT_PROTOCOL",
     "MAP_LOCATION",
     "FileLike",

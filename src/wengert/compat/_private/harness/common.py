@@ -20,11 +20,19 @@ import numpy as np
 
 import wengert
 from wengert import Tensor, autograd
-from wengert.compat._private.harness import attempts, cases, conditions, matrices, parameters
+from wengert.compat._private.harness import (
+    attempts,
+    cases,
+    conditions,
+    creation,
+    matrices,
+    parameters,
+)
 from wengert.compat._private.harness.attempts import *  # noqa: F403
 from wengert.compat._private.harness.cases import *  # noqa: F403
 from wengert.compat._private.harness.cases import warn_always
 from wengert.compat._private.harness.conditions import *  # noqa: F403
+from wengert.compat._private.harness.creation import *  # noqa: F403
 from wengert.compat._private.harness.matrices import *  # noqa: F403
 from wengert.compat._private.harness.parameters import *  # noqa: F403
 from wengert.core.dtypes import dtype as dtype_type
@@ -275,6 +283,7 @@ __all__ = [
     *attempts.__all__,
     *cases.__all__,
     *conditions.__all__,
+    *creation.__all__,
     *matrices.__all__,
     *parameters.__all__,
     "FILE_SCHEMA",

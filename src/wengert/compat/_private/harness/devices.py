@@ -18,6 +18,8 @@ from wengert.compat._private.harness.parameters import (
     written_test,
 )
 from wengert.core.dtypes import dtype as dtype_type
+from wengert.core.dtypes import float8_e4m3fn as e4m3_type
+from wengert.core.dtypes import float8_e5m2 as e5m2_type
 
 _Test = Callable[..., Any]
 
@@ -271,6 +273,21 @@ skipCUDAIfNoCudnn = skipCUDAIfNoCusparseGeneric = skipCUDAIfNoSparseGeneric = sk
 skipCUDAIfRocm = skipCUDAIfNotRocm = skipCUDAIfMiopen = skipCUDAIfNoMagma
 
 
+def has_cusolver() -> bool:
+    """False: there is no CUDA."""
+    return False
+
+
+def has_hipsolver() -> bool:
+    """False: there is no ROCm."""
+    return False
+
+
+def skipCUDAIfRocmVersionLessThan(version: Any = None) -> Callable[[_Test], _Test]:
+    """Skip a test on CUDA, which is not there."""
+    return skipCUDAIfRocm
+
+
 def _expected_failure_on(device: str) -> Callable[[_Test], _Test]:
     def decorator(fn: _Test) -> _Test:
         @wraps(fn)
@@ -333,8 +350,12 @@ __all__ = [
     "DeviceTypeTestBase",
     "deviceCountAtLeast",
     *(name for name in list(globals()) if name.startswith(("dtypes", "expectedFailure"))),
+    "e4m3_type",
+    "e5m2_type",
     "get_all_device_types",
     "get_device_type_test_bases",
+    "has_cusolver",
+    "has_hipsolver",
     "instantiate_device_type_tests",
     "largeTensorTest",
     *(name for name in list(globals()) if name.startswith(("only", "skip"))),

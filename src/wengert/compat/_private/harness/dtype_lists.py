@@ -53,6 +53,12 @@ all_types_and_complex = _group("all_types_and_complex", _FLOATING + _INTEGRAL + 
 all_types_and_complex_and = _group_and(
     "all_types_and_complex_and", _FLOATING + _INTEGRAL + _COMPLEX
 )
+_MPS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, *_INTEGRAL)
+all_mps_types = _group("all_mps_types", _MPS)
+all_mps_types_and = _group_and("all_mps_types_and", _MPS)
+all_types_complex_float8_and = _group_and(
+    "all_types_complex_float8_and", _FLOATING + _INTEGRAL + _COMPLEX + _FLOAT8
+)
 float8_types = _group("float8_types", _FLOAT8)
 float8_types_and = _group_and("float8_types_and", _FLOAT8)
 
@@ -101,11 +107,14 @@ def get_all_math_dtypes(device: str) -> list[dtype]:
 
 
 __all__ = [
+    "all_mps_types",
+    "all_mps_types_and",
     "all_types",
     "all_types_and",
     "all_types_and_complex",
     "all_types_and_complex_and",
     "all_types_and_half",
+    "all_types_complex_float8_and",
     "complex_types",
     "complex_types_and",
     "custom_types",

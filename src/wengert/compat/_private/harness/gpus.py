@@ -18,6 +18,7 @@ PLATFORM_SUPPORTS_FLASH_ATTENTION = PLATFORM_SUPPORTS_MEM_EFF_ATTENTION = False
 PLATFORM_SUPPORTS_CUDNN_ATTENTION = PLATFORM_SUPPORTS_FUSED_ATTENTION = False
 PLATFORM_SUPPORTS_FUSED_SDPA = PLATFORM_SUPPORTS_CK_SDPA = PLATFORM_SUPPORTS_BF16 = False
 PLATFORM_SUPPORTS_FP8 = PLATFORM_SUPPORTS_MX_GEMM = False
+CDNA2OrLater = CDNA3OrLater = CDNA5OrLater = False
 TEST_CUSPARSE_GENERIC = TEST_HIPSPARSE_GENERIC = False
 
 tf32_off = tf32_enabled = nullcontext
@@ -42,6 +43,11 @@ def initialize_cuda_context_rng() -> None:
     """Nothing to initialise."""
 
 
+def _get_magma_version() -> tuple[int, int]:
+    """(0, 0)."""
+    return 0, 0
+
+
 def _get_torch_cuda_version() -> tuple[int, int]:
     """(0, 0)."""
     return 0, 0
@@ -50,7 +56,12 @@ def _get_torch_cuda_version() -> tuple[int, int]:
 __all__ = [
     *conditions.__all__,
     "CUDA_DEVICE",
-    *(name for name in list(globals()) if name.startswith(("SM", "IS_SM", "PLATFORM_", "TEST_CU"))),
+    *(
+        name
+        for name in list(globals())
+        if name.startswith(("CDNA", "SM", "IS_SM", "PLATFORM_", "TEST_CU"))
+    ),
+    "_get_magma_version",
     "_get_torch_cuda_version",
     "initialize_cuda_context_rng",
     "tf32_enabled",
