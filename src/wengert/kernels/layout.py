@@ -216,21 +216,30 @@ def arranged(out: np.ndarray, operands: Sequence[np.ndarray | None]) -> np.ndarr
 
 def arranged_by(out: np.ndarray, outlines: tuple[Outline, ...]) -> np.ndarray:
     """As `arranged`, for operands of these shapes and strides."""
-    shape, strides = out.shape, out.strides
-    if outlines[0] == (shape, strides) or not out.size:
+    own = out.shape, out.strides
+    if outlines[0] == own:
         return out
+    order = _missed_order(own, out.itemsize, outlines)
+    if order is None:
+        return out
+    arranged = empty(out.shape, out.dtype, order)
+    arranged[...] = out
+    return arranged
+
+
+@lru_cache(4096)
+def _missed_order(own: Outline, step: int, outlines: tuple[Outline, ...]) -> Sizes | None:
+    """The dimensions in the order of a result of these operands; None if an array has it."""
+    shape, strides = own
+    if 0 in shape:
+        return None
     order = order_of(shape, outlines)
-    step = out.itemsize
     for d in reversed(order):
         if shape[d] != 1:
             if strides[d] != step:
-                break
+                return order
             step *= shape[d]
-    else:
-        return out
-    arranged = empty(shape, out.dtype, order)
-    arranged[...] = out
-    return arranged
+    return None
 
 
 @lru_cache(4096)

@@ -18,6 +18,7 @@ import numpy as np
 from wengert.kernels import jit
 from wengert.kernels.chunks import FEW, SOME
 from wengert.kernels.jit import LARGE
+from wengert.kernels.layout import empty
 from wengert.ops.op import Op
 from wengert.ops.operands import apply
 
@@ -105,33 +106,64 @@ def fuses_rules(op: Op) -> bool:
 def forward_of(op: Op) -> Callable[..., Any]:
     """`compute(inputs, params)`: the forward of an op on large arrays."""
     plans: dict[Any, ElementwisePlan | None] = {}
+    strided: dict[Any, Callable[..., Any] | None] = {}
 
     def compute(inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-        kinds, layout = jit.operands.kinds_of(inputs), None
-        if _whole(inputs) if kinds is None else kinds in _MASKS:
-            if op.in_order and not op.keyword_only:
-                return op.forward(*inputs, *params)
-            return apply(op.forward, op, inputs, params)
-        if kinds is None and len(inputs) == 1 and inputs[0].size < LARGE:
-            inputs = (inputs[0].copy("K"),)  # without gaps, as of a part of a larger array
-            kinds = jit.operands.kinds_of(inputs)
+        kinds = jit.operands.kinds_of(inputs)
         if kinds is None:
-            layout = jit.operands.layout_of(inputs)
-            if layout is None:
-                return apply(op.forward, op, inputs, params)
-            kinds = layout.kinds
+            outlines = jit.operands.outlines_of(inputs)
+            key = (outlines, _key(params)) if params else outlines
+            call = strided.get(key, _UNKNOWN)
+            if call is _UNKNOWN:
+                if len(strided) >= _MOST_PLANS:
+                    strided.clear()
+                call = strided[key] = strided_call(inputs, outlines, params)
+            outputs = None if call is None else call(inputs)
+        elif kinds in _MASKS:
+            outputs = None
+        else:
+            plan = plan_of(kinds, params)
+            outputs = None if plan is None else plan.flat(inputs)
+        if outputs is not None:
+            return outputs[0]
+        if op.in_order and not op.keyword_only:
+            return op.forward(*inputs, *params)
+        return apply(op.forward, op, inputs, params)
+
+    def plan_of(kinds: str, params: tuple[Any, ...]) -> ElementwisePlan | None:
         key = (kinds, _key(params)) if params else kinds
         plan = plans.get(key, _UNKNOWN)
         if plan is _UNKNOWN:
             scalar = [lambda *operands: apply(op.scalar, op, operands, params)]
             plan = _noted(plans, key, scalar, kinds, params)
-        if plan is not None:
-            outputs = plan.flat(inputs) if layout is None else plan.laid_out(inputs, layout)
-            if outputs is not None:
-                return outputs[0]
-        return apply(op.forward, op, inputs, params)
+        return plan
+
+    def strided_call(
+        inputs: tuple[Any, ...], outlines: tuple[Any, ...] | None, params: tuple[Any, ...]
+    ) -> Callable[..., Any] | None:
+        if outlines is None or _whole(inputs):
+            return None
+        layout = jit.operands.layout_of_outlines(outlines)
+        if layout is not None:
+            plan = plan_of(layout.kinds, params)
+            return None if plan is None else plan.of_layout(layout)
+        misfits = jit.operands.misfits(outlines)
+        if not misfits or (len(misfits) > 1 and op.forward in _CHEAP):
+            return None  # NumPy takes strides as it takes those of copies
+        fitting = _fitting(inputs, misfits)
+        call = strided_call(fitting, jit.operands.outlines_of(fitting), params)
+        return None if call is None else lambda inputs: call(_fitting(inputs, misfits))
 
     return compute
+
+
+def _fitting(inputs: tuple[Any, ...], misfits: Sequence[Any]) -> tuple[Any, ...]:
+    """The operands, and copies in an order in place of some."""
+    found = list(inputs)
+    for i, order in misfits:
+        copied = found[i] = empty(inputs[i].shape, inputs[i].dtype, order)
+        copied[...] = inputs[i]
+    return tuple(found)
 
 
 def _whole(inputs: tuple[Any, ...]) -> bool:
