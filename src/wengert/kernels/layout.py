@@ -20,8 +20,8 @@ from wengert import kernels
 Sizes = tuple[int, ...]
 Outline = tuple[Sizes, Sizes]  # shape and strides
 
-# Elements from which on a kernel fills an array.
-_MANY = 1 << 14
+# Elements from which on a kernel fills an array, bytes from which one copies it.
+_MANY, _LARGE = 1 << 14, 1 << 16
 
 # The order of the dimensions of channels-last images and volumes, by rank.
 CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
@@ -164,7 +164,10 @@ def fill(array: np.ndarray, number: Any) -> None:
     """Set all elements to a number, or to that of a 0-d array, of their dtype."""
     if array.size < _MANY:
         array.fill(number)
-    elif not kernels.filling.fill(array, np.asarray(number, array.dtype)):
+    elif array.flags.c_contiguous:
+        if not kernels.filling.fill(array, np.asarray(number, array.dtype)):
+            array[...] = number
+    elif not kernels.strides.fill(array, number):
         array[...] = number
 
 
@@ -187,8 +190,26 @@ def copy(array: np.ndarray) -> np.ndarray:
     if array.flags.c_contiguous:
         return array.copy()
     out = empty_like(array)
-    out[...] = array
+    write(out, array)
     return out
+
+
+def in_c_order(array: np.ndarray) -> np.ndarray:
+    """A copy in C order."""
+    if array.nbytes < _LARGE or array.flags.c_contiguous:
+        return array.copy()
+    out = np.empty(array.shape, array.dtype)
+    kernels.strides.copy(out, array, short=True)
+    return out
+
+
+def write(target: np.ndarray, source: np.ndarray) -> None:
+    """``target[...] = source``, of one shape and dtype; they may have memory in common."""
+    small = target.nbytes < _LARGE or (target.flags.c_contiguous and source.flags.c_contiguous)
+    if small or kernels.strides.share(target, source):
+        target[...] = source
+    else:
+        kernels.strides.copy(target, source, short=True)
 
 
 def copy_with_gaps(array: np.ndarray) -> np.ndarray:

@@ -6,14 +6,17 @@ them or adds them to one in C order: ten times as slow as memory.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from wengert.kernels.jit import available, kernel
 from wengert.kernels.jit.builtins import at, f32s, i64
+from wengert.kernels.layout import Outline
 from wengert.kernels.products.packing import side, square
 from wengert.kernels.products.tiles import move
+from wengert.kernels.strides import merged
 
 # Rows of a block, whose ends share cache lines; elements of a chunk for one thread.
 _ROWS, _CHUNK = 16, 1 << 14
@@ -53,7 +56,44 @@ def in_c_order(array: np.ndarray) -> np.ndarray:
         return array
     *lead, rows, columns = array.shape
     out = np.empty(array.shape, _F32)
+    _run(source, out, prod(lead), rows, columns)
+    return out
+
+
+def write(target: np.ndarray, source: np.ndarray) -> bool:
+    """``target[...] = source`` for arrays of one shape, if they are such matrices in any order.
+
+    False if it has to be done. They have no memory in common.
+    """
+    if target.dtype != _F32 or source.dtype != _F32 or not available():
+        return False
+    if not (target.flags.aligned and source.flags.aligned):
+        return False
+    found = _matrices((target.shape, target.strides), (source.shape, source.strides))
+    if found is None:
+        return False
+    _run(source, target, *found)
+    return True
+
+
+def _run(source: np.ndarray, target: np.ndarray, count: int, rows: int, columns: int) -> None:
     blocks = -(-rows // _ROWS)
     chunk = 1 + _CHUNK // (_ROWS * columns)
-    _transpose.f32(source, out, rows, columns, blocks, _ROWS, side(), prod(lead) * blocks, chunk)
-    return out
+    _transpose.f32(source, target, rows, columns, blocks, _ROWS, side(), count * blocks, chunk)
+
+
+@lru_cache(1024)
+def _matrices(own: Outline, other: Outline) -> tuple[int, int, int] | None:
+    """How many matrices without gaps the first array has of those that lie transposed in the other.
+
+    And their rows and columns; None if memory lies otherwise.
+    """
+    lengths, steps = merged(own, other)
+    if len(lengths) not in (2, 3):
+        return None
+    *lead, rows, columns = lengths
+    size = _F32.itemsize
+    expected = [[columns * size, size], [size, rows * size]]
+    if lead:
+        expected.insert(0, [rows * columns * size] * 2)
+    return (prod(lead), rows, columns) if steps == expected else None

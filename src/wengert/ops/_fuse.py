@@ -18,7 +18,7 @@ import numpy as np
 from wengert.kernels import jit
 from wengert.kernels.chunks import FEW, SOME
 from wengert.kernels.jit import LARGE
-from wengert.kernels.layout import empty
+from wengert.kernels.layout import empty, write
 from wengert.ops.op import Op
 from wengert.ops.operands import apply
 
@@ -105,56 +105,66 @@ def fuses_rules(op: Op) -> bool:
 
 def forward_of(op: Op) -> Callable[..., Any]:
     """`compute(inputs, params)`: the forward of an op on large arrays."""
-    plans: dict[Any, ElementwisePlan | None] = {}
-    strided: dict[Any, Callable[..., Any] | None] = {}
+    return _Forward(op).compute
 
-    def compute(inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+
+class _Forward:
+    """The kernels of an op, by what is special about operands and parameters."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.plans: dict[Any, ElementwisePlan | None] = {}
+        # By outlines: calls of kernels for arrays that are not contiguous.
+        self.strided: dict[Any, Callable[..., Any] | None] = {}
+
+    def compute(self, inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+        """What a kernel gives, or else NumPy."""
+        op, outputs = self.op, None
         kinds = jit.operands.kinds_of(inputs)
         if kinds is None:
             outlines = jit.operands.outlines_of(inputs)
             key = (outlines, _key(params)) if params else outlines
-            call = strided.get(key, _UNKNOWN)
+            call = self.strided.get(key, _UNKNOWN)
             if call is _UNKNOWN:
-                if len(strided) >= _MOST_PLANS:
-                    strided.clear()
-                call = strided[key] = strided_call(inputs, outlines, params)
-            outputs = None if call is None else call(inputs)
-        elif kinds in _MASKS:
-            outputs = None
-        else:
-            plan = plan_of(kinds, params)
-            outputs = None if plan is None else plan.flat(inputs)
+                if len(self.strided) >= _MOST_PLANS:
+                    self.strided.clear()
+                call = self.strided[key] = self._call(inputs, outlines, params)
+            if call is not None:
+                outputs = call(inputs)
+        elif kinds not in _MASKS:
+            plan = self._plan(kinds, params)
+            if plan is not None:
+                outputs = plan.flat(inputs)
         if outputs is not None:
             return outputs[0]
         if op.in_order and not op.keyword_only:
             return op.forward(*inputs, *params)
         return apply(op.forward, op, inputs, params)
 
-    def plan_of(kinds: str, params: tuple[Any, ...]) -> ElementwisePlan | None:
+    def _plan(self, kinds: str, params: tuple[Any, ...]) -> ElementwisePlan | None:
         key = (kinds, _key(params)) if params else kinds
-        plan = plans.get(key, _UNKNOWN)
+        plan = self.plans.get(key, _UNKNOWN)
         if plan is _UNKNOWN:
-            scalar = [lambda *operands: apply(op.scalar, op, operands, params)]
-            plan = _noted(plans, key, scalar, kinds, params)
+            scalar = [lambda *operands: apply(self.op.scalar, self.op, operands, params)]
+            plan = _noted(self.plans, key, scalar, kinds, params)
         return plan
 
-    def strided_call(
-        inputs: tuple[Any, ...], outlines: tuple[Any, ...] | None, params: tuple[Any, ...]
+    def _call(
+        self, inputs: tuple[Any, ...], outlines: tuple[Any, ...] | None, params: tuple[Any, ...]
     ) -> Callable[..., Any] | None:
+        """What computes the results for arrays with these outlines; None for NumPy."""
         if outlines is None or _whole(inputs):
             return None
         layout = jit.operands.layout_of_outlines(outlines)
         if layout is not None:
-            plan = plan_of(layout.kinds, params)
+            plan = self._plan(layout.kinds, params)
             return None if plan is None else plan.of_layout(layout)
         misfits = jit.operands.misfits(outlines)
-        if not misfits or (len(misfits) > 1 and op.forward in _CHEAP):
-            return None  # NumPy takes strides as it takes those of copies
+        if not misfits or (len(misfits) > 1 and self.op.forward in _CHEAP):
+            return None  # NumPy reads such operands as fast as it copies them
         fitting = _fitting(inputs, misfits)
-        call = strided_call(fitting, jit.operands.outlines_of(fitting), params)
+        call = self._call(fitting, jit.operands.outlines_of(fitting), params)
         return None if call is None else lambda inputs: call(_fitting(inputs, misfits))
-
-    return compute
 
 
 def _fitting(inputs: tuple[Any, ...], misfits: Sequence[Any]) -> tuple[Any, ...]:
@@ -162,7 +172,7 @@ def _fitting(inputs: tuple[Any, ...], misfits: Sequence[Any]) -> tuple[Any, ...]
     found = list(inputs)
     for i, order in misfits:
         copied = found[i] = empty(inputs[i].shape, inputs[i].dtype, order)
-        copied[...] = inputs[i]
+        write(copied, inputs[i])
     return tuple(found)
 
 

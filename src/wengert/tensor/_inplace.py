@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert.autograd import errors
 from wengert.autograd.grad_mode import enable_grad
 from wengert.autograd.history import rebase_history, set_edge
@@ -41,6 +42,7 @@ from wengert.core.tensor import (
     wrap,
 )
 from wengert.kernels.layout import copy, fill
+from wengert.kernels.layout import write as write_array
 from wengert.ops.broadcasting import check_expandable, expand
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
@@ -149,8 +151,9 @@ def _has_alpha(options: dict[str, Any]) -> bool:
     return len(options) == 1 and type(options.get("alpha")) in (int, float)
 
 
-# Elements up to which a temporary array costs less than what a kernel saves.
-_FEW = 1 << 16
+# Elements up to which a temporary array costs less than what a kernel saves; bytes of an array with
+# gaps from which one pays off.
+_FEW, _LARGE = 1 << 16, 1 << 15
 
 
 def _is_free(target: Any) -> bool:
@@ -205,10 +208,13 @@ def _write_directly(
         if options:
             alpha = scalar_array(options["alpha"], of_numpy[array.dtype], name.strip("_"))
             value = np.multiply(value, alpha)
-        ufunc(array, value, out=array)
-        target._cut = target._cut or other._cut
     else:
-        ufunc(array, number_as_array(other, array.dtype), out=array)
+        value = number_as_array(other, array.dtype)
+    small = flags.c_contiguous or array.nbytes < _LARGE
+    if small or not kernels.strides.update(ufunc, array, value):
+        ufunc(array, value, out=array)
+    if type(other) is Tensor:
+        target._cut = target._cut or other._cut
     code, lasti = caller(getframe(1))
     storage.stamp(array, name, code, lasti)
     return target
@@ -494,7 +500,7 @@ def write_plain(target: Tensor, values: np.ndarray, name: str) -> Tensor:
     """Write an array to all elements of a plain target."""
     array = target._array
     if values.dtype is array.dtype and values.shape == array.shape:
-        array[...] = values
+        write_array(array, values)
     else:
         assign(array, values)
     code, lasti = caller(getframe(1))
@@ -510,7 +516,10 @@ def assign(array: np.ndarray, value: np.ndarray) -> None:
     if value.dtype.kind == "c" != array.dtype.kind:
         value = value.real  # like PyTorch when copying complex values to a real dtype
     if value.dtype is array.dtype:
-        array[...] = value
+        if value.shape == array.shape:
+            write_array(array, value)
+        else:
+            array[...] = value
         return
     if is_float8(array.dtype):
         value = rounded(value, array.dtype)
