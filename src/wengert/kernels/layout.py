@@ -32,14 +32,17 @@ def strides_of(array: np.ndarray) -> Sizes:
 
     That is the extent of the next dimension.
     """
-    strides = array.strides
-    if 0 not in strides or 1 not in array.shape:
+    return _strides_of(array.shape, array.strides, array.itemsize)
+
+
+def _strides_of(shape: Sizes, strides: Sizes, itemsize: int) -> Sizes:
+    if 0 not in strides or 1 not in shape:
         return strides
-    steps, width = list(strides), array.itemsize
-    for d in range(array.ndim - 1, -1, -1):
-        if not steps[d] and array.shape[d] == 1:
+    steps, width = list(strides), itemsize
+    for d in range(len(shape) - 1, -1, -1):
+        if not steps[d] and shape[d] == 1:
             steps[d] = width
-        width = steps[d] * array.shape[d]
+        width = steps[d] * shape[d]
     return tuple(steps)
 
 
@@ -63,13 +66,18 @@ def is_channels_last(array: np.ndarray) -> bool:
 
 
 def _has_innermost_channels(array: np.ndarray) -> bool:
-    shape, strides, least = array.shape, array.strides, 0
+    shape, strides = array.shape, array.strides
     if len(shape) > 2 and strides[-1] < strides[1] * shape[1] and 0 not in strides:
         return False  # as most, at little cost
-    strides = strides_of(array)
-    if not array.size or (array.flags.c_contiguous and 1 not in shape):
+    if not array.size or (1 not in shape and array.flags.c_contiguous):
         return False
-    for d in (1, *range(array.ndim - 1, 1, -1), 0):
+    return _in_order_of_images(shape, strides, array.itemsize)
+
+
+@lru_cache(1024)
+def _in_order_of_images(shape: Sizes, strides: Sizes, itemsize: int) -> bool:
+    strides, least = _strides_of(shape, strides, itemsize), 0
+    for d in (1, *range(len(shape) - 1, 1, -1), 0):
         if strides[d] < least or not strides[1]:
             return False
         if not d and least == strides[1]:

@@ -228,4 +228,5 @@ def test_sums_of_arrays_with_gaps(axes: Any, dtype: Any) -> None:
         exact = y.sum(axes, np.float64)
         assert got.shape == exact.shape
         scale = np.abs(y).sum(axes, np.float64)
-        assert (np.abs(got - exact) <= (1e-5 if y.itemsize not in y.strides else 2e-6) * scale).all()
+        error = 1e-5 if dtype == np.float32 else 1e-13  # of NumPy's sums of columns
+        assert (np.abs(got - exact) <= error * scale).all()

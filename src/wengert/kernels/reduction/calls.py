@@ -99,6 +99,13 @@ def _order_of(lengths: Sizes, strides: Sizes) -> Sizes:
     return tuple(sorted(range(len(lengths)), key=lambda a: -strides[a]))
 
 
+def _has_columns(array: Array, axes: Axes) -> bool:
+    """Whether of an array with gaps the outermost dimensions are reduced."""
+    order = _order_of(array.shape, array.strides)
+    gaps = not array.transpose(order).flags.c_contiguous
+    return gaps and plan_of(array.shape, axes, order).pattern == "RK"
+
+
 class _Gaps(NamedTuple):
     """How an array with gaps is reduced without a copy: its axes in memory order, and rows.
 
@@ -177,7 +184,7 @@ def total(array: Array, axes: Axes, keepdim: bool) -> Any:
         out = _total_with_gaps(array, axes, keepdim)
         if out is not None:
             return out
-        if array.itemsize not in array.strides:
+        if array.itemsize not in array.strides or _has_columns(array, axes):
             return None  # NumPy adds such elements as fast as it copies them
     run, array, plan = _run_and_plan(array, axes, _SUMS)
     out = None if run is None else _sums(run, array, plan)
