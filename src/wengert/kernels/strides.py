@@ -215,16 +215,21 @@ def update(ufunc: np.ufunc, target: np.ndarray, other: Any) -> bool:
         return False
     own, size = (target.shape, target.strides), target.itemsize
     if isinstance(other, np.ndarray) and other.ndim:
-        run = _WITH_ARRAY[ufunc]
-        if other.shape != own[0] or not other.flags.num & _ALIGNED or share(target, other):
+        run = _WITH_ARRAY.get(ufunc)
+        if (
+            run is None
+            or other.shape != own[0]
+            or not other.flags.num & _ALIGNED
+            or share(target, other)
+        ):
             return False
         rows = _rows(size, own, (other.shape, other.strides))
     else:
         if ufunc is np.subtract:
             ufunc, other = np.add, -other
-        run, other = _WITH_NUMBER[ufunc], float(other)
+        run, other = _WITH_NUMBER.get(ufunc), float(other)
         rows = _rows(size, own)
-    if rows is None or not available():
+    if run is None or rows is None or not available():
         return False
     getattr(run, kind)(target, other, *rows.numbers, rows.tasks, rows.chunk)
     return True

@@ -64,26 +64,26 @@ def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
 def _repeated_total(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
     """The sum of an array that repeats elements: each is added once, and multiplied."""
     repeats = _repeats(array.shape, array.strides, axes, keepdim)
-    out = array[repeats.index]
+    out = array[repeats.once]
     if repeats.axes != ():
         out = total(out, repeats.axes)
     with np.errstate(over="ignore"):
-        out = out * array.dtype.type(repeats.count)
-    if repeats.once == repeats.shape:
+        out = out * array.dtype.type(repeats.times)
+    if repeats.small == repeats.shape:
         return out.reshape(repeats.shape)[()]
-    return np.broadcast_to(out.reshape(repeats.once), repeats.shape).copy()
+    return np.broadcast_to(out.reshape(repeats.small), repeats.shape).copy()
 
 
 class _Repeats(NamedTuple):
     """What there is to add of an array that repeats elements: where it is, and over which axes.
 
-    `count` is how often each element counts, `shape` the result's, `once` that without repetition.
+    `times` is how often each element counts, `shape` the result's, `small` that without repetition.
     """
 
-    index: tuple[Any, ...]
+    once: tuple[Any, ...]
     axes: tuple[int, ...] | None
-    count: int
-    once: tuple[int, ...]
+    times: int
+    small: tuple[int, ...]
     shape: tuple[int, ...]
 
 
