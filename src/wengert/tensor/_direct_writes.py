@@ -44,18 +44,22 @@ def _alone(name: str) -> np.ufunc | None:
 
 
 def _is_small(target: Any) -> bool:
-    """Whether a target whose writes nobody needs to know has few floats, for which no kernel is."""
+    """Whether a target whose writes nobody needs to know has few floats, for which no kernel is.
+
+    Without gaps: NumPy 2.4's `np.negative(column, out=column)` is wrong for some lengths of a row.
+    """
     if not is_free(target):
         return False
     array = target._array
-    return array.dtype.kind == "f" and array.itemsize >= 4 and array.size < LARGE
+    flags = array.flags
+    few = array.dtype.kind == "f" and array.itemsize >= 4 and array.size < LARGE
+    return few and flags.c_contiguous and flags.writeable
 
 
 def _map(ufunc: np.ufunc, target: Tensor, name: str) -> None:
     """Write a function of each element in its place."""
     array = target._array
-    flags = array.flags
-    if storage.guards or not (flags.c_contiguous and flags.writeable):
+    if storage.guards:
         check_memory(array, name)
     ufunc(array, array)
     storage.stamp(array, name, *caller(getframe(1)))
