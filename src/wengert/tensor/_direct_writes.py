@@ -33,7 +33,7 @@ _DIRECT = {
 }  # fmt: skip
 _SUMS = np.add, np.subtract
 # What is more than a ufunc for other dtypes.
-_OF_FLOATS = {"neg": np.negative, "abs": np.absolute}
+_OF_FLOATS = {"neg": np.negative, "abs": np.absolute, "_modulus": np.absolute}
 
 
 def _alone(name: str) -> np.ufunc | None:
