@@ -198,7 +198,10 @@ def copy(array: np.ndarray) -> np.ndarray:
     if array.flags.c_contiguous:
         return array.copy()
     out = empty_like(array)
-    write(out, array)
+    if array.nbytes < _LARGE:
+        out[...] = array
+    else:
+        kernels.strides.copy(out, array, short=True)
     return out
 
 

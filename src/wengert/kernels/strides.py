@@ -28,6 +28,7 @@ _ROWS = 1 << 6
 _PIECE = 1 << 11
 
 _ALIGNED = 256
+_F32 = np.dtype(np.float32)
 
 
 @native(
@@ -184,19 +185,29 @@ def copy(target: np.ndarray, source: np.ndarray, short: bool = False) -> None:
 
     With `short` by NumPy where rows are long: one thread is no faster, unless they are out of step.
     """
-    nbytes = target.nbytes
-    if nbytes >= _LARGE and target.dtype == source.dtype and available():
-        shape, size = target.shape, target.itemsize
-        own = shape, target.strides
-        rows = _rows(size, own, (shape, source.strides)) if shape == source.shape else None
-        if rows is not None and not (
-            short and nbytes < _THREADS and rows.numbers[2] * size > _SHORT
-        ):
-            _copy.f32(target, source, size, _PIECE, *rows.numbers, rows.tasks, rows.chunk)
+    dtype, nbytes = target.dtype, target.nbytes
+    if nbytes >= _LARGE and dtype == source.dtype and target.shape == source.shape and available():
+        own, other = (target.shape, target.strides), (source.shape, source.strides)
+        way = _way(dtype.itemsize, own, other, short and nbytes < _THREADS, dtype == _F32)
+        if type(way) is _Rows:
+            size = dtype.itemsize
+            _copy.f32(target, source, size, _PIECE, *way.numbers, way.tasks, way.chunk)
             return
-        if rows is None and kernels.transposition.write(target, source):
+        if way is not None and target.flags.aligned and source.flags.aligned:
+            kernels.transposition.run(source, target, *way)
             return
     target[...] = source
+
+
+@lru_cache(1024)
+def _way(
+    size: int, own: Outline, other: Outline, short: bool, real: bool
+) -> _Rows | tuple[int, int, int] | None:
+    """The rows to copy, or the matrices to transpose; None where NumPy is as fast."""
+    rows = _rows(size, own, other)
+    if rows is not None:
+        return None if short and rows.numbers[2] * size > _SHORT else rows
+    return kernels.transposition.matrices(own, other) if real else None
 
 
 _WITH_ARRAY: dict[Any, Kernel] = {np.add: _add, np.subtract: _subtract, np.multiply: _multiply}

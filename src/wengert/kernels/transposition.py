@@ -6,7 +6,6 @@ them or adds them to one in C order: ten times as slow as memory.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -56,34 +55,18 @@ def in_c_order(array: np.ndarray) -> np.ndarray:
         return array
     *lead, rows, columns = array.shape
     out = np.empty(array.shape, _F32)
-    _run(source, out, prod(lead), rows, columns)
+    run(source, out, prod(lead), rows, columns)
     return out
 
 
-def write(target: np.ndarray, source: np.ndarray) -> bool:
-    """``target[...] = source`` for arrays of one shape, if they are such matrices in any order.
-
-    False if it has to be done. They have no memory in common.
-    """
-    if target.dtype != _F32 or source.dtype != _F32 or not available():
-        return False
-    if not (target.flags.aligned and source.flags.aligned):
-        return False
-    found = _matrices((target.shape, target.strides), (source.shape, source.strides))
-    if found is None:
-        return False
-    _run(source, target, *found)
-    return True
-
-
-def _run(source: np.ndarray, target: np.ndarray, count: int, rows: int, columns: int) -> None:
+def run(source: np.ndarray, target: np.ndarray, count: int, rows: int, columns: int) -> None:
+    """Write so many matrices of so many rows and columns from transposed ones."""
     blocks = -(-rows // _ROWS)
     chunk = 1 + _CHUNK // (_ROWS * columns)
     _transpose.f32(source, target, rows, columns, blocks, _ROWS, side(), count * blocks, chunk)
 
 
-@lru_cache(1024)
-def _matrices(own: Outline, other: Outline) -> tuple[int, int, int] | None:
+def matrices(own: Outline, other: Outline) -> tuple[int, int, int] | None:
     """How many matrices without gaps the first array has of those that lie transposed in the other.
 
     And their rows and columns; None if memory lies otherwise.

@@ -21,6 +21,8 @@ from wengert.ops.variadic import as_sequence, of_list
 
 Array = np.ndarray
 Several = Sequence[Tensor]
+# Bytes from which an array is worth a kernel of its own.
+_LARGE = 1 << 16
 
 
 def _part_of_cat(g: Any, k: int, layout: tuple[Any, int, list[int], int]) -> Any:
@@ -80,6 +82,8 @@ def _joined(arrays: list[Array], axis: int) -> Array:
     length = sum([a.shape[axis] for a in arrays])
     shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
     out, place, lead = np.empty(shape, np.result_type(*arrays)), 0, (slice(None),) * axis
+    if out.nbytes < _LARGE * len(arrays):
+        return np.concatenate(arrays, axis, out=out)
     for a in arrays:
         past = place + a.shape[axis]
         kernels.strides.copy(out[(*lead, slice(place, past))], a, short=True)
