@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from sweeps import algebra, drawing, elementwise, indexing, layers, networks, reducing, shapes
+from sweeps import (
+    algebra,
+    drawing,
+    elementwise,
+    indexing,
+    layers,
+    networks,
+    reducing,
+    shapes,
+    strided,
+)
 from sweeps._sample import Sample
 
 FAMILIES: dict[str, list[Sample]] = {
@@ -10,6 +20,7 @@ FAMILIES: dict[str, list[Sample]] = {
     "reducing": reducing.FAMILY,
     "indexing": indexing.FAMILY,
     "shapes": shapes.FAMILY,
+    "strided": strided.FAMILY,
     "drawing": drawing.FAMILY,
     "algebra": algebra.FAMILY,
     "networks": networks.FAMILY,

@@ -369,3 +369,15 @@ def test_dictionaries_of_modules_are_filled():
                   for v in vars(torch.nn).values()))
     """)
     assert out.split() == [*["True"] * 6, "False", "False"]
+
+
+def test_constants_are_looked_up_once():
+    """As functions are; what programs may set is asked for each time."""
+    out = run_in_alias("""
+        import torch, wengert
+        print(torch.float64 is vars(torch)["float64"] is wengert.float64)
+        print(torch.strided is vars(torch)["strided"], torch.inf == vars(torch)["inf"])
+        print(torch.channels_last is vars(torch)["channels_last"])
+        print(torch.backends.cudnn.benchmark, "benchmark" in vars(torch.backends.cudnn))
+    """)
+    assert out.split() == [*["True"] * 4, "False", "False"]

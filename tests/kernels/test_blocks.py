@@ -3,41 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.kernels.guarded import copied, guarded
-from tests.kernels.variants import needs_llvmlite
+from tests.kernels.guarded import copied
 from wengert.kernels import blocks
-
-VIEWS: list[Any] = [
-    np.s_[:, :, 3:],
-    np.s_[:, 5:, :],
-    np.s_[::2, :, :-7],
-    np.s_[::-1, ::3, 40:],
-    np.s_[:, 1:2, :],
-    np.s_[4],
-    np.s_[:, :, ::2],
-]
-
-
-@needs_llvmlite
-@pytest.mark.parametrize("view", VIEWS, ids=str)
-@pytest.mark.parametrize("dtype", ["f4", "f8", "?", "c8", "i2"])
-@pytest.mark.parametrize("at_end", [False, True])
-def test_views_of_all_kinds(view: Any, dtype: str, at_end: bool) -> None:
-    rng = np.random.default_rng(0)
-    whole = copied(rng.integers(0, 2, (40, 30, 200)).astype(dtype), at_end)
-    source = whole[view]
-    target = guarded(source.shape, dtype, at_end)
-    blocks.copy(target, source)
-    np.testing.assert_array_equal(target, source)
-    back = copied(np.zeros(whole.shape, dtype), at_end)
-    blocks.copy(back[view], target)
-    np.testing.assert_array_equal(back[view], source)
-    assert np.count_nonzero(back) == np.count_nonzero(source)
 
 
 @pytest.mark.parametrize("shape", [(100, 300), (7, 50, 90), (40_000,), (4, 40_001), (3, 4), (0, 5)])
@@ -67,19 +38,6 @@ def test_triangles(shape: tuple[int, ...], dtype: str, at_end: bool) -> None:
         for upper, reference in ((True, np.triu), (False, np.tril)):
             ours = blocks.triangles(x, diagonal, upper)
             np.testing.assert_array_equal(ours, reference(x, diagonal), strict=True)
-
-
-@needs_llvmlite
-@pytest.mark.parametrize("size", [2047, 2048, 2049, 40_001, 100_000])
-@pytest.mark.parametrize("at_end", [False, True])
-def test_long_rows_are_copied_in_pieces(size: int, at_end: bool) -> None:
-    source = copied(np.random.default_rng(0).integers(0, 99, (40, size)).astype("u1"), at_end)
-    target = guarded(source.shape, "u1", at_end)
-    for k in (0, 1, 5):
-        target[...] = 0
-        blocks.copy(target[:, k:], source[:, : size - k])
-        np.testing.assert_array_equal(target[:, k:], source[:, : size - k])
-        assert not target[:, :k].any()
 
 
 @pytest.mark.parametrize("kernels", [False, True])

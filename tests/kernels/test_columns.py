@@ -40,7 +40,7 @@ def test_digits_do_not_depend_on_the_number_of_threads() -> None:
 def test_the_kernel_stays_within_its_arrays() -> None:
     x = rng.standard_normal((11, 520), dtype=np.float32)
     sums = np.full(520, np.nan, np.float32)
-    _strips.python(x.ravel(), sums, 11, 520, 2, 0, 2)
+    _strips.python(x.ravel(), sums, 11, 520, 520, 2, 0, 2)
     np.testing.assert_allclose(sums, x.sum(0, dtype=np.float64), atol=1e-5)
 
 

@@ -46,7 +46,8 @@ def test_floats_are_rounded_to_the_nearest_half(dtype: Any) -> None:
 def test_large_tensors_of_any_layout_are_converted(name: str) -> None:
     dtype = getattr(wengert, name)
     x = wengert.randn(90, 80, requires_grad=True)
-    for y in (x, x.t(), x[::2, ::3], x[:0]):
+    heads = x.view(3, 30, 8, 10).transpose(1, 2)
+    for y in (x, x.t(), x[::2, ::3], x[:0], x[:, :1].expand(90, 80), heads, heads[..., 3:]):
         half = y.to(dtype)
         np.testing.assert_array_equal(
             half.float().tolist(), y.detach().numpy().astype(half.detach().numpy().dtype).tolist()

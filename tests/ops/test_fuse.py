@@ -442,3 +442,24 @@ def test_large_arrays_are_computed_as_small_ones(name: str) -> None:
         wengert.testing.assert_close(
             function(x, y), wengert.cat(parts), rtol=0, atol=0, equal_nan=True
         )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [40, 120])
+def test_what_lies_otherwise_is_copied_for_a_kernel(size: int, dtype: Any) -> None:
+    """Strides within rows, and other orders than the result's: results and their order stay."""
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((size, size)).astype(dtype)
+    wide = rng.standard_normal((size, 2 * size)).astype(dtype)
+    for name in ("_lerp", "_squared_error", "_add", "exp"):
+        op = REGISTRY[name]
+        for a, b in ((x, wide[:, ::2]), (x.T, x), (x, x.T), (wide[:, ::2], wide[:, ::2])):
+            arrays = {1: [a], 2: [a, b], 3: [a, b, np.full((), 0.3, dtype)]}[len(op.inputs)]
+            computed = op.function(*arrays)
+            np.testing.assert_allclose(computed, op.forward(*arrays), rtol=4e-7, atol=1e-6)
+            again = op.function(*arrays)
+            np.testing.assert_array_equal(again, computed)
+    outlines = jit.operands.outlines_of([x, wide[:, ::2], x.T, None])
+    assert jit.operands.misfits(outlines) == [(1, (0, 1)), (2, (0, 1))]
+    assert jit.operands.misfits(jit.operands.outlines_of([x, wide[:, :size]])) == []
+    assert jit.operands.misfits(jit.operands.outlines_of([x.astype(np.int32).T, x.T])) == []

@@ -544,3 +544,32 @@ def test_writes_without_a_copy_are_those_of_the_operation(name: str, dtype: str)
         assert x.equal(before)
         getattr(x, f"{name}_")(0, rows, x)  # reads what it writes to
         assert x.equal(getattr(before, name)(0, rows, before))
+
+
+@pytest.mark.parametrize("name", ["sqrt_", "neg_", "abs_", "exp_", "relu_", "sigmoid_", "floor_"])
+@pytest.mark.parametrize("size", [10, 5000])
+def test_functions_of_elements_are_written_and_noted(name: str, size: int) -> None:
+    """At once where nobody needs to know; the log of writes knows of it in any case."""
+    start = wengert.rand(2, size) + 0.1
+    for part in (np.s_[:], np.s_[:, 1:], np.s_[:, ::2]):
+        x, expected = start.clone(), start.clone()
+        expected[part] = getattr(start[part], name.strip("_"))()
+        view = x[part]
+        assert getattr(view, name)() is view
+        np.testing.assert_allclose(x.numpy(), expected.numpy(), rtol=4e-7)
+        weight = wengert.ones(2, size, requires_grad=True)
+        product = weight * x
+        getattr(view, name)()
+        with pytest.raises(RuntimeError, match="modified"):
+            product.sum().backward()
+
+
+def test_quotients_in_place() -> None:
+    x = wengert.rand(50, 400) + 1
+    view, divisor = x[:, 3:], wengert.rand(50, 397) + 1
+    expected = x.clone()
+    expected[:, 3:] = x[:, 3:] / divisor / 3
+    assert view.div_(divisor).div_(3) is view
+    np.testing.assert_array_equal(x.numpy(), expected.numpy())
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        wengert.ones(3, dtype=wengert.int64).div_(2)

@@ -9,8 +9,13 @@ from typing import Any
 from wengert.compat import torch_names
 from wengert.compat._answers import look_for_answers
 from wengert.compat._homes import move
+from wengert.core.dtypes import dtype
+from wengert.core.layout import layout, memory_format
 
 _MISSING: Any = object()
+# What never changes, as functions and classes do not.
+_CONSTANTS = dtype, layout, memory_format
+_NUMBERS = frozenset({"e", "inf", "nan", "pi"})
 
 
 def why_missing(path: str) -> str:
@@ -75,7 +80,7 @@ class AliasModule(ModuleType):
             value = self._find(name)
         if value is _MISSING:
             raise AttributeError(self._why_missing(name), name=name, obj=self)
-        if callable(value):  # settings may change; functions do not
+        if callable(value) or isinstance(value, _CONSTANTS) or name in _NUMBERS:  # no setting
             self.__dict__[name] = value
         return value
 

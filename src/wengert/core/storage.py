@@ -193,9 +193,11 @@ def _note(array: np.ndarray, header: Header) -> None:
     regions = entry.regions
     if array is not base and not (array.nbytes == base.nbytes and array.flags.forc):
         region = (address_of(array) - address_of(base), array.shape, array.strides)
-        regions.pop(region, None)
-        if len(regions) < _MOST_REGIONS:
+        count = len(regions)
+        if count < _MOST_REGIONS or region in regions:
             regions[region] = header, array.dtype
+            if 1 < count == len(regions):
+                regions[region] = regions.pop(region)  # the newest is the last
             return
         # Too many to track separately.
     if regions:

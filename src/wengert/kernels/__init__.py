@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from wengert.kernels import softmax as softmax
     from wengert.kernels import spacing as spacing
     from wengert.kernels import special as special
+    from wengert.kernels import strides as strides
     from wengert.kernels import transposition as transposition
     from wengert.kernels import twister as twister
 else:

@@ -1,9 +1,4 @@
-"""Copies of blocks between large arrays, row by row, and in pieces of long rows.
-
-NumPy copies rows of a strided array element by element. A `memcpy` of more than a few thousand
-bytes uses the processor's string instruction, which is many times slower than a loop if source
-and target are a few bytes apart modulo a page.
-"""
+"""Copies of blocks between large arrays: joined, in reverse order, triangles."""
 
 from __future__ import annotations
 
@@ -15,25 +10,13 @@ import numpy as np
 from wengert.kernels.jit import CHUNK, available, kernel, loaded
 from wengert.kernels.jit.builtins import at, i32s, i64, i64s, u8s
 from wengert.kernels.jit.native import native
+from wengert.kernels.strides import copy, move_bytes
 
-# Bytes of an array, and of a row, from which a kernel pays off.
-_LARGE, _LONG = 1 << 15, 1 << 6
-# Bytes of a row copied at once.
-_PIECE = 1 << 11
+# Bytes of an array from which a kernel pays off.
+_LARGE = 1 << 15
 # Bytes of a joined row from which rows that start inside a cache line matter.
 OUT_OF_STEP = 1 << 15
 _LINE = 1 << 6
-
-
-@native(
-    "define internal void @move_bytes(ptr %q, ptr %p, i64 %n) alwaysinline nounwind {\n"
-    "  call void @llvm.memcpy.p0.p0.i64(ptr %q, ptr %p, i64 %n, i1 false)\n"
-    "  ret void\n}",
-    "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-)
-def move_bytes(target: u8s, source: u8s, size: i64) -> None:
-    """Copy bytes between regions that do not overlap."""
-    target[:size] = source[:size]
 
 
 @native(
@@ -45,20 +28,6 @@ def move_bytes(target: u8s, source: u8s, size: i64) -> None:
 def clear_bytes(target: u8s, size: i64) -> None:
     """Write zero bytes."""
     target[:size] = 0
-
-
-@kernel
-def _rows(
-    source: u8s, target: u8s, middle: i64, outer_from: i64, from_: i64, outer_to: i64, to: i64,
-    width: i64, pieces: i64, piece: i64, start: i64, stop: i64,
-) -> None:  # fmt: skip
-    """Copy rows of bytes; two leading dimensions have their own strides."""
-    for k in range(start, stop):
-        row = k // pieces
-        first = k % pieces * piece
-        p = at(source, row // middle * outer_from + row % middle * from_ + first)
-        q = at(target, row // middle * outer_to + row % middle * to + first)
-        move_bytes(q, p, min(piece, width - first))
 
 
 @kernel
@@ -171,40 +140,6 @@ def triangles(matrices: np.ndarray, diagonal: int, upper: bool) -> np.ndarray:
         max(1, 4 * CHUNK // width),
     )  # fmt: skip
     return out
-
-
-def copy(target: np.ndarray, source: np.ndarray) -> None:
-    """``target[...] = source``, of one shape and dtype and without memory in common."""
-    plan = _plan(target, source)
-    if plan is None or not available():
-        target[...] = source
-        return
-    rows, width, numbers = plan
-    pieces = -(-width // _PIECE)
-    piece = min(width, _PIECE)
-    _rows.f32(
-        source, target, *numbers, width, pieces, piece, rows * pieces, max(1, 4 * CHUNK // piece)
-    )
-
-
-def _plan(target: np.ndarray, source: np.ndarray) -> tuple[int, int, tuple[int, ...]] | None:
-    """The number of rows, their bytes, and the numbers that the kernel takes before those."""
-    size, shape = target.dtype.itemsize, target.shape
-    if target.nbytes < _LARGE or target.dtype != source.dtype or shape != source.shape:
-        return None
-    # The last dimensions, in which neighbours in both arrays are neighbours in memory, are a row.
-    width, d = size, target.ndim
-    while d and (shape[d - 1] == 1 or target.strides[d - 1] == source.strides[d - 1] == width):
-        width *= shape[d - 1]
-        d -= 1
-    others = [k for k in range(d) if shape[k] != 1]
-    if width < _LONG or len(others) > 2:
-        return None
-    steps = [(source.strides[k], target.strides[k], shape[k]) for k in others]
-    while len(steps) < 2:
-        steps.insert(0, (0, 0, 1))
-    (outer_from, outer_to, _), (from_, to, middle) = steps
-    return prod(shape[:d]), width, (middle, outer_from, from_, outer_to, to)
 
 
 def joined(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.kernels.jit import CHUNK, Kernel, available, kernel
 from wengert.kernels.jit.builtins import f16, f16s, f32, f32s, i32, i32s, i64, u16, u16s
-from wengert.kernels.layout import astype
+from wengert.kernels.layout import Sizes, astype, order_of
 
 _SINGLE, _HALF, _BRAIN = (np.dtype(t) for t in (np.float32, np.float16, ml_dtypes.bfloat16))
 
@@ -70,12 +70,24 @@ def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     if known is None or not available():
         return _by_numpy(array, dtype)
     run, source, target = known
-    dense = array.flags.c_contiguous and array.flags.aligned
-    if not dense or (_HALF in (array.dtype, dtype) and not has_halves()):
+    if _HALF in (array.dtype, dtype) and not has_halves():
         return _by_numpy(array, dtype)
+    back = None
+    if not array.flags.c_contiguous:
+        order, back = _orders(array.shape, array.strides)
+        array = np.ascontiguousarray(array.transpose(order))
+    if not array.flags.aligned:
+        array = array.copy()
     out = np.empty(array.shape, dtype)
     run.f32(array.view(source), out.view(target), array.size, CHUNK)
-    return out
+    return out if back is None else out.transpose(back)
+
+
+@lru_cache(1024)
+def _orders(shape: Sizes, strides: Sizes) -> tuple[Sizes, Sizes]:
+    """The permutation of dimensions to memory order, and back."""
+    order = order_of(shape, ((shape, strides),))
+    return order, tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
 def _by_numpy(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

@@ -20,8 +20,8 @@ from wengert import kernels
 Sizes = tuple[int, ...]
 Outline = tuple[Sizes, Sizes]  # shape and strides
 
-# Elements from which on a kernel fills an array.
-_MANY = 1 << 14
+# Elements from which on a kernel fills an array, bytes from which one copies it.
+_MANY, _LARGE = 1 << 14, 1 << 16
 
 # The order of the dimensions of channels-last images and volumes, by rank.
 CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
@@ -32,14 +32,17 @@ def strides_of(array: np.ndarray) -> Sizes:
 
     That is the extent of the next dimension.
     """
-    strides = array.strides
-    if 0 not in strides or 1 not in array.shape:
+    return _strides_of(array.shape, array.strides, array.itemsize)
+
+
+def _strides_of(shape: Sizes, strides: Sizes, itemsize: int) -> Sizes:
+    if 0 not in strides or 1 not in shape:
         return strides
-    steps, width = list(strides), array.itemsize
-    for d in range(array.ndim - 1, -1, -1):
-        if not steps[d] and array.shape[d] == 1:
+    steps, width = list(strides), itemsize
+    for d in range(len(shape) - 1, -1, -1):
+        if not steps[d] and shape[d] == 1:
             steps[d] = width
-        width = steps[d] * array.shape[d]
+        width = steps[d] * shape[d]
     return tuple(steps)
 
 
@@ -63,13 +66,18 @@ def is_channels_last(array: np.ndarray) -> bool:
 
 
 def _has_innermost_channels(array: np.ndarray) -> bool:
-    shape, strides, least = array.shape, array.strides, 0
+    shape, strides = array.shape, array.strides
     if len(shape) > 2 and strides[-1] < strides[1] * shape[1] and 0 not in strides:
         return False  # as most, at little cost
-    strides = strides_of(array)
-    if not array.size or (array.flags.c_contiguous and 1 not in shape):
+    if not array.size or (1 not in shape and array.flags.c_contiguous):
         return False
-    for d in (1, *range(array.ndim - 1, 1, -1), 0):
+    return _in_order_of_images(shape, strides, array.itemsize)
+
+
+@lru_cache(1024)
+def _in_order_of_images(shape: Sizes, strides: Sizes, itemsize: int) -> bool:
+    strides, least = _strides_of(shape, strides, itemsize), 0
+    for d in (1, *range(len(shape) - 1, 1, -1), 0):
         if strides[d] < least or not strides[1]:
             return False
         if not d and least == strides[1]:
@@ -164,7 +172,10 @@ def fill(array: np.ndarray, number: Any) -> None:
     """Set all elements to a number, or to that of a 0-d array, of their dtype."""
     if array.size < _MANY:
         array.fill(number)
-    elif not kernels.filling.fill(array, np.asarray(number, array.dtype)):
+    elif array.flags.c_contiguous:
+        if not kernels.filling.fill(array, np.asarray(number, array.dtype)):
+            array[...] = number
+    elif not kernels.strides.fill(array, number):
         array[...] = number
 
 
@@ -187,8 +198,29 @@ def copy(array: np.ndarray) -> np.ndarray:
     if array.flags.c_contiguous:
         return array.copy()
     out = empty_like(array)
-    out[...] = array
+    if array.nbytes < _LARGE:
+        out[...] = array
+    else:
+        kernels.strides.copy(out, array, short=True)
     return out
+
+
+def in_c_order(array: np.ndarray) -> np.ndarray:
+    """A copy in C order."""
+    if array.nbytes < _LARGE or array.flags.c_contiguous:
+        return array.copy()
+    out = np.empty(array.shape, array.dtype)
+    kernels.strides.copy(out, array, short=True)
+    return out
+
+
+def write(target: np.ndarray, source: np.ndarray) -> None:
+    """``target[...] = source``, of one shape and dtype; they may have memory in common."""
+    small = target.nbytes < _LARGE or (target.flags.c_contiguous and source.flags.c_contiguous)
+    if small or kernels.strides.share(target, source):
+        target[...] = source
+    else:
+        kernels.strides.copy(target, source, short=True)
 
 
 def copy_with_gaps(array: np.ndarray) -> np.ndarray:
@@ -216,21 +248,30 @@ def arranged(out: np.ndarray, operands: Sequence[np.ndarray | None]) -> np.ndarr
 
 def arranged_by(out: np.ndarray, outlines: tuple[Outline, ...]) -> np.ndarray:
     """As `arranged`, for operands of these shapes and strides."""
-    shape, strides = out.shape, out.strides
-    if outlines[0] == (shape, strides) or not out.size:
+    own = out.shape, out.strides
+    if outlines[0] == own:
         return out
+    order = _missed_order(own, out.itemsize, outlines)
+    if order is None:
+        return out
+    arranged = empty(out.shape, out.dtype, order)
+    arranged[...] = out
+    return arranged
+
+
+@lru_cache(4096)
+def _missed_order(own: Outline, step: int, outlines: tuple[Outline, ...]) -> Sizes | None:
+    """The dimensions in the order of a result of these operands; None if an array has it."""
+    shape, strides = own
+    if 0 in shape:
+        return None
     order = order_of(shape, outlines)
-    step = out.itemsize
     for d in reversed(order):
         if shape[d] != 1:
             if strides[d] != step:
-                break
+                return order
             step *= shape[d]
-    else:
-        return out
-    arranged = empty(shape, out.dtype, order)
-    arranged[...] = out
-    return arranged
+    return None
 
 
 @lru_cache(4096)

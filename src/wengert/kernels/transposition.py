@@ -12,8 +12,10 @@ import numpy as np
 
 from wengert.kernels.jit import available, kernel
 from wengert.kernels.jit.builtins import at, f32s, i64
+from wengert.kernels.layout import Outline
 from wengert.kernels.products.packing import side, square
 from wengert.kernels.products.tiles import move
+from wengert.kernels.strides import merged
 
 # Rows of a block, whose ends share cache lines; elements of a chunk for one thread.
 _ROWS, _CHUNK = 16, 1 << 14
@@ -53,7 +55,28 @@ def in_c_order(array: np.ndarray) -> np.ndarray:
         return array
     *lead, rows, columns = array.shape
     out = np.empty(array.shape, _F32)
+    run(source, out, prod(lead), rows, columns)
+    return out
+
+
+def run(source: np.ndarray, target: np.ndarray, count: int, rows: int, columns: int) -> None:
+    """Write so many matrices of so many rows and columns from transposed ones."""
     blocks = -(-rows // _ROWS)
     chunk = 1 + _CHUNK // (_ROWS * columns)
-    _transpose.f32(source, out, rows, columns, blocks, _ROWS, side(), prod(lead) * blocks, chunk)
-    return out
+    _transpose.f32(source, target, rows, columns, blocks, _ROWS, side(), count * blocks, chunk)
+
+
+def matrices(own: Outline, other: Outline) -> tuple[int, int, int] | None:
+    """How many matrices without gaps the first array has of those that lie transposed in the other.
+
+    And their rows and columns; None if memory lies otherwise.
+    """
+    lengths, steps = merged(own, other)
+    if len(lengths) not in (2, 3):
+        return None
+    *lead, rows, columns = lengths
+    size = _F32.itemsize
+    expected = [[columns * size, size], [size, rows * size]]
+    if lead:
+        expected.insert(0, [rows * columns * size] * 2)
+    return (prod(lead), rows, columns) if steps == expected else None

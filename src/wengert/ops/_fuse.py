@@ -18,6 +18,7 @@ import numpy as np
 from wengert.kernels import jit
 from wengert.kernels.chunks import FEW, SOME
 from wengert.kernels.jit import LARGE
+from wengert.kernels.layout import empty, write
 from wengert.ops.op import Op
 from wengert.ops.operands import apply
 
@@ -104,34 +105,75 @@ def fuses_rules(op: Op) -> bool:
 
 def forward_of(op: Op) -> Callable[..., Any]:
     """`compute(inputs, params)`: the forward of an op on large arrays."""
-    plans: dict[Any, ElementwisePlan | None] = {}
+    return _Forward(op).compute
 
-    def compute(inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-        kinds, layout = jit.operands.kinds_of(inputs), None
-        if _whole(inputs) if kinds is None else kinds in _MASKS:
-            if op.in_order and not op.keyword_only:
-                return op.forward(*inputs, *params)
-            return apply(op.forward, op, inputs, params)
-        if kinds is None and len(inputs) == 1 and inputs[0].size < LARGE:
-            inputs = (inputs[0].copy("K"),)  # without gaps, as of a part of a larger array
-            kinds = jit.operands.kinds_of(inputs)
+
+class _Forward:
+    """The kernels of an op, by what is special about operands and parameters."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.plans: dict[Any, ElementwisePlan | None] = {}
+        # By outlines: calls of kernels for arrays that are not contiguous.
+        self.strided: dict[Any, Callable[..., Any] | None] = {}
+
+    def compute(self, inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+        """What a kernel gives, or else NumPy."""
+        op, outputs = self.op, None
+        kinds = jit.operands.kinds_of(inputs)
         if kinds is None:
-            layout = jit.operands.layout_of(inputs)
-            if layout is None:
-                return apply(op.forward, op, inputs, params)
-            kinds = layout.kinds
-        key = (kinds, _key(params)) if params else kinds
-        plan = plans.get(key, _UNKNOWN)
-        if plan is _UNKNOWN:
-            scalar = [lambda *operands: apply(op.scalar, op, operands, params)]
-            plan = _noted(plans, key, scalar, kinds, params)
-        if plan is not None:
-            outputs = plan.flat(inputs) if layout is None else plan.laid_out(inputs, layout)
-            if outputs is not None:
-                return outputs[0]
+            outlines = jit.operands.outlines_of(inputs)
+            key = (outlines, _key(params)) if params else outlines
+            call = self.strided.get(key, _UNKNOWN)
+            if call is _UNKNOWN:
+                if len(self.strided) >= _MOST_PLANS:
+                    self.strided.clear()
+                call = self.strided[key] = self._call(inputs, outlines, params)
+            if call is not None:
+                outputs = call(inputs)
+        elif kinds not in _MASKS:
+            plan = self._plan(kinds, params)
+            if plan is not None:
+                outputs = plan.flat(inputs)
+        if outputs is not None:
+            return outputs[0]
+        if op.in_order and not op.keyword_only:
+            return op.forward(*inputs, *params)
         return apply(op.forward, op, inputs, params)
 
-    return compute
+    def _plan(self, kinds: str, params: tuple[Any, ...]) -> ElementwisePlan | None:
+        key = (kinds, _key(params)) if params else kinds
+        plan = self.plans.get(key, _UNKNOWN)
+        if plan is _UNKNOWN:
+            scalar = [lambda *operands: apply(self.op.scalar, self.op, operands, params)]
+            plan = _noted(self.plans, key, scalar, kinds, params)
+        return plan
+
+    def _call(
+        self, inputs: tuple[Any, ...], outlines: tuple[Any, ...] | None, params: tuple[Any, ...]
+    ) -> Callable[..., Any] | None:
+        """What computes the results for arrays with these outlines; None for NumPy."""
+        if outlines is None or _whole(inputs):
+            return None
+        layout = jit.operands.layout_of_outlines(outlines)
+        if layout is not None:
+            plan = self._plan(layout.kinds, params)
+            return None if plan is None else plan.of_layout(layout)
+        misfits = jit.operands.misfits(outlines)
+        if not misfits or (len(misfits) > 1 and self.op.forward in _CHEAP):
+            return None  # NumPy reads such operands as fast as it copies them
+        fitting = _fitting(inputs, misfits)
+        call = self._call(fitting, jit.operands.outlines_of(fitting), params)
+        return None if call is None else lambda inputs: call(_fitting(inputs, misfits))
+
+
+def _fitting(inputs: tuple[Any, ...], misfits: Sequence[Any]) -> tuple[Any, ...]:
+    """The operands, and copies in an order in place of some."""
+    found = list(inputs)
+    for i, order in misfits:
+        copied = found[i] = empty(inputs[i].shape, inputs[i].dtype, order)
+        write(copied, inputs[i])
+    return tuple(found)
 
 
 def _whole(inputs: tuple[Any, ...]) -> bool:

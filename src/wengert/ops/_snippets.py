@@ -13,7 +13,12 @@ from wengert.ops.op import Op
 # first of two arrays, or the one that is not a number.
 ARRANGE = {
     "one": """\
-    elif out.ndim > 2 and v_{first}.base is not None and not v_{first}.flags.c_contiguous:
+    elif (
+        out.ndim > 2
+        and v_{first}.base is not None
+        and not v_{first}.flags.c_contiguous
+        and out.strides != v_{first}.strides
+    ):
         out = arranged(out, (v_{first},))
 """,
     "pair": """\

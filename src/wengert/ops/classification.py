@@ -17,6 +17,7 @@ from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
 from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor, Tracer, memory_of, shape_of, wrap
+from wengert.kernels.chunks import plain
 from wengert.kernels.precision import HALF
 from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
@@ -207,7 +208,7 @@ def _shares(
         and type(target) is Tensor
         and t.dtype is _INT64
         and t.shape == apart != ()
-        and _all_below(t, shape[axis])
+        and _all_below(t := plain(t), shape[axis])
     ):
         return t, np.array(sign / t.size, dtype), False
     index, share = _indices(shape, dtype, target, weight, ignore_index)

@@ -68,7 +68,7 @@ def copied(array: np.ndarray, format: memory_format) -> np.ndarray:
     if format is preserve_format:
         return layout.copy(array)
     if format is contiguous_format:
-        return array.copy()
+        return layout.in_c_order(array)
     out = empty(array, format)
-    out[...] = array
+    layout.write(out, array)
     return out

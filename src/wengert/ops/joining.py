@@ -21,6 +21,8 @@ from wengert.ops.variadic import as_sequence, of_list
 
 Array = np.ndarray
 Several = Sequence[Tensor]
+# Bytes from which an array is worth a kernel of its own.
+_LARGE = 1 << 16
 
 
 def _part_of_cat(g: Any, k: int, layout: tuple[Any, int, list[int], int]) -> Any:
@@ -79,7 +81,14 @@ def _joined(arrays: list[Array], axis: int) -> Array:
     # NumPy keeps the operands' memory order; PyTorch's result is contiguous.
     length = sum([a.shape[axis] for a in arrays])
     shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
-    return np.concatenate(arrays, axis, out=np.empty(shape, np.result_type(*arrays)))
+    out, place, lead = np.empty(shape, np.result_type(*arrays)), 0, (slice(None),) * axis
+    if out.nbytes < _LARGE * len(arrays):
+        return np.concatenate(arrays, axis, out=out)
+    for a in arrays:
+        past = place + a.shape[axis]
+        kernels.strides.copy(out[(*lead, slice(place, past))], a, short=True)
+        place = past
+    return out
 
 
 def _in_order(out: Array, arrays: list[Array]) -> Array:
@@ -87,7 +96,10 @@ def _in_order(out: Array, arrays: list[Array]) -> Array:
     first = arrays[0]
     if out.ndim not in CHANNELS_LAST or (first.flags.c_contiguous and 1 not in first.shape):
         return out if out.flags.c_contiguous else np.ascontiguousarray(out)
-    return as_images(out, *arrays[: all(map(is_channels_last, arrays))])
+    images = all(map(is_channels_last, arrays))
+    if images and 1 not in out.shape and is_channels_last(out):
+        return out
+    return as_images(out, *arrays[:images])
 
 
 def _check_cat(arrays: list[Array], expected: tuple[int, ...], dim: int, lead: int) -> int:

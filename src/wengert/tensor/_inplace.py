@@ -41,21 +41,23 @@ from wengert.core.tensor import (
     wrap,
 )
 from wengert.kernels.layout import copy, fill
+from wengert.kernels.layout import write as write_array
 from wengert.ops.broadcasting import check_expandable, expand
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.numbers import Number, number_as_array
+from wengert.ops.numbers import Number
 from wengert.ops.operands import innermost, sum_to
 from wengert.ops.outputs import check_castable, check_memory
 from wengert.ops.shape import clone
 from wengert.ops.slice_writes import IN_PLACE
+from wengert.tensor._direct_writes import direct_write, is_free
 
 
 def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The in-place form of an operation, as a method called `name`."""
 
     known = function.__name__
-    ufunc = _DIRECT.get(known)
+    direct = direct_write(known, name)
     writer = IN_PLACE.get(known)
 
     @wraps(function)
@@ -67,13 +69,9 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
                     if deferred.at_once:
                         return deferred.call(method, self, args, options)
                     return _rebound(deferred, self, function, args, options, name)
-            if ufunc is not None and len(args) == 1 and _directly(ufunc, self, args[0], options):
-                return _write_directly(ufunc, self, args[0], options, name)
-            check_writable(self, name)
-            if writer is not None and not options and _write_in_place(writer, self, args, name):
+            if direct is not None and direct(self, args, options):
                 return self
-            since = tick()
-            return _written(self, function(_original(self), *args, **options), since, name)
+            return _computed(function, writer, self, args, options, name)
         except AttributeError:
             if isinstance(self, Tensor):
                 raise
@@ -83,6 +81,23 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In-place form of `{name.removesuffix('_')}`."
     return method
+
+
+def _computed(
+    function: Callable[..., Any], writer: Any, target: Any, args: Any, options: Any, name: str
+) -> Any:
+    """The target with the result of an operation."""
+    if writer is None and is_free(target):
+        since = tick()
+        result = function(target, *args, **options)
+        if type(result) is Tensor and _write_freely(target, result, name):
+            return target
+        return _written(target, result, since, name)
+    check_writable(target, name)
+    if writer is not None and not options and _write_in_place(writer, target, args, name):
+        return target
+    since = tick()
+    return _written(target, function(_original(target), *args, **options), since, name)
 
 
 def _written(target: Any, result: Any, since: int, name: str) -> Any:
@@ -113,70 +128,11 @@ def _rebound(
     return written
 
 
-# Ufuncs that write into their first operand where nothing is recorded, by the op's name.
-_DIRECT = {
-    "_add": np.add, "add": np.add, "_sub": np.subtract, "sub": np.subtract, "mul": np.multiply,
-}  # fmt: skip
-
-
-def _directly(ufunc: np.ufunc, target: Tensor, other: Any, options: dict[str, Any]) -> bool:
-    """Whether a ufunc gives what an operation and a copy would: no graph, one dtype, one shape.
-
-    Of options sums may have a number `alpha`, for floats that are not many.
-    """
-    if not _is_free(target):
-        return False
-    array = target._array
-    kind = array.dtype.kind
-    if kind not in "fi" or array.itemsize < 4:  # halves have kernels
-        return False
-    if options and (ufunc is np.multiply or not _has_alpha(options) or array.size > _FEW):
-        return False
-    if type(other) is not Tensor:
-        known = type(other) is int or (type(other) is float and kind == "f")
-        return known and not options
-    value = other._array
-    if other._edge is not None or value.dtype is not array.dtype or (options and kind != "f"):
-        return False
-    shape = array.shape
-    return value.shape == shape or (
-        value.ndim < array.ndim and value.shape == shape[array.ndim - value.ndim :]
-    )
-
-
-def _has_alpha(options: dict[str, Any]) -> bool:
-    """Whether a real number `alpha` is all there is."""
-    return len(options) == 1 and type(options.get("alpha")) in (int, float)
-
-
-# Elements up to which a temporary array costs less than what a kernel saves.
-_FEW = 1 << 16
-
-
-def _is_free(target: Any) -> bool:
-    """Whether nobody needs to know of a write but the log of writes."""
-    if type(target) is not Tensor or target._edge is not None or inferences:
-        return False
-    if mode.site is None:
-        return True
-    root = root_of(target)
-    return type(mode.site) is Site and root._edge is None and not _has_recorded_views(root)
-
-
-def _has_recorded_views(target: Tensor) -> bool:
-    """Whether a view of a tensor has a history, which a write would change."""
-    for reference in getattr(target, "_views", ()):
-        view = reference()
-        if view is not None and view._edge is not None:
-            return True
-    return False
-
-
 def _write_in_place(
     writer: Callable[..., bool], target: Tensor, args: tuple[Any, ...], name: str
 ) -> bool:
     """Write what an operation and a copy would; False if that has to be done."""
-    if not _is_free(target):
+    if not is_free(target):
         return False
     array, arrays = target._array, []
     for x in args:
@@ -193,25 +149,19 @@ def _write_in_place(
     return True
 
 
-def _write_directly(
-    ufunc: np.ufunc, target: Tensor, other: Any, options: dict[str, Any], name: str
-) -> Tensor:
-    array = target._array
+def _write_freely(target: Tensor, result: Tensor, name: str) -> bool:
+    """`write` where nobody needs to know: see `is_free`; False if there is more to be done."""
+    array, value = target._array, result._array
+    if result._edge is not None or value.dtype is not array.dtype or value.shape != array.shape:
+        return False
     flags = array.flags
-    if storage.guards or not (flags.c_contiguous and flags.writeable):
-        check_memory(array, name)
-    if type(other) is Tensor:
-        value = other._array
-        if options:
-            alpha = scalar_array(options["alpha"], of_numpy[array.dtype], name.strip("_"))
-            value = np.multiply(value, alpha)
-        ufunc(array, value, out=array)
-        target._cut = target._cut or other._cut
-    else:
-        ufunc(array, number_as_array(other, array.dtype), out=array)
-    code, lasti = caller(getframe(1))
-    storage.stamp(array, name, code, lasti)
-    return target
+    special = storage.guards or not (flags.c_contiguous and flags.writeable)
+    if special and check_memory(array, name, name in _OF_ONE_VALUE):
+        return False
+    write_array(array, value)
+    target._cut = cut_from((result,))
+    touch(target, name)
+    return True
 
 
 def _original(target: Tensor) -> Tensor:
@@ -494,7 +444,7 @@ def write_plain(target: Tensor, values: np.ndarray, name: str) -> Tensor:
     """Write an array to all elements of a plain target."""
     array = target._array
     if values.dtype is array.dtype and values.shape == array.shape:
-        array[...] = values
+        write_array(array, values)
     else:
         assign(array, values)
     code, lasti = caller(getframe(1))
@@ -510,7 +460,10 @@ def assign(array: np.ndarray, value: np.ndarray) -> None:
     if value.dtype.kind == "c" != array.dtype.kind:
         value = value.real  # like PyTorch when copying complex values to a real dtype
     if value.dtype is array.dtype:
-        array[...] = value
+        if value.shape == array.shape:
+            write_array(array, value)
+        else:
+            array[...] = value
         return
     if is_float8(array.dtype):
         value = rounded(value, array.dtype)

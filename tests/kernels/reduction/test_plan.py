@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,7 +76,8 @@ def test_results_come_back_in_the_callers_shape(keepdim: bool) -> None:
         array = base.transpose(order)
         for count in range(1, 5):
             for axes in itertools.combinations(range(4), count):
-                _, dense, plan = _run_and_plan(array, axes)
+                plan = plan_of(array.shape, axes, calls._order_of(array.shape, array.strides))
+                dense = _run_and_plan(array, axes, (plan.pattern,))[1]
                 assert dense.flags.c_contiguous
                 runs = tuple(k for k, letter in enumerate(plan.pattern) if letter == "R")
                 flat = dense.reshape(plan.sizes).sum(runs)
@@ -89,21 +91,43 @@ def test_all_of_it_without_dimensions_is_a_number() -> None:
     assert _restored(np.array([6.0]), plan, True).shape == (1, 1)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.int64])
+def test_what_kernels_do_not_read(dtype: Any) -> None:
+    array = np.zeros((2, 3), dtype)
+    assert _run_and_plan(array, None, ("R",))[0] is None
+    assert calls.total(array, None, False) is None
+    assert calls.product(array, None, False) is None
+
+
+@pytest.mark.skipif(not available(), reason="no llvmlite")
 @pytest.mark.parametrize(
     "array",
     [
-        np.zeros((4, 6), np.float32)[:, ::2],
-        np.broadcast_to(np.zeros(3, np.float32), (2, 3)),
-        np.zeros((2, 3), np.float16),
-        np.zeros((2, 3), np.int64),
-        np.frombuffer(bytearray(25), np.float32, 6, 1),
+        np.arange(24, dtype=np.float32).reshape(4, 6)[:, ::2],
+        np.broadcast_to(np.arange(3, dtype=np.float32), (2, 3)),
+        np.frombuffer(bytearray(b"@@@@" * 6 + b"@"), np.float32, 6, 1),
     ],
-    ids=["gaps", "repeated", "half", "integers", "unaligned"],
+    ids=["gaps", "repeated", "unaligned"],
 )
-def test_what_kernels_do_not_read(array: np.ndarray) -> None:
-    assert _run_and_plan(array, None)[0] is None
-    assert calls.total(array, None, False) is None
-    assert calls.product(array, None, False) is None
+def test_what_kernels_read_in_a_copy(array: np.ndarray) -> None:
+    run, dense, _ = _run_and_plan(array, None, ("R",))
+    assert run == "f32"
+    assert dense.flags.c_contiguous
+    assert dense.flags.aligned
+    assert not np.shares_memory(dense, array)
+    norm = calls.norm(array, None, False)
+    assert norm is not None
+    np.testing.assert_allclose(norm[0], np.sqrt(np.square(array).sum()), rtol=1e-6)
+
+
+@pytest.mark.skipif(not available(), reason="no llvmlite")
+def test_rows_beside_others_in_memory_are_copied() -> None:
+    x = np.arange(120, dtype=np.float32).reshape(2, 5, 4, 3).transpose(0, 3, 1, 2)
+    run, rows, plan = _run_and_plan(x, (3,), ("KR",))
+    assert (run, plan.pattern, plan.sizes) == ("f32", "KR", [30, 4])
+    np.testing.assert_array_equal(rows, x)
+    assert rows.flags.c_contiguous
+    assert _run_and_plan(x, (1, 2), ("KR",))[0] is None
 
 
 @pytest.mark.skipif(not available(), reason="no llvmlite")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.kernels.jit import LARGE, available
+from wengert.kernels.jit import available
 from wengert.kernels.jit.reals import REALS
 from wengert.kernels.jit.tracing import BOOL, F32, Traced
 from wengert.kernels.layout import order_of
@@ -19,8 +19,8 @@ Arrays = Sequence["np.ndarray | None"]
 
 _C_CONTIGUOUS, _ALIGNED = 1, 256
 _GOOD = _C_CONTIGUOUS | _ALIGNED
-# A shorter innermost dimension does not justify a loop.
-_SHORTEST = 4
+# Fewer elements, or a shorter innermost dimension, do not justify a loop.
+_FEWEST, _SHORTEST = 1 << 5, 4
 
 
 class Layout(NamedTuple):
@@ -108,6 +108,12 @@ def _kind_of(dtypes: Sequence[np.dtype[Any]]) -> str | None:
 
 def layout_of(arrays: Arrays) -> Layout | None:
     """The layout of arrays of one kind of floats, and bool; None if no kernel can read them."""
+    outlines = outlines_of(arrays)
+    return None if outlines is None else layout_of_outlines(outlines)
+
+
+def outlines_of(arrays: Arrays) -> tuple[Any, ...] | None:
+    """What decides about a layout: shapes, strides, dtypes; None if no kernel can read arrays."""
     outlines: list[Any] = []
     for a in arrays:
         if a is None:
@@ -116,11 +122,12 @@ def layout_of(arrays: Arrays) -> Layout | None:
             return None  # kernels read aligned arrays, and numbers of float32
         else:
             outlines.append((a.shape, a.strides, a.dtype))
-    return _layout(tuple(outlines))
+    return tuple(outlines)
 
 
 @lru_cache(1024)
-def _layout(outlines: tuple[Any, ...]) -> Layout | None:
+def layout_of_outlines(outlines: tuple[Any, ...]) -> Layout | None:
+    """As `layout_of`, of arrays with these outlines."""
     present = [o for o in outlines if o is not None]
     kind = _kind_of([o[2] for o in present])
     if kind is None:
@@ -131,7 +138,7 @@ def _layout(outlines: tuple[Any, ...]) -> Layout | None:
         return None
     ndim, total = len(shape), prod(shape)
     steps = [_steps(o, ndim) for o in present]
-    if total < LARGE or None in steps:
+    if total < _FEWEST or None in steps:
         return None
     order = order_of(shape, tuple([o[:2] for o in present]))
     lengths, steps_of = merged(shape, order, steps)
@@ -159,6 +166,23 @@ def _layout(outlines: tuple[Any, ...]) -> Layout | None:
         return Layout(kinds, shape, moved, (), total, 1)
     sizes = (1, *lengths)[-3:]
     return Layout(kinds, shape, moved, (*strides, *sizes), total // sizes[-1], sizes[-1])
+
+
+def misfits(outlines: tuple[Any, ...]) -> list[tuple[int, tuple[int, ...]]]:
+    """The operands for whose strides no kernel is, and the order in which a copy has none."""
+    present = [o for o in outlines if o is not None]
+    if _kind_of([o[2] for o in present]) is None:
+        return []
+    shape = np.broadcast_shapes(*(o[0] for o in present))
+    ndim, found = len(shape), []
+    order = order_of(shape, tuple([o[:2] for o in present]))
+    inner = next((d for d in reversed(order) if shape[d] != 1), -1)
+    for i, outline in enumerate(outlines):
+        steps = None if outline is None else _steps(outline, ndim)
+        if inner >= 0 and steps is not None and steps[inner] not in (0, 1):
+            lead = ndim - len(outline[0])
+            found.append((i, tuple([d - lead for d in order if d >= lead])))
+    return found
 
 
 def _steps(outline: tuple[Any, ...], ndim: int) -> tuple[int, ...] | None:
@@ -216,14 +240,27 @@ class ElementwisePlan(NamedTuple):
     def laid_out(self, arrays: Sequence[Any], layout: Layout) -> Sequence[Any] | None:
         """The results for arrays with a `Layout`; None where elements are out of range."""
         chunk = max(1, self.chunk // layout.width)
-        if self.simple:
-            result = layout.empty(self.outputs[0])
-            arguments = self._arguments(arrays) if self.scalars else arrays
-            behind = *self.numbers, *layout.numbers, layout.extent, chunk
-            self.kernel(*arguments, result, *behind)
-            return (result,)
         results = [layout.empty(dtype) for dtype in self.outputs]
         return self._computed(arrays, results, layout.numbers, layout.extent, chunk)
+
+    def of_layout(self, layout: Layout) -> Callable[[Sequence[Any]], Sequence[Any] | None]:
+        """`laid_out` for arrays that all have this layout, at less cost."""
+        if not self.simple:
+            return partial(self.laid_out, layout=layout)
+        chunk = max(1, self.chunk // layout.width)
+        kernel, dtype, scalars = self.kernel, self.outputs[0], self.scalars
+        behind = *self.numbers, *layout.numbers, layout.extent, chunk
+        order, back = layout.order or ((), None)
+        memory = layout.shape if back is None else tuple([layout.shape[d] for d in order])
+
+        def results(arrays: Sequence[Any]) -> Sequence[Any]:
+            result = np.empty(memory, dtype)
+            if back is not None:
+                result = result.transpose(back)
+            kernel(*(self._arguments(arrays) if scalars else arrays), result, *behind)
+            return (result,)
+
+        return results
 
     def _arguments(self, arrays: Sequence[Any]) -> Sequence[Any]:
         arguments = list(arrays)

@@ -8,8 +8,8 @@ summation only applies to the last axis.
 from __future__ import annotations
 
 import math
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,8 +45,11 @@ def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
     if array.size >= FEW and dtype in HALF:
         out = _compiled().total_of_halves(array, axes, keepdim)
         return out if out is not None else total(widened(array), dim, keepdim).astype(dtype)
-    if array.size >= _LONG and (out := _compiled().total(array, axes, keepdim)) is not None:
-        return out
+    if array.size >= _LONG:
+        if 0 in array.strides and dtype not in ACCUMULATOR:
+            return _repeated_total(array, axes, keepdim)
+        if (out := _compiled().total(array, axes, keepdim)) is not None:
+            return out
     if dtype is _F32 and axes is not None and array.size > _FEW:
         leading = len(axes)
         if leading < array.ndim and sorted(axes) == list(range(leading)):
@@ -56,6 +59,53 @@ def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
         return add_reduce(array, axis=axes, keepdims=keepdim)
     out = add_reduce(array, axis=axes, dtype=accumulator, keepdims=keepdim)
     return out if accumulator is _I64 else out.astype(dtype)
+
+
+def _repeated_total(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
+    """The sum of an array that repeats elements: each is added once, and multiplied."""
+    repeats = _repeats(array.shape, array.strides, axes, keepdim)
+    out = array[repeats.once]
+    if repeats.axes != ():
+        out = total(out, repeats.axes)
+    with np.errstate(over="ignore"):
+        out = out * array.dtype.type(repeats.times)
+    if repeats.small == repeats.shape:
+        return out.reshape(repeats.shape)[()]
+    return np.broadcast_to(out.reshape(repeats.small), repeats.shape).copy()
+
+
+class _Repeats(NamedTuple):
+    """What there is to add of an array that repeats elements: where it is, and over which axes.
+
+    `times` is how often each element counts, `shape` the result's, `small` that without repetition.
+    """
+
+    once: tuple[Any, ...]
+    axes: tuple[int, ...] | None
+    times: int
+    small: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+@lru_cache(maxsize=1024)
+def _repeats(
+    shape: tuple[int, ...], strides: tuple[int, ...], axes: tuple[int, ...] | None, keepdim: bool
+) -> _Repeats:
+    reduced = [axes is None or d in axes for d in range(len(shape))]
+    repeated = [not s for s in strides]
+    left = [d for d, again in enumerate(repeated) if not again]
+    over = tuple([k for k, d in enumerate(left) if reduced[d]])
+    count = math.prod(
+        n for n, r, again in zip(shape, reduced, repeated, strict=True) if r and again
+    )
+    kept = [d for d, r in enumerate(reduced) if keepdim or not r]
+    return _Repeats(
+        tuple([0 if again else slice(None) for again in repeated]),
+        None if over and len(over) == len(left) else over,
+        count,
+        tuple([1 if reduced[d] or repeated[d] else shape[d] for d in kept]),
+        tuple([1 if reduced[d] else shape[d] for d in kept]),
+    )
 
 
 @cache

@@ -16,8 +16,10 @@ from wengert.kernels.chunks import real_for, real_of, rows_of
 from wengert.kernels.columns import column_sums
 from wengert.kernels.halves import has_halves
 from wengert.kernels.jit import available
+from wengert.kernels.layout import Sizes, in_c_order
 from wengert.kernels.precision import HALF
 from wengert.kernels.reduction import native
+from wengert.kernels.strides import merged
 
 Array = np.ndarray
 Axes = tuple[int, ...] | None
@@ -26,6 +28,8 @@ Axes = tuple[int, ...] | None
 _FEW_ROWS, _VECTOR = 16, 8
 # Parts of a sum from which NumPy adds pairs of them.
 _FEW_PARTS = 8
+# What there are kernels for: see `ReductionPlan`.
+_ROWS, _SUMS = ("R", "KR"), ("R", "KR", "RK", "KRK", "RKR")
 # Indices that fit 32 bits.
 _MOST_PLACES = (1 << 31) - 1
 
@@ -64,15 +68,102 @@ def plan_of(lengths: tuple[int, ...], axes: Axes, order: tuple[int, ...]) -> Red
     )
 
 
-def _run_and_plan(array: Array, axes: Axes) -> tuple[str | None, Array, ReductionPlan]:
-    """The variant of kernels, if there is one, and the array in memory order."""
-    order = tuple(range(array.ndim))
+def _run_and_plan(
+    array: Array, axes: Axes, patterns: tuple[str, ...]
+) -> tuple[str | None, Array, ReductionPlan]:
+    """The variant of kernels, if there is one, and the array in memory order.
+
+    An array with gaps is copied, and one that has none of the patterns but as it is indexed.
+    """
+    run = None if array.dtype in HALF else real_for(array.dtype)
     lengths = array.shape
+    order = plain = tuple(range(array.ndim))
     if not array.flags.c_contiguous:
-        order = tuple(sorted(order, key=lambda a: -array.strides[a]))
-        array = array.transpose(order)
-    fits = array.flags.c_contiguous and array.flags.aligned and array.dtype not in HALF
-    return real_for(array.dtype) if fits else None, array, plan_of(lengths, axes, order)
+        order = _order_of(lengths, array.strides)
+    plan = plan_of(lengths, axes, order)
+    if plan.pattern not in patterns:
+        order, plan = plain, plan_of(lengths, axes, plain)
+    if run is None or plan.pattern not in patterns:
+        return None, array, plan
+    array = array.transpose(order)
+    if not array.flags.c_contiguous:
+        array = in_c_order(array)
+    elif not array.flags.aligned:
+        array = array.copy()
+    return run, array, plan
+
+
+@lru_cache(maxsize=1024)
+def _order_of(lengths: Sizes, strides: Sizes) -> Sizes:
+    """The axes in memory order."""
+    return tuple(sorted(range(len(lengths)), key=lambda a: -strides[a]))
+
+
+def _has_columns(array: Array, axes: Axes) -> bool:
+    """Whether of an array with gaps the outermost dimensions are reduced."""
+    order = _order_of(array.shape, array.strides)
+    gaps = not array.transpose(order).flags.c_contiguous
+    return gaps and plan_of(array.shape, axes, order).pattern == "RK"
+
+
+class _Gaps(NamedTuple):
+    """How an array with gaps is reduced without a copy: its axes in memory order, and rows.
+
+    `rows` are their number, width, those of a group, and the distances of groups and rows.
+    """
+
+    order: Sizes
+    plan: ReductionPlan
+    rows: tuple[int, ...]
+
+
+@lru_cache(maxsize=1024)
+def _gaps(lengths: Sizes, strides: Sizes, itemsize: int, axes: Axes) -> _Gaps | None:
+    """How that is done; None where rows have other strides than those."""
+    order = _order_of(lengths, strides)
+    plan = plan_of(lengths, axes, order)
+    if plan.pattern not in ("R", "KR", "RK"):
+        return None
+    shape, steps = tuple(lengths[a] for a in order), tuple(strides[a] for a in order)
+    if plan.pattern == "R":
+        merged_lengths, merged_steps = merged((shape, steps))
+        shape, steps = tuple(merged_lengths), tuple(s for (s,) in merged_steps)
+        first = len(shape) - 1
+    else:
+        first, outer = 0, 1
+        while outer < plan.sizes[0] or shape[first] == 1:
+            outer *= shape[first]
+            first += 1
+    sizes, distances = merged((shape[:first], steps[:first]))
+    inner, within = merged((shape[first:], steps[first:]))
+    if len(inner) != 1 or within != [[itemsize]] or len(sizes) not in (1, 2):
+        return None
+    near = distances[-1][0]
+    far = distances[0][0] if len(sizes) == 2 else near * sizes[0]
+    if near % itemsize or far % itemsize:
+        return None
+    return _Gaps(order, plan, (prod(sizes), inner[0], sizes[-1], far // itemsize, near // itemsize))
+
+
+def _total_with_gaps(array: Array, axes: Axes, keepdim: bool) -> Any:
+    """The sum over rows of an array that has gaps between them."""
+    run = real_for(array.dtype)
+    gaps = _gaps(array.shape, array.strides, array.itemsize, axes)
+    if run is None or gaps is None or not array.flags.aligned:
+        return None
+    count, width, inner, far, near = gaps.rows
+    if gaps.plan.pattern == "RK":
+        if run != "f32" or inner != count:
+            return None
+        out = column_sums(array.transpose(gaps.order).reshape(count, width))
+        return _restored(out, gaps.plan, keepdim)
+    out = np.empty(count, array.dtype)
+    getattr(native.strided_row_sums, run)(
+        array, out, width, inner, far, near, count, rows_of(width)
+    )
+    if gaps.plan.pattern == "R":
+        out = np.asarray(np.add.reduce(out, dtype=np.float64), array.dtype)
+    return _restored(out, gaps.plan, keepdim)
 
 
 def _restored(flat: Array, plan: ReductionPlan, keepdim: bool) -> Any:
@@ -89,24 +180,33 @@ def total(array: Array, axes: Axes, keepdim: bool) -> Any:
     """The sum over some axes."""
     if axes is None and not keepdim and (real := real_of(array)):
         return array.dtype.type(_sum_all(real, array))
-    run, array, plan = _run_and_plan(array, axes)
-    if run is None:
-        return None
+    if not array.flags.c_contiguous and array.dtype not in HALF:
+        out = _total_with_gaps(array, axes, keepdim)
+        if out is not None:
+            return out
+        if array.itemsize not in array.strides or _has_columns(array, axes):
+            return None  # NumPy adds such elements as fast as it copies them
+    run, array, plan = _run_and_plan(array, axes, _SUMS)
+    out = None if run is None else _sums(run, array, plan)
+    return None if out is None else _restored(out, plan, keepdim)
+
+
+def _sums(run: str, array: Array, plan: ReductionPlan) -> Array | None:
+    """The sums of an array in memory order, in the order of what is left."""
     pattern, sizes = plan.pattern, plan.sizes
     if pattern == "R":
-        out = np.asarray(_sum_all(run, array), array.dtype)
-    elif pattern == "KR":
-        out = _sum_rows(run, array.reshape(sizes))
-    elif pattern == "RK" and run == "f32":
-        out = column_sums(array.reshape(sizes))
-    elif pattern == "KRK" and sizes[2] >= _VECTOR:
-        out = _sum_middle(run, array.reshape(sizes))
-    elif pattern == "RKR":
+        return np.asarray(_sum_all(run, array), array.dtype)
+    if pattern == "KR":
+        return _sum_rows(run, array.reshape(sizes))
+    if pattern == "RK" and run == "f32":
+        return column_sums(array.reshape(sizes))
+    if pattern == "KRK" and sizes[2] >= _VECTOR:
+        return _sum_middle(run, array.reshape(sizes))
+    if pattern == "RKR":
         rows = _sum_rows(run, array.reshape(-1, sizes[2])).reshape(sizes[:2])
-        out = np.add.reduce(rows, axis=0, dtype=np.float64).astype(array.dtype)
-    else:
-        return None
-    return _restored(out, plan, keepdim)
+        sums: Array = np.add.reduce(rows, axis=0, dtype=np.float64).astype(array.dtype)
+        return sums
+    return None
 
 
 def total_of_halves(array: Array, axes: Axes, keepdim: bool) -> Any:
@@ -178,8 +278,8 @@ def _squares(run: str, x: Array, mean: float) -> Array:
 
 def variance(array: Array, axes: Axes, degrees: float, keepdim: bool) -> Any:
     """Squared distances from the mean, summed over the last axis or all, over the degrees."""
-    run, array, plan = _run_and_plan(array, axes)
-    if run is None or plan.pattern not in ("R", "KR"):
+    run, array, plan = _run_and_plan(array, axes, _ROWS)
+    if run is None:
         return None
     if plan.pattern == "R":
         parts = _squares(run, array, _sum_all(run, array) / array.size)
@@ -194,8 +294,8 @@ def variance(array: Array, axes: Axes, degrees: float, keepdim: bool) -> Any:
 
 def norm(array: Array, axes: Axes, keepdim: bool) -> tuple[Any] | None:
     """The root of the sum of squares over the last axis or all."""
-    run, array, plan = _run_and_plan(array, axes)
-    if run is None or plan.pattern not in ("R", "KR"):
+    run, array, plan = _run_and_plan(array, axes, _ROWS)
+    if run is None:
         return None
     if plan.pattern == "R":
         out = np.asarray(np.sqrt(np.add.reduce(_squares(run, array, 0.0))), array.dtype)
@@ -208,8 +308,8 @@ def norm(array: Array, axes: Axes, keepdim: bool) -> tuple[Any] | None:
 
 def product(array: Array, axes: Axes, keepdim: bool) -> Any:
     """The product over the last axis or all."""
-    run, array, plan = _run_and_plan(array, axes)
-    if run is None or plan.pattern not in ("R", "KR"):
+    run, array, plan = _run_and_plan(array, axes, _ROWS)
+    if run is None:
         return None
     if plan.pattern == "R":
         chunk = rows_of(1)
@@ -225,8 +325,8 @@ def product(array: Array, axes: Axes, keepdim: bool) -> Any:
 
 def extreme(array: Array, axes: Axes, keepdim: bool, largest: bool) -> Any:
     """The largest or smallest elements of rows; NaN if there is one."""
-    run, array, plan = _run_and_plan(array, axes)
-    if run is None or plan.pattern != "KR":
+    run, array, plan = _run_and_plan(array, axes, ("KR",))
+    if run is None:
         return None
     count, width = plan.sizes
     out = np.empty(count, array.dtype)
@@ -237,8 +337,8 @@ def extreme(array: Array, axes: Axes, keepdim: bool, largest: bool) -> Any:
 
 def extreme_index(array: Array, axes: Axes, keepdim: bool, largest: bool) -> Any:
     """The index of the first extreme of rows; of the first NaN."""
-    run, array, plan = _run_and_plan(array, axes)
-    if run is None or plan.pattern != "KR" or plan.sizes[1] > _MOST_PLACES:
+    run, array, plan = _run_and_plan(array, axes, ("KR",))
+    if run is None or plan.sizes[1] > _MOST_PLACES:
         return None
     count, width = plan.sizes
     out = np.empty(count, np.int64)

@@ -86,6 +86,15 @@ def row_sums(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
         out[r] = real(row_sum(at(x, r * width), width))
 
 
+@kernel
+def strided_row_sums(
+    x: reals, out: reals, width: i64, inner: i64, far: i64, near: i64, start: i64, stop: i64
+) -> None:
+    """As `row_sums`, of rows with gaps between them, and others between groups of `inner` rows."""
+    for r in range(start, stop):
+        out[r] = real(row_sum(at(x, r // inner * far + r % inner * near), width))
+
+
 @inline
 def _half_sum(row: f16s, size: i64) -> f64:
     whole = f64(0.0)
