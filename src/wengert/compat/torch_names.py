@@ -207,6 +207,7 @@ PRIVATE: dict[str, str] = {
         "torch._inductor.utils": "inductor_contexts",
         "torch._dynamo.backends": "compiler_backends",
         "torch._dynamo.backends.common": "compiler_backends",
+        "torch._dynamo.backends.debugging": "eager_backends",
         "torch._dynamo.backends.registry": "compiler_backends",
         "torch._dynamo.compiled_autograd": "inductor_contexts",
         "torch._dynamo.config": "dynamo_settings",

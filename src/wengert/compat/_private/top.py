@@ -10,7 +10,6 @@ from typing import Any
 from wengert.compat._private.absent_types import (
     DeviceObjType,
     Event,
-    PyTorchFileReader,
     ScriptObject,
     Stream,
     SymBool,
@@ -93,6 +92,7 @@ def sym_sum(args: Any) -> Any:
 # Names whose modules bring along others: all of `nn`, autocast.
 _LATER = {
     "embedding_bag": "embedding_bags",
+    **dict.fromkeys(("PyTorchFileReader", "PyTorchFileWriter"), "record_files"),
     **dict.fromkeys(
         (
             "_chunk_cat",
@@ -222,7 +222,6 @@ def _check_type(cond: Any, message: Callable[[], str] | None = None) -> None:
 __all__ = [
     "DeviceObjType",
     "Event",
-    "PyTorchFileReader",
     "ScriptObject",
     "Stream",
     "SymBool",
