@@ -94,6 +94,7 @@ INNER: dict[str, frozenset[str]] = {
             "_dict_flatten _dict_flatten_with_keys _dict_unflatten _get_node_type _list_flatten"
             " _list_flatten_with_keys _list_unflatten _register_pytree_node"
         ),
+        "torch.utils.data._utils.worker": "_worker_info",
         "torch.utils.tensorboard": "summary/ writer/",
         "torch.types": "_TensorOrTensors _bool _device _dtype _float _int _size",
     }.items()
@@ -302,6 +303,20 @@ PRIVATE: dict[str, str] = {
         "torch.utils._pytree": "named_tuples",
         "torch.utils.weak": "weak_keys",
         "torch.utils.model_zoo": "progress",
+        **{
+            f"torch.utils.data{name}": "data_pipes"
+            for name in (
+                "",
+                ".datapipes",
+                ".datapipes.datapipe",
+                ".datapipes.iter",
+                ".datapipes.iter.combinatorics",
+                ".graph",
+                ".graph_settings",
+            )
+        },
+        "torch.utils.data._utils": "worker_signals",
+        "torch.utils.data._utils.signal_handling": "worker_signals",
         "torch.utils.data._utils.pin_memory": "pinning",
         "torch.utils.data._utils.worker": "worker_seeds",
         "torch.utils.data.dataloader": "loaders",

@@ -446,7 +446,8 @@ def _xor(input: Value, dim: Dims, keepdim: bool) -> Value:
     axes = axes_of(dim, input.ndim)
     check_reducible(input, axes, "hash_tensor")
     wide = input.astype(np.int64 if input.dtype.kind in "iub" else np.float64)
-    return np.asarray(np.bitwise_xor.reduce(wide.view(np.uint64), axis=axes, keepdims=keepdim))
+    xor: Any = np.bitwise_xor
+    return np.asarray(xor.reduce(wide.view(np.uint64), axis=axes, keepdims=keepdim))
 
 
 def hash_tensor(

@@ -8,7 +8,8 @@ from typing import Any
 
 def eager(gm: Any, fake_tensor_inputs: Any, **kwargs: Any) -> Callable[..., Any]:
     """A backend: the graph module as it is. `torch.compile` accepts it, and does not call it."""
-    return getattr(gm, "forward", gm)  # type: ignore[no-any-return]
+    forward: Callable[..., Any] = getattr(gm, "forward", gm)
+    return forward
 
 
 def pre_dispatch_eager(gm: Any, fake_tensor_inputs: Any, **kwargs: Any) -> Any:

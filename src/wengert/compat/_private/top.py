@@ -158,6 +158,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def set_vital(vital: str, attr: str, value: str) -> bool:
+    """False: facts about a run are not collected."""
+    return False
+
+
 def _assert_async(condition: Any, message: str | None = None) -> None:
     """RuntimeError, unless the condition holds; at once, since nothing runs beside."""
     if not condition:
@@ -263,6 +268,7 @@ __all__ = [
     "quint2x4",
     "quint4x2",
     "quint8",
+    "set_vital",
     "spmm",
     "sym_float",
     "sym_int",
