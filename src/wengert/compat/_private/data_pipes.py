@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, TypeVar
 
-from wengert.compat._private.loaders import _DatasetKind
+from wengert.compat._private.fetchers import _DatasetKind
 from wengert.core.dtypes import int64
 from wengert.core.generators import Generator
 from wengert.data.dataset import Dataset, IterableDataset

@@ -5,69 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.compat._private.data_pipes import apply_sharding
+from wengert.compat._private.fetchers import _DatasetKind
 from wengert.core.generators import default_generator
-from wengert.data.dataloader import DatasetKind, LocalEpoch, WorkerEpoch
 from wengert.data.dataloader import Endless as _InfiniteConstantSampler
 from wengert.data.dataloader import LocalEpoch as _SingleProcessDataLoaderIter
 from wengert.data.dataloader import WorkerEpoch as _MultiProcessingDataLoaderIter
-from wengert.data.fetch import DatasetReader
 from wengert.data.sampler import seed_from
+from wengert.data.worker import get_worker_info
 
 _collate_fn_t = Callable[[list[Any]], Any]
 _worker_init_fn_t = Callable[[int], None]
-
-
-class _SampleFetcher:
-    """Reads samples by their indices."""
-
-    def __init__(self, reader: DatasetReader) -> None:
-        self.dataset = reader.dataset
-        self.fetch = reader.start()
-
-
-class _StreamFetcher:
-    """Reads a stream; its iterator may be replaced by one that goes on elsewhere."""
-
-    def __init__(self, reader: DatasetReader) -> None:
-        self.dataset, self._reader = reader.dataset, reader
-        self.dataset_iter, self.ended = iter(reader.dataset), False
-
-    def fetch(self, index: Any) -> Any:
-        """The next samples, as many as there are indices; StopIteration after the last ones."""
-        if self.ended:
-            raise StopIteration
-        if not self._reader.batched:
-            return self._reader.collate(next(self.dataset_iter))
-        batch: list[Any] = []
-        for _ in index:
-            try:
-                batch.append(next(self.dataset_iter))
-            except StopIteration:
-                self.ended = True
-                break
-        if not batch or (self._reader.drop_last and len(batch) < len(index)):
-            raise StopIteration
-        return self._reader.collate(batch)
-
-
-class _DatasetKind(DatasetKind):
-    """The kinds of datasets, and what reads them."""
-
-    @staticmethod
-    def create_fetcher(
-        kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
-    ) -> Any:
-        """What reads a dataset, by ``fetch(index)``."""
-        streams = kind == DatasetKind.Iterable
-        reader = DatasetReader(dataset, collate_fn, streams, auto_collation, drop_last)
-        return _StreamFetcher(reader) if streams else _SampleFetcher(reader)
 
 
 class _Epochs(type):
     """Counts wengert's own iterators among the instances."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        if cls is _BaseDataLoaderIter and isinstance(instance, LocalEpoch | WorkerEpoch):
+        own = _SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIter
+        if cls is _BaseDataLoaderIter and isinstance(instance, own):
             return True
         return super().__instancecheck__(instance)
 
@@ -116,9 +72,6 @@ def _sharding_worker_init_fn(
     worker_init_fn: Any, world_size: int, rank_id: int, worker_id: int
 ) -> None:
     """What a worker of pipes calls at its start: it tells them their part."""
-    from wengert.compat._private.data_pipes import apply_sharding
-    from wengert.data.worker import get_worker_info
-
     info = get_worker_info()
     if info is None:
         raise RuntimeError("_sharding_worker_init_fn(): this process is no worker of a loader")
