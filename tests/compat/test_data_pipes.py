@@ -8,26 +8,27 @@ from typing import Any
 import pytest
 
 import wengert
-from wengert.compat._private import data_pipes, helpers, loaders, worker_seeds
+from wengert.compat._private import helpers, loaders, worker_seeds
+from wengert.compat._private.pipes import graphs, iterated, settings, wrapped
 from wengert.data import worker
 from wengert.utils.data import DataLoader, IterableDataset
 
 OURS = SimpleNamespace(
-    library=wengert, loaders=loaders, pipes=data_pipes, loader=DataLoader, stream=IterableDataset,
-    settings=data_pipes, graph=data_pipes, wrapper=helpers.ExceptionWrapper,
-    shuffler=data_pipes.ShufflerIterDataPipe,
+    library=wengert, loaders=loaders, pipes=wrapped, loader=DataLoader, stream=IterableDataset,
+    settings=settings, graph=graphs, wrapper=helpers.ExceptionWrapper,
+    shuffler=iterated.Shuffler,
 )  # fmt: skip
 
 
 def theirs(torch: ModuleType) -> SimpleNamespace:
     import torch.utils.data.datapipes.datapipe
     import torch.utils.data.graph
-    import torch.utils.data.graph_settings as settings
+    import torch.utils.data.graph_settings as of_graphs
 
     data = torch.utils.data
     return SimpleNamespace(
         library=torch, loaders=data.dataloader, pipes=data.datapipes.datapipe,
-        loader=data.DataLoader, stream=data.IterableDataset, settings=settings, graph=data.graph,
+        loader=data.DataLoader, stream=data.IterableDataset, settings=of_graphs, graph=data.graph,
         wrapper=torch._utils.ExceptionWrapper, shuffler=data.datapipes.iter.Shuffler,
     )  # fmt: skip
 
@@ -178,7 +179,7 @@ def test_exceptions_of_elsewhere(torch: Any, error: Any) -> None:
 
 def test_what_workers_of_packages_use(monkeypatch: pytest.MonkeyPatch) -> None:
     assert worker_seeds.ManagerWatchdog().is_alive()
-    part = data_pipes.IterDataPipe[int]()
+    part = wrapped.IterDataPipe[int]()
     part.apply_sharding = lambda n, k: setattr(part, "part", (n, k))  # type: ignore[attr-defined]
     called = []
     with pytest.raises(RuntimeError, match="no worker"):

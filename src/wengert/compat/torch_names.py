@@ -303,18 +303,13 @@ PRIVATE: dict[str, str] = {
         "torch.utils._pytree": "named_tuples",
         "torch.utils.weak": "weak_keys",
         "torch.utils.model_zoo": "progress",
-        **{
-            f"torch.utils.data{name}": "data_pipes"
-            for name in (
-                "",
-                ".datapipes",
-                ".datapipes.datapipe",
-                ".datapipes.iter",
-                ".datapipes.iter.combinatorics",
-                ".graph",
-                ".graph_settings",
-            )
-        },
+        "torch.utils.data": "pipes.classes",
+        "torch.utils.data.datapipes": "pipes",
+        "torch.utils.data.datapipes.datapipe": "pipes.wrapped",
+        "torch.utils.data.datapipes.iter": "pipes.iterated",
+        "torch.utils.data.datapipes.iter.combinatorics": "pipes.shuffled",
+        "torch.utils.data.graph": "pipes.graphs",
+        "torch.utils.data.graph_settings": "pipes.settings",
         "torch.utils.data._utils": "worker_signals",
         "torch.utils.data._utils.signal_handling": "worker_signals",
         "torch.utils.data._utils.pin_memory": "pinning",

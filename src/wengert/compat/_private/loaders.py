@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compat._private.data_pipes import apply_sharding
 from wengert.compat._private.fetchers import _DatasetKind
+from wengert.compat._private.pipes.settings import apply_sharding
 from wengert.core.generators import default_generator
 from wengert.data.dataloader import Endless as _InfiniteConstantSampler
 from wengert.data.dataloader import LocalEpoch as _SingleProcessDataLoaderIter
