@@ -23,7 +23,8 @@ class ShufflerIterDataPipe(IterDataPipe[Any]):
         if unbatch_level:
             raise NotImplementedError(f"unbatch_level has to be 0, but got {unbatch_level}")
         self.datapipe, self.buffer_size = datapipe, buffer_size
-        self._shuffle_enabled, self._seed = True, None
+        self._shuffle_enabled = True
+        self._seed: int | None = None
 
     def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
         """Shuffle, or leave the order as it is."""
@@ -32,7 +33,7 @@ class ShufflerIterDataPipe(IterDataPipe[Any]):
 
     def set_seed(self, seed: int) -> ShufflerIterDataPipe:
         """The seed of the next epoch; without one it is drawn from the default generator."""
-        self._seed: int | None = seed
+        self._seed = seed
         return self
 
     def __len__(self) -> int:
