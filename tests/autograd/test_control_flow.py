@@ -42,6 +42,45 @@ def test_compiled_and_eager_take_the_same_way() -> None:
         assert compiled(x).tolist() == step(x).tolist()
 
 
+def either(x: Any) -> Any:
+    """One of two functions of a row, by its sum; several results."""
+    ways = lambda x: (x.sin(), x[:2].sum()), lambda x: (x * 2, x.prod())
+    return wengert.cond(x.sum() > 0, *ways, (x,))
+
+
+def test_rows_of_a_batch_go_their_own_ways() -> None:
+    rows = [[1.0, 2.0, 3.0], [-1.0, -2.0, 0.5], [0.0, 0.0, 0.0]]
+    found = wengert.vmap(either)(wengert.tensor(rows))
+    for k, row in enumerate(rows):
+        for ours, own in zip(found, either(wengert.tensor(row)), strict=True):
+            assert wengert.equal(ours[k], own)
+    x = wengert.tensor(rows, requires_grad=True)
+    wengert.vmap(either)(x)[0].sum().backward()
+    ways = [wengert.tensor(r, requires_grad=True) for r in rows]
+    for way in ways:
+        either(way)[0].sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [way.grad.tolist() for way in ways if way.grad is not None]
+
+
+def test_an_exported_program_has_both_ways() -> None:
+    class Either(wengert.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return either(x)
+
+    x = wengert.tensor([1.0, 2.0, 3.0])
+    program: Any = wengert.export.export(Either(), (x,)).module()
+    for given in (x, -x):
+        for ours, theirs in zip(program(given), either(given), strict=True):
+            assert wengert.equal(ours, theirs)
+    assert [tuple(y.shape) for y in either(x.to("meta"))] == [(3,), ()]
+
+
+def on_meta(*ways: Any) -> Any:
+    x = wengert.ones(2, device="meta")
+    return wengert.cond(x.sum() > 0, *ways, (x,))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -49,6 +88,9 @@ def test_compiled_and_eager_take_the_same_way() -> None:
         (lambda: wengert.cond(wengert.ones(2) > 0, abs, abs), "one of shape (2,)"),
         (lambda: wengert.cond(True, abs, 3), "to be callable"),
         (lambda: wengert.cond(True, abs, abs, 3), "operands to be a tuple or list, but got int"),
+        (lambda: on_meta(lambda x: x, lambda x: x[:1]), "of the same shape and dtype"),
+        (lambda: on_meta(lambda x: x, lambda x: 3), "both functions to give tensors"),
+        (lambda: on_meta(lambda x: x, lambda x: [x]), "true_fn gives"),
         (lambda: wengert.while_loop(3, abs, ()), "to be callable"),
         (lambda: wengert.while_loop(abs, abs, 3), "carried_inputs to be a tuple or list"),
         (lambda: wengert.while_loop(lambda n: n < 3, lambda n: n, (0,)), "a tuple of 1"),

@@ -1,7 +1,8 @@
 """Control flow that depends on values, for programs that write it as functions.
 
 Elsewhere these keep both ways in an exported program. Here Python runs, so they call what an `if`
-or a `while` would: gradients flow through the way that was taken.
+or a `while` would: gradients flow through the way that was taken. Where a condition has no value
+yet, or several, `cond` computes both ways and selects.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.autograd.transforms.tree import flatten_tree, unflatten_tree
 from wengert.core.tensor import Tensor
+from wengert.ops.masking import where
 
 
 def cond(
@@ -17,6 +20,9 @@ def cond(
     operands: tuple[Any, ...] | list[Any] = (),
 ) -> Any:  # fmt: skip
     """Return ``true_fn(*operands)`` if `pred` holds, else ``false_fn(*operands)``.
+
+    Where `pred` differs within a batch of `vmap`, or is recorded by `export`, both are computed,
+    and `where` selects: their results must have the same shapes and dtypes.
 
     Args:
         pred: a bool, or a boolean tensor of one element.
@@ -39,7 +45,29 @@ def cond(
             f" {tuple(pred.shape)}"
         )
     _check("cond", {"true_fn": true_fn, "false_fn": false_fn}, "operands", operands)
-    return true_fn(*operands) if pred else false_fn(*operands)
+    try:
+        holds = bool(pred)
+    except RuntimeError:  # a tensor of one element that cannot be read
+        return _selected(pred, true_fn(*operands), false_fn(*operands))
+    return true_fn(*operands) if holds else false_fn(*operands)
+
+
+def _selected(pred: Any, yes: Any, no: Any) -> Any:
+    """The results of one way or the other, by a condition that nobody knows yet."""
+    (ours, spec), (others, other_spec) = flatten_tree(yes), flatten_tree(no)
+    if spec != other_spec:
+        raise RuntimeError(f"cond(): true_fn gives {spec}, and false_fn {other_spec}")
+    results = []
+    for a, b in zip(ours, others, strict=True):
+        if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+            raise RuntimeError(f"cond(): expected both functions to give tensors, got {a!r}, {b!r}")
+        if a.shape != b.shape or a.dtype is not b.dtype:
+            raise RuntimeError(
+                "cond(): expected both functions to give tensors of the same shape and dtype, got"
+                f" {a.dtype} {list(a.shape)} and {b.dtype} {list(b.shape)}"
+            )
+        results.append(where(pred.reshape(()), a, b))
+    return unflatten_tree(results, spec)
 
 
 def while_loop(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.autograd.grad_mode import is_grad_enabled
+from wengert.autograd.transforms.control_flow import cond as _cond
 from wengert.autograd.transforms.control_flow import while_loop as _while_loop
 from wengert.autograd.transforms.tree import flatten_tree
 from wengert.compat._private.dispatch_keys import DispatchKey
@@ -111,7 +112,7 @@ class _Called(HigherOrderOperator):
 
 def cond_op(pred: Any, true_fn: Any, false_fn: Any, operands: Any) -> Any:
     """``true_fn(*operands)`` if `pred` holds, else ``false_fn(*operands)``."""
-    return true_fn(*operands) if pred else false_fn(*operands)
+    return _cond(pred, true_fn, false_fn, tuple(operands))
 
 
 def while_loop_op(cond_fn: Any, body_fn: Any, carried_inputs: Any, additional_inputs: Any) -> Any:
