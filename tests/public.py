@@ -60,7 +60,7 @@ FOR_EACH_OTHER = {
     "nested": "elementwise",
     "nn": "module",
     "onnx": "builder constants conversion conversions exporting onnx_program packages",
-    "serialization": "tensor_files",
+    "serialization": "archives tensor_files",
     "sparse": "construction invariants",
     "testing": "comparison",
     "symbolic": "arguments cloning containers differentiation dtypes expressions formulas functions"

@@ -445,6 +445,7 @@ from wengert.ops.recurrent import rnn_tanh_cell as rnn_tanh_cell
 from wengert.ops.reduction import all as all
 from wengert.ops.reduction import any as any
 from wengert.ops.reduction import count_nonzero as count_nonzero
+from wengert.ops.reduction import hash_tensor as hash_tensor
 from wengert.ops.reduction import mean as mean
 from wengert.ops.reduction import nanmean as nanmean
 from wengert.ops.reduction import nansum as nansum

@@ -77,7 +77,7 @@ def test_missing_methods_of_tensors_are_listed(torch: Any) -> None:
     listed = {name.removeprefix("torch.Tensor.") for name in missing_names.listed()}
     missing = {name for name in dir(torch.Tensor) if name[0] != "_"} - set(dir(wengert.Tensor))
     # Nobody calls these, they only tell what a tensor is not, or nested ones alone have them.
-    inner = {"const_data_ptr", "grad_dtype", "hash_tensor", "index", "is_distributed", "is_ipu",
+    inner = {"const_data_ptr", "grad_dtype", "index", "is_distributed", "is_ipu",
              "is_maia", "is_mtia", "is_vulkan", "is_xla", "slice_inverse",
              "storage_type", "to_padded_tensor"}  # fmt: skip
     assert missing - inner <= listed

@@ -136,6 +136,11 @@ ALIASED = """
         torch.classes.extension.Fast
     except RuntimeError as error:
         assert "Tried to instantiate class 'extension.Fast', but it does not exist!" in str(error)
+    assert torch.PyTorchFileWriter is torch._C.PyTorchFileWriter
+    from torch._dynamo.backends.debugging import aot_eager
+    assert torch.compile(lambda x: x + 1, backend=aot_eager)(torch.ones(1)).item() == 2
+    mask = torch.tensor([True, False])
+    assert (mask._is_all_true().item(), mask._is_any_true().item()) == (False, True)
     outside = torch.distributed.GroupMember.NON_GROUP_MEMBER
     assert [torch.distributed._rank_not_in_group(g) for g in (None, outside)] == [False, True]
     for refusing in (torch.distributed.rpc.rpc_sync, torch.distributed.rpc.remote):

@@ -18,7 +18,7 @@ from tests.cli.process import good, script
 from tests.cli.process import wengert as run
 from tests.serialization.samples import saved, tensors
 from wengert import nn, serialization
-from wengert.serialization._zip import Writer
+from wengert.serialization.archives import Writer
 
 # Saved by PyTorch 2.13 on a machine with a GPU would say cuda:0 where this says cpu.
 ON_CPU = saved(wengert, wengert.ones(2), _use_new_zipfile_serialization=False).getvalue()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import wengert
 from tests.serialization.samples import others, saved, tensors
-from wengert.serialization._zip import Writer
+from wengert.serialization.archives import Writer
 
 DECLARED = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError)
 

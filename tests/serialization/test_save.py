@@ -15,7 +15,7 @@ import pytest
 import wengert
 from tests.serialization.samples import others, plain, saved, tensors
 from wengert import nn, optim
-from wengert.serialization import _zip
+from wengert.serialization import archives
 from wengert.serialization._names import path_of
 
 TENSORS, OTHERS = tensors(wengert), others(wengert)
@@ -274,7 +274,7 @@ def test_functions_of_a_program_are_not_pickled_by_value() -> None:
 @pytest.mark.torch
 def test_fields_of_eight_bytes(monkeypatch: Any, torch: Any) -> None:
     """As in files of more than 4 GB, with a bound that a test can reach."""
-    monkeypatch.setattr(_zip, "LIMIT", 100)
+    monkeypatch.setattr(archives, "LIMIT", 100)
     values = [wengert.arange(100.0), wengert.ones(2)]
     file = saved(wengert, values)
     assert zipfile.ZipFile(file).testzip() is None

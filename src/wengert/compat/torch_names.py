@@ -95,6 +95,7 @@ INNER: dict[str, frozenset[str]] = {
             "_dict_flatten _dict_flatten_with_keys _dict_unflatten _get_node_type _list_flatten"
             " _list_flatten_with_keys _list_unflatten _register_pytree_node"
         ),
+        "torch.utils.data._utils.worker": "_worker_info",
         "torch.utils.tensorboard": "summary/ writer/",
         "torch.types": "_TensorOrTensors _bool _device _dtype _float _int _size",
     }.items()
@@ -209,6 +210,7 @@ PRIVATE: dict[str, str] = {
         "torch._inductor.utils": "inductor_contexts",
         "torch._dynamo.backends": "compiler_backends",
         "torch._dynamo.backends.common": "compiler_backends",
+        "torch._dynamo.backends.debugging": "eager_backends",
         "torch._dynamo.backends.registry": "compiler_backends",
         "torch._dynamo.compiled_autograd": "inductor_contexts",
         "torch._dynamo.config": "dynamo_settings",
@@ -309,6 +311,15 @@ PRIVATE: dict[str, str] = {
         "torch.utils._pytree": "named_tuples",
         "torch.utils.weak": "weak_keys",
         "torch.utils.model_zoo": "progress",
+        "torch.utils.data": "pipes.classes",
+        "torch.utils.data.datapipes": "pipes",
+        "torch.utils.data.datapipes.datapipe": "pipes.wrapped",
+        "torch.utils.data.datapipes.iter": "pipes.iterated",
+        "torch.utils.data.datapipes.iter.combinatorics": "pipes.shuffled",
+        "torch.utils.data.graph": "pipes.graphs",
+        "torch.utils.data.graph_settings": "pipes.settings",
+        "torch.utils.data._utils": "worker_signals",
+        "torch.utils.data._utils.signal_handling": "worker_signals",
         "torch.utils.data._utils.pin_memory": "pinning",
         "torch.utils.data._utils.worker": "worker_seeds",
         "torch.utils.data.dataloader": "loaders",

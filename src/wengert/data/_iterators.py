@@ -8,10 +8,10 @@ from time import monotonic
 from typing import Any
 
 from wengert.core.generators import default_generator
-from wengert.data._fetch import DatasetKind, DatasetReader
 from wengert.data._loop import Failure, Job, NewEpoch, StreamEnded, Task
 from wengert.data._workers import Crew, Worker
-from wengert.data.sampler import _seed_from
+from wengert.data.fetch import DatasetKind, DatasetReader
+from wengert.data.sampler import seed_from
 
 
 class Epoch:
@@ -21,7 +21,7 @@ class Epoch:
         self._sampler = loader._index_sampler
         self._indices = iter(self._sampler)
         # Drawn even without workers, as in PyTorch, so that later draws agree with it.
-        self._base_seed = _seed_from(loader.generator or default_generator)
+        self._base_seed = seed_from(loader.generator or default_generator)
         self._reader = DatasetReader(
             loader.dataset,
             loader.collate_fn,

@@ -6,7 +6,6 @@ import os
 import pickle
 import random
 import signal
-import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,9 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core import generators
-from wengert.data._fetch import DatasetReader, Fetch
+from wengert.data import worker
 from wengert.data._transport import Slot
-from wengert.data.worker import WorkerInfo, current_worker
+from wengert.data.failures import Failure as Failure
+from wengert.data.fetch import DatasetReader, Fetch
+from wengert.data.worker import WorkerInfo
 from wengert.platform import settings
 
 _WATCH = 1.0  # seconds between two looks at whether the parent is alive
@@ -39,36 +40,6 @@ class StreamEnded:
     """The answer to a task after the end of the stream."""
 
 
-class Failure:
-    """An exception sent to the loader: its class, and its traceback as text."""
-
-    def __init__(self, error: BaseException, worker: int) -> None:
-        self.kind: Any = type(error)
-        text = "".join(traceback.format_exception(error))
-        self.message = (
-            f"Caught {self.kind.__name__} in DataLoader worker process {worker}.\nOriginal {text}"
-        )
-
-    def reraise(self) -> None:
-        """Raise an exception of the same class, or RuntimeError if that cannot be constructed."""
-        raise self._exception()  # in no variable of this frame, which its traceback holds
-
-    def _exception(self) -> BaseException:
-        message = _Unquoted(self.message) if self.kind is KeyError else self.message
-        try:
-            error: BaseException = self.kind(message)
-        except Exception:  # a class whose constructor wants something else
-            return RuntimeError(self.message)
-        return error
-
-
-class _Unquoted(str):
-    """A text that stays readable in a KeyError, which shows the repr of its argument."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
 class Job(NamedTuple):
     """The configuration of a worker."""
 
@@ -87,7 +58,7 @@ def worker_loop(job: Job, link: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     settings.set_num_threads(1)
     seed = _seed(job.base_seed, job.id)
-    current_worker.info = WorkerInfo(job.id, job.workers, seed, job.reader.dataset)
+    worker._worker_info = WorkerInfo(job.id, job.workers, seed, job.reader.dataset)
     with suppress(EOFError, ConnectionError):  # the loader is gone
         _answer(job, _Inbox(link, job.parent), link)
 
@@ -113,7 +84,7 @@ def _answer(job: Job, inbox: _Inbox, link: Any) -> None:
         try:
             sizes = slot.write(result)
         except Exception as error:  # what cannot be pickled may raise anything
-            sizes = slot.write(_portable(Failure(error, job.id)))
+            sizes = slot.write(_portable(Failure(error, f"in DataLoader worker process {job.id}")))
         link.send((task.number, sizes))
 
 
@@ -123,7 +94,7 @@ def _started(job: Job, init: Callable[[int], None] | None) -> Fetch | Failure:
             init(job.id)
         return job.reader.start()
     except Exception as error:  # goes to the loader, whatever it is
-        return _portable(Failure(error, job.id))
+        return _portable(Failure(error, f"in DataLoader worker process {job.id}"))
 
 
 def _result(fetch: Fetch, task: Task, job: Job) -> Any:
@@ -132,7 +103,7 @@ def _result(fetch: Fetch, task: Task, job: Job) -> Any:
     except Exception as error:  # goes to the loader, whatever it is
         if job.reader.streams and isinstance(error, StopIteration):
             return StreamEnded()
-        return _portable(Failure(error, job.id))
+        return _portable(Failure(error, f"in DataLoader worker process {job.id}"))
 
 
 def _portable(failure: Failure) -> Failure:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
 from wengert.core.generators import Generator
-from wengert.data._fetch import DatasetKind as DatasetKind
 from wengert.data._iterators import LocalEpoch as LocalEpoch
 from wengert.data._iterators import WorkerEpoch as WorkerEpoch
 from wengert.data.collate import default_collate, default_convert
 from wengert.data.dataset import Dataset, IterableDataset
+from wengert.data.fetch import DatasetKind as DatasetKind
 from wengert.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -26,7 +28,7 @@ T_co = TypeVar("T_co", covariant=True)
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
-class _Endless(Sampler[None]):
+class Endless(Sampler[None]):
     """The sampler of a stream, which does not choose the samples."""
 
     def __iter__(self) -> Iterator[None]:
@@ -151,10 +153,22 @@ class DataLoader(Generic[T_co]):
 
     def _default_sampler(self, shuffle: bool) -> Sampler[Any]:
         if self._dataset_kind == DatasetKind.Iterable:
-            return _Endless()
+            return Endless()
         if shuffle:
             return RandomSampler(self.dataset, generator=self.generator)
         return SequentialSampler(self.dataset)
+
+    def check_worker_number_rationality(self) -> None:
+        """UserWarning for more workers than this process may use processors."""
+        affinity = getattr(os, "sched_getaffinity", None)
+        processors = len(affinity(0)) if affinity else os.cpu_count()
+        if processors is not None and self.num_workers > processors:
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes, where"
+                f" {processors} processors can be used: they would slow each other down",
+                UserWarning,
+                stacklevel=2,
+            )
 
     def __iter__(self) -> Iterator[T_co]:
         if self.num_workers == 0:

@@ -47,7 +47,7 @@ class SequentialSampler(Sampler[int]):
         return len(self.data_source)
 
 
-def _seed_from(generator: Generator) -> int:
+def seed_from(generator: Generator) -> int:
     """A seed for another generator, drawn as in PyTorch."""
     return int(generator.integers((), 0, 2**63))
 
@@ -90,7 +90,7 @@ class RandomSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         n, generator = len(self.data_source), self.generator
         if generator is None:
-            generator = Generator().manual_seed(_seed_from(default_generator))
+            generator = Generator().manual_seed(seed_from(default_generator))
         rounds, remainder = divmod(self.num_samples, 32 if self.replacement else n)
         if self.replacement:
             for count in [32] * rounds + [remainder]:

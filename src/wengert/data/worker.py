@@ -16,13 +16,7 @@ class WorkerInfo:
     dataset: Any
 
 
-class _CurrentWorker:
-    """The worker this process is, if any."""
-
-    info: WorkerInfo | None = None
-
-
-current_worker = _CurrentWorker()
+_worker_info: WorkerInfo | None = None  # the worker this process is, if any
 
 
 def get_worker_info() -> WorkerInfo | None:
@@ -34,7 +28,7 @@ def get_worker_info() -> WorkerInfo | None:
     >>> get_worker_info() is None
     True
     """
-    return current_worker.info
+    return _worker_info
 
 
 __all__ = ["WorkerInfo", "get_worker_info"]

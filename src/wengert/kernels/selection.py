@@ -67,6 +67,19 @@ def extreme_index(
     return reduction.extreme_index(array, axis, keepdim, largest)
 
 
+def check_reducible(array: np.ndarray, axes: tuple[int, ...] | None, name: str) -> None:
+    """Raise where a reduction without an identity would have nothing to reduce; None: all axes."""
+    if array.size:
+        return
+    if axes is None:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+            " Specify the reduction dim with the 'dim' argument."
+        )
+    for axis in axes:
+        check_not_empty(array, axis, name)
+
+
 def check_not_empty(array: np.ndarray, axis: int, name: str) -> None:
     """Raise where a reduction without an identity would have nothing to reduce."""
     if length_of(array.shape, axis) == 0:

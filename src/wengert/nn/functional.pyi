@@ -23,7 +23,6 @@ from wengert.ops.adaptive import max_unpool2d as max_unpool2d
 from wengert.ops.adaptive import max_unpool3d as max_unpool3d
 from wengert.ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from wengert.ops.classification import cross_entropy as cross_entropy
-from wengert.ops.classification import linear_cross_entropy as linear_cross_entropy
 from wengert.ops.classification import multi_margin_loss as multi_margin_loss
 from wengert.ops.classification import multilabel_margin_loss as multilabel_margin_loss
 from wengert.ops.classification import nll_loss as nll_loss
@@ -51,12 +50,14 @@ from wengert.ops.fractional import fractional_max_pool2d as fractional_max_pool2
 from wengert.ops.fractional import fractional_max_pool3d as fractional_max_pool3d
 from wengert.ops.grid import affine_grid as affine_grid
 from wengert.ops.grid import grid_sample as grid_sample
+from wengert.ops.grouped import grouped_mm as grouped_mm
 from wengert.ops.interpolate import interpolate as interpolate
 from wengert.ops.interpolate import upsample as upsample
 from wengert.ops.interpolate import upsample_bilinear as upsample_bilinear
 from wengert.ops.interpolate import upsample_nearest as upsample_nearest
 from wengert.ops.linear import bilinear as bilinear
 from wengert.ops.linear import linear as linear
+from wengert.ops.linear_loss import linear_cross_entropy as linear_cross_entropy
 from wengert.ops.loss import binary_cross_entropy as binary_cross_entropy
 from wengert.ops.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from wengert.ops.loss import cosine_embedding_loss as cosine_embedding_loss

@@ -44,12 +44,14 @@ from wengert.ops.fractional import *
 from wengert.ops.gamma import *
 from wengert.ops.gathering import *
 from wengert.ops.grid import *
+from wengert.ops.grouped import *
 from wengert.ops.histogram import *
 from wengert.ops.index_writes import *
 from wengert.ops.indexed import *
 from wengert.ops.interpolate import *
 from wengert.ops.joining import *
 from wengert.ops.linear import *
+from wengert.ops.linear_loss import *
 from wengert.ops.loss import *
 from wengert.ops.masking import *
 from wengert.ops.matmul import *

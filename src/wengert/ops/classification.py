@@ -23,7 +23,6 @@ from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.gathering import index_select
-from wengert.ops.linear import linear
 from wengert.ops.loss import check_reduction, older_reduction, reduced
 from wengert.ops.masking import where
 from wengert.ops.shape import reshape
@@ -551,45 +550,7 @@ def multilabel_margin_loss(
     return reduced(loss if input.ndim == 2 else loss.squeeze(0), reduction)
 
 
-def linear_cross_entropy(
-    input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
-    weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
-    label_smoothing: float = 0.0, options: Any = None,
-) -> Tensor:  # fmt: skip
-    """`cross_entropy` of scores that are linear in `input`, (in) or (batch, in).
-
-    `linear_weight` is (class, ..., in), `linear_bias` (class, ...): what stands between makes so
-    many losses of each sample. `options` says how PyTorch saves memory, and has no effect here.
-
-    >>> import wengert
-    >>> x, w = wengert.ones(2, 3), wengert.zeros(5, 3)
-    >>> wengert.nn.functional.linear_cross_entropy(x, w, wengert.tensor([1, 4]))
-    tensor(1.6094)
-    """
-    for what, x in (("input", input), ("linear_weight", linear_weight)):
-        require_tensor("linear_cross_entropy", what, x)
-    if input.ndim > 1 and target.shape[:1] != input.shape[:1]:
-        raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size"
-            f" ({target.shape[0] if target.ndim else 0}) in linear_cross_entropy()"
-        )
-    shape = tuple(linear_weight.shape)
-    flat_bias = None if linear_bias is None else reshape(linear_bias, (-1,))
-    scores = linear(input, reshape(linear_weight, (-1, shape[-1])), flat_bias)
-    return cross_entropy(
-        reshape(scores, (*scores.shape[:-1], *shape[:-1])),
-        target,
-        weight,
-        ignore_index=-100 if ignore_index is None else ignore_index,
-        reduction=reduction,
-        label_smoothing=label_smoothing,
-    )
-
-
 __all__: list[str] = []
-FUNCTIONAL = (
-    "cross_entropy", "linear_cross_entropy", "multi_margin_loss", "multilabel_margin_loss",
-    "nll_loss",
-)  # fmt: skip
+FUNCTIONAL = ("cross_entropy", "multi_margin_loss", "multilabel_margin_loss", "nll_loss")
 METHODS: tuple[str, ...] = ()
 INPLACE: tuple[str, ...] = ()

@@ -96,14 +96,7 @@ def _extreme(largest: bool, name: str, input: np.ndarray, dim: Dims, keepdim: bo
     if input.dtype.kind == "c":
         raise NotImplementedError(f'"{name}" is not implemented for complex tensors')
     axes = axes_of(dim, input.ndim)
-    if not input.size:
-        if axes is None:
-            raise RuntimeError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
-                " Specify the reduction dim with the 'dim' argument."
-            )
-        for axis in axes:
-            kernels.selection.check_not_empty(input, axis, name)
+    kernels.selection.check_reducible(input, axes, name)
     return reduction.extreme(input, axes, keepdim, largest)
 
 

@@ -19,10 +19,12 @@ from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axes_of, count_of, kept_shape
+from wengert.kernels.selection import check_reducible
 from wengert.kernels.shapes import unbroadcast
 from wengert.ops._reducing import batch_over, dims_of_batch, over_one, whole_shape
 from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
+from wengert.ops.checks import not_implemented
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
 from wengert.ops.numpy_names import either_dims
@@ -437,7 +439,36 @@ def count_nonzero(input: Value, dim: Dims = None) -> Value:
     return np.add.reduce(input.astype(bool), axis=axes, dtype=np.int64)
 
 
-__all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum"]
+@primitive(input=None, batch=batch_over, name="hash_tensor", layout="contiguous")
+def _xor(input: Value, dim: Dims, keepdim: bool) -> Value:
+    if input.dtype.kind == "c" or (input.dtype.kind == "u" and input.dtype.itemsize > 1):
+        raise not_implemented("xor_sum_cpu", input)
+    axes = axes_of(dim, input.ndim)
+    check_reducible(input, axes, "hash_tensor")
+    wide = input.astype(np.int64 if input.dtype.kind in "iub" else np.float64)
+    xor: Any = np.bitwise_xor
+    return np.asarray(xor.reduce(wide.view(np.uint64), axis=axes, keepdims=keepdim))
+
+
+def hash_tensor(
+    input: Tensor, dim: Dims = None, *, keepdim: bool = False, mode: int = 0,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The exclusive or of the bits of all elements, as doubles or 64-bit integers: uint64.
+
+    >>> import wengert
+    >>> wengert.hash_tensor(wengert.tensor([[1, 2], [4, 6]]), 1)
+    tensor([3, 2], dtype=torch.uint64)
+    """
+    if out is not None:
+        return write_out(hash_tensor, out, input, dim, keepdim=keepdim, mode=mode)
+    if mode:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}, expected 0")
+    result: Tensor = _xor(input, dim, keepdim)
+    return result
+
+
+__all__ = ["all", "any", "count_nonzero", "hash_tensor", "mean", "nanmean", "nansum", "prod", "sum"]
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = tuple(__all__)
 INPLACE: tuple[str, ...] = ()

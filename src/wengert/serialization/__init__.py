@@ -1,7 +1,7 @@
 """Saving and loading, in PyTorch's file format.
 
-`_saving.py` and `_loading.py` are the ways in. A file is a zip archive (`_zip.py`) of a pickle and
-of storages (`_storages.py`). `_machine.py` reads the pickle without running code from it: it
+`_saving.py` and `_loading.py` are the ways in. A file is a zip archive (`archives.py`) of a pickle
+and of storages (`_storages.py`). `_machine.py` reads the pickle without running code from it: it
 builds only what `_names.py` lists and `_allowed.py` lets through.
 """
 

@@ -24,7 +24,7 @@ from wengert.serialization._names import modern
 from wengert.serialization._saving import LEGACY_MAGIC, LEGACY_VERSION, Target
 from wengert.serialization._state import short_repr
 from wengert.serialization._storages import Loaded, StorageClass
-from wengert.serialization._zip import ALIGNMENT, MAGIC, Reader, read_into
+from wengert.serialization.archives import ALIGNMENT, MAGIC, Reader, read_into
 from wengert.tensor.storages import UntypedStorage
 
 

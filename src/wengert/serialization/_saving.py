@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from wengert.serialization import tensor_files
 from wengert.serialization._pickler import Pickler
-from wengert.serialization._zip import ALIGNMENT, Writer
+from wengert.serialization.archives import ALIGNMENT, Writer
 from wengert.tensor.storages import bytes_of
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C

@@ -19,6 +19,7 @@ from wengert.ops.complexes import imag, real
 from wengert.ops.formats import check_format, lies_in
 from wengert.ops.weights import pointed_to
 from wengert.tensor.arguments import require_tensor
+from wengert.tensor.masks import MASK_METHODS
 from wengert.tensor.wrappers import WrapperOutline
 
 _as_size = tuple.__new__  # an array's shape needs none of the checks of Size
@@ -313,6 +314,8 @@ def bind() -> None:
     define.is_cpu = property(lambda self: True)
     for name in _NEVER:
         setattr(define, name, property(lambda self: False))
+    for method in MASK_METHODS:
+        setattr(define, method.__name__, method)
     for name, text in _DESCRIBED.items():
         getattr(define, name).__doc__ = text
 

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -142,3 +143,12 @@ test_thread_pool.test_the_wrong_number_of_arguments_is_an_error()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_count_is_set_while_another_thread_imports_the_compiler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "wengert.kernels.jit.compiler", ModuleType("begun"))
+    count = jit.get_threads() + 1
+    jit.set_threads(count)
+    assert jit.get_threads() == count

@@ -48,15 +48,6 @@ ROWS = [
     *variants("nll_loss"),
     Row(F + "nll_loss", scores(4, target=np.array(2)), tag="one"),
     *variants("cross_entropy"),
-    *(
-        Row(
-            F + "linear_cross_entropy",
-            lambda rng: (rng.standard_normal((3, 2)), rng.standard_normal((4, 2)), CLASSES),
-            {"reduction": r},
-            tag=r,
-        )
-        for r in ("none", "sum", "mean")
-    ),
     *tagged(variants("cross_entropy", label_smoothing=0.2), "smooth"),
     Row(F + "cross_entropy", scores(4, target=np.array(2)), tag="one"),
     Row(
@@ -187,12 +178,6 @@ ERRORS = [
         lambda rng: (np.zeros((2, 3), int), np.array([0, 1])),
         NotImplementedError,
         "Long",
-    ),
-    ErrorRow(
-        F + "linear_cross_entropy",
-        lambda rng: (np.zeros((3, 2)), np.zeros((4, 3)), CLASSES),
-        RuntimeError,
-        "cannot be multiplied",
     ),
     ErrorRow(F + "multi_margin_loss", wrong((2, 3), [0, 7]), RuntimeError, "target out of range"),
     ErrorRow(F + "multi_margin_loss", wrong((2, 3), [0, 1]), ValueError, "only p == 1", {"p": 3}),

@@ -232,6 +232,9 @@ TRUTH = [
     Row("count_nonzero", ints(3, 4), grad=False),
     Row("count_nonzero", with_zeros, {"dim": (0, 1)}, "dims", grad=False, dtypes=NUMBERS),
     Row("count_nonzero", with_zeros, {"dim": 0}, "dim", grad=False),
+    Row("hash_tensor", inputs((3, 4)), grad=False, dtypes=(*FLOATS, "int8", "uint8", "int64")),
+    Row("hash_tensor", ints(3, 4), {"dim": 1, "keepdim": True}, "dim", grad=False),
+    Row("hash_tensor", bools(3, 4), {"dim": (0, 1)}, "dims", grad=False),
 ]  # fmt: skip
 
 WIDE = [
@@ -279,6 +282,9 @@ def error(
 
 
 ERRORS = [
+    error("hash_tensor", (X.astype(complex),), NotImplementedError, "xor_sum_cpu"),
+    error("hash_tensor", (X[:0],), RuntimeError, "Expected reduction dim to be specified"),
+    error("hash_tensor", (X[:0], 0), IndexError, "non-zero size"),
     error("sum", (X, 2), IndexError, "Dimension out of range"),
     error("sum", (X, (0, 0)), RuntimeError, "appears multiple times"),
     error("sum", (X, 0.5), TypeError, "dim"),

@@ -5,10 +5,6 @@ from __future__ import annotations
 from wengert.platform.absences import Absent
 
 
-class PyTorchFileReader(Absent):
-    """The type of no reader: `load` reads PyTorch's files."""
-
-
 class Stream(Absent):
     """The type of no stream: an accelerator would have them."""
 

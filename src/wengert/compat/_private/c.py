@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from wengert.autograd import is_grad_enabled, set_grad_enabled
 from wengert.autograd.transforms.levels import Level, transform_stack
 from wengert.compat._private.dispatch_keys import DispatchKey, DispatchKeySet
@@ -25,6 +27,14 @@ class Value:
 
 class Graph:
     """The type of no graph: graphs are those of `torch.fx`."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("PyTorchFileReader", "PyTorchFileWriter"):  # bring serialization along
+        from wengert.compat._private import record_files
+
+        return getattr(record_files, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _get_tracing_state() -> Level | None:

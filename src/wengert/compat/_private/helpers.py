@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
+from sys import exc_info as exc_info_now
 from sys import modules
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,7 @@ from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.layout import layout as layout_type
 from wengert.core.layout import sparse_coo
 from wengert.core.tensor import Tensor
+from wengert.data.failures import Failure
 from wengert.nn.parameter import Parameter
 from wengert.ops.joining import cat
 from wengert.sparse.construction import sparse_compressed_tensor, sparse_coo_tensor
@@ -123,7 +125,17 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -
     return Parameter(data, requires_grad)
 
 
+class ExceptionWrapper(Failure):
+    """The exception that is being handled, or that of `exc_info`, to be raised elsewhere."""
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        error: Any = (exc_info or exc_info_now())[1]
+        super().__init__(error, where)
+        self.exc_type, self.exc_msg, self.where = self.kind, self.message, where
+
+
 __all__ = [
+    "ExceptionWrapper",
     "_element_size",
     "_flatten_dense_tensors",
     "_get_available_device_type",

@@ -10,7 +10,6 @@ from typing import Any
 from wengert.compat._private.absent_types import (
     DeviceObjType,
     Event,
-    PyTorchFileReader,
     ScriptObject,
     Stream,
     SymBool,
@@ -93,6 +92,7 @@ def sym_sum(args: Any) -> Any:
 # Names whose modules bring along others: all of `nn`, autocast.
 _LATER = {
     "embedding_bag": "embedding_bags",
+    **dict.fromkeys(("PyTorchFileReader", "PyTorchFileWriter"), "record_files"),
     **dict.fromkeys(
         (
             "_chunk_cat",
@@ -156,6 +156,11 @@ def __getattr__(name: str) -> Any:
     if name in ("ScriptFunction", "ScriptModule"):
         return getattr(importlib.import_module("wengert.jit"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def set_vital(vital: str, attr: str, value: str) -> bool:
+    """False: facts about a run are not collected."""
+    return False
 
 
 def _assert_async(condition: Any, message: str | None = None) -> None:
@@ -222,7 +227,6 @@ def _check_type(cond: Any, message: Callable[[], str] | None = None) -> None:
 __all__ = [
     "DeviceObjType",
     "Event",
-    "PyTorchFileReader",
     "ScriptObject",
     "Stream",
     "SymBool",
@@ -264,6 +268,7 @@ __all__ = [
     "quint2x4",
     "quint4x2",
     "quint8",
+    "set_vital",
     "spmm",
     "sym_float",
     "sym_int",

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert.core.dtypes import bool_
 from wengert.core.tensor import Tensor
 from wengert.dispatch.computed import _convolution, _log_softmax, _safe_softmax, _softmax
 from wengert.nn.functional import pad
 from wengert.ops.joining import cat
-
-
-def _is_all_true(self: Tensor) -> Tensor:
-    """Whether all elements of a mask are true, as a tensor."""
-    return _mask("_is_all_true", self).all()
-
-
-def _is_any_true(self: Tensor) -> Tensor:
-    """Whether an element of a mask is true, as a tensor."""
-    return _mask("_is_any_true", self).any()
-
-
-def _mask(name: str, self: Tensor) -> Tensor:
-    if self.dtype is not bool_:
-        raise RuntimeError(f"{name}(): expected a tensor of bool, but got one of {self.dtype}")
-    return self
+from wengert.tensor.masks import _is_all_true, _is_any_true
 
 
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:

@@ -1,6 +1,9 @@
-"""Private names of ``torch.utils.data._utils.worker``."""
+"""Names of ``torch.utils.data._utils.worker`` for loaders that start workers of their own."""
 
 from __future__ import annotations
+
+import os
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,4 +17,34 @@ def _generate_state(base_seed: int, worker_id: int) -> list[int]:
     return words
 
 
-__all__ = ["_generate_state"]
+@dataclass(frozen=True)
+class _IterableDatasetStopIteration:
+    """What a worker says whose stream is at its end."""
+
+    worker_id: int
+
+
+@dataclass(frozen=True)
+class _ResumeIteration:
+    """What starts another epoch in a worker that is kept."""
+
+    seed: int | None = None
+
+
+class ManagerWatchdog:
+    """Tells a worker whether the process that started it is there."""
+
+    def __init__(self) -> None:
+        self._parent = os.getppid()
+
+    def is_alive(self) -> bool:
+        """Whether it is."""
+        return os.getppid() == self._parent
+
+
+__all__ = [
+    "ManagerWatchdog",
+    "_IterableDatasetStopIteration",
+    "_ResumeIteration",
+    "_generate_state",
+]

@@ -76,9 +76,10 @@ _Threads.count = _default_threads()
 def set_threads(count: int) -> None:
     """Set the number of threads for kernels, including the calling one."""
     _Threads.count = count
-    compiler = sys.modules.get(_COMPILER)
-    if compiler is not None:
-        compiler.pool()[0](count - 1)
+    # While another thread imports the compiler there is no pool, nor a function that makes it.
+    pool = getattr(sys.modules.get(_COMPILER), "pool", None)
+    if pool is not None:
+        pool()[0](count - 1)
 
 
 def get_threads() -> int:

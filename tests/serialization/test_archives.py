@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.serialization import _zip
-from wengert.serialization._zip import ALIGNMENT, Reader, Writer, read_into
+from wengert.serialization import archives
+from wengert.serialization.archives import ALIGNMENT, Reader, Writer, read_into
 
 
 def written(*records: tuple[str, bytes], folder: str = "archive") -> bytes:
@@ -81,7 +81,7 @@ def test_identities_depend_on_names_and_data() -> None:
 
 
 def test_large_records_have_wide_fields(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_zip, "LIMIT", 50)  # as if fields of four bytes ended there
+    monkeypatch.setattr(archives, "LIMIT", 50)  # as if fields of four bytes ended there
     data = written(*RECORDS)
     archive = zipfile.ZipFile(io.BytesIO(data))
     assert archive.read("archive/data/0") == b"0" * 100
@@ -197,7 +197,7 @@ def test_a_file_that_becomes_shorter() -> None:
 
 
 def test_reading_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_zip, "_CHUNK", 3)
+    monkeypatch.setattr(archives, "_CHUNK", 3)
     out = np.empty(8, np.uint8)
     read_into(io.BytesIO(b"-0123456789"), 1, out)
     assert out.tobytes() == b"01234567"
