@@ -219,7 +219,7 @@ def arguments_that_are_changed(wrap, log):
         table["first"] = table.pop("first")
 
     def named(x, items, table):
-        x.name = "batch"
+        x.label = "batch"
 
     def shown_elsewhere(x, items, table):
         x.set_(x * 2)
@@ -235,7 +235,7 @@ def arguments_that_are_changed(wrap, log):
         for _ in range(6):
             x, items, table = batch(), [batch(), None], {"first": 1, "inner": [None]}
             log += [f(x, items, table), len(items), items[-1], [*table], table["inner"][0]]
-            log += [x, getattr(x, "name", None)]
+            log += [x, getattr(x, "label", None)]
 
 
 @never

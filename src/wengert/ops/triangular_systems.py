@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from wengert import kernels
+from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
 from wengert.ops.batching import leading
 from wengert.ops.declare import Value, primitive
+from wengert.ops.casting import convert
 from wengert.ops.diagonals import tril, triu
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (
@@ -53,7 +55,8 @@ def solve_triangular(
 ) -> Tensor:
     """X of A @ X = B, or of X @ A = B without `left`, for triangular A.
 
-    The other triangle is not read, nor is the diagonal with `unitriangular`.
+    The other triangle is not read, nor is the diagonal with `unitriangular`. The result has the
+    dtype of `A`.
 
     >>> import wengert
     >>> A = wengert.tensor([[2.0, 0.0], [1.0, 4.0]])
@@ -66,6 +69,8 @@ def solve_triangular(
             solve_triangular, out, A, B, upper=upper, left=left, unitriangular=unitriangular
         )
     name = "linalg.solve_triangular"
+    if B._outline.dtype.kind == A._outline.dtype.kind == "f":  # as PyTorch, which checks neither
+        B = convert(B, of_numpy[A._outline.dtype])
     A, B = _checked(name, A, B, left)
     if left:
         return triangular(A, B, upper, unitriangular)

@@ -110,6 +110,8 @@ EQUATIONS = [
         through=lambda f: lambda a, b: f(a.reshape(2, 3, 3, 2).movedim(2, 0), b, dims=(0, 3))),
     Row("linalg.solve_triangular", both(regular(3, 3), (3, 2)), {"upper": True}, dtypes=DTYPES),
     Row("linalg.solve_triangular", both(regular(2, 3, 3), (3, 2)), {"upper": False}, "lower"),
+    Row("linalg.solve_triangular", lambda rng: (regular(3, 3)(rng), rng.standard_normal((3, 2)).astype("f")),
+        {"upper": True}, "mixed", grad=False, dtypes=()),
     Row("linalg.solve_triangular", both(regular(3, 3), (2, 3)), {"upper": True, "left": False},
         "right"),
     Row("linalg.solve_triangular", both(regular(3, 3), (3, 2)),
