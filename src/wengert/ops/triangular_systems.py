@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from wengert import kernels
-from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
 from wengert.ops.batching import leading
-from wengert.ops.declare import Value, primitive
 from wengert.ops.casting import convert
+from wengert.ops.declare import Value, primitive
 from wengert.ops.diagonals import tril, triu
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (
@@ -69,8 +68,10 @@ def solve_triangular(
             solve_triangular, out, A, B, upper=upper, left=left, unitriangular=unitriangular
         )
     name = "linalg.solve_triangular"
-    if B._outline.dtype.kind == A._outline.dtype.kind == "f":  # as PyTorch, which checks neither
-        B = convert(B, of_numpy[A._outline.dtype])
+    check_square(name, A)
+    check_matrix(name, B, "B")
+    if A.is_floating_point() and B.is_floating_point():  # PyTorch compares no dtypes here
+        B = convert(B, A.dtype)
     A, B = _checked(name, A, B, left)
     if left:
         return triangular(A, B, upper, unitriangular)
