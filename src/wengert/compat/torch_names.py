@@ -213,7 +213,10 @@ PRIVATE: dict[str, str] = {
         "torch.compiler.config": "compiler_settings",
         "torch._logging": "logging_switches",
         "torch._ops": "operator_names",
+        "torch._dynamo.comptime": "comptimes",
+        "torch._dynamo.test_case": "compiler_tests",
         "torch._dynamo.testing": "compile_counters",
+        "torch._inductor.test_case": "compiler_tests",
         "torch._higher_order_ops": "scans",
         **{
             f"torch._higher_order_ops.{name}": "scans"
@@ -266,6 +269,7 @@ PRIVATE: dict[str, str] = {
         "torch.jit.annotations": "broadcast_lists",
         "torch.mtia": "mtia_answers",
         "torch.nn._reduction": "reductions",
+        "torch.nn.attention.bias": "causal_biases",
         "torch.nn.attention.flex_attention": "block_masks",
         "torch.nn.functional._Reduction": "reductions",
         "torch.nn.init": "truncation",
@@ -297,6 +301,7 @@ PRIVATE: dict[str, str] = {
         "torch.utils._contextlib": "decorating_contexts",
         "torch.utils._device": "device_contexts",
         "torch.utils.hooks": "module_hooks",
+        "torch.utils._triton": "triton_answers",
         "torch.utils._foreach_utils": "grouping",
         "torch.utils._pytree": "named_tuples",
         "torch.utils.weak": "weak_keys",
