@@ -51,7 +51,7 @@ def _equal_containers(ref: Any, res: Any, alike: Callable[[Any, Any], bool]) -> 
     if not isinstance(res, dict if mapping else (list, tuple)):
         raise AssertionError(f"type mismatch: {type(ref)} {type(res)}")
     if mapping:
-        return ref.keys() == res.keys() and all(alike(ref[k], res[k]) for k in ref)
+        return ref.keys() == {*res} and all(alike(ref[k], res[k]) for k in ref)
     return len(ref) == len(res) and all(map(alike, ref, res))
 
 
