@@ -233,7 +233,7 @@ def arguments_that_are_changed(wrap, log):
             return y * 2
 
         for _ in range(6):
-            x, items, table = batch(), [batch(), None], {"first": 1, "inner": [None]}
+            x, items, table = batch(), [batch(), 2.5], {"first": 1, "inner": [None]}
             log += [f(x, items, table), len(items), items[-1], [*table], table["inner"][0]]
             log += [x, getattr(x, "label", None)]
 

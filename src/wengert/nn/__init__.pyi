@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING as TYPE_CHECKING
 from wengert.nn import attention as attention
 from wengert.nn import common_types as common_types
 from wengert.nn import dynamic_quantization as dynamic_quantization
+from wengert.nn import dynamic_recurrent as dynamic_recurrent
 from wengert.nn import functional as functional
 from wengert.nn import grad as grad
 from wengert.nn import init as init

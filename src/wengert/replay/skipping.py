@@ -15,6 +15,7 @@ from typing import Any
 from wengert.amp.state import state as autocast
 from wengert.autograd.transforms.tree import flatten_tree
 from wengert.core.dtypes import defaults
+from wengert.core.overriding import overriding
 from wengert.core.tensor import Tensor, mode
 from wengert.replay.arming import arm
 from wengert.replay.compiled import Compiled
@@ -153,6 +154,7 @@ def _is_usual(leaves: Sequence[Any]) -> bool:
     """Whether nobody else sees what a call does, and its arguments are different tensors."""
     return not (
         unusual()
+        or overriding.modes
         or Stance.hooks
         or any(autocast.enabled.values())
         or sys.gettrace() is not None

@@ -12,6 +12,7 @@ from typing import Any
 from wengert.amp.state import state as autocast
 from wengert.autograd.transforms.tree import registry
 from wengert.core.dtypes import defaults
+from wengert.core.overriding import overriding
 from wengert.core.tensor import Tensor, mode
 from wengert.replay.guards import Guard, UnguardedError
 from wengert.replay.state import unusual
@@ -55,7 +56,8 @@ def has_attributes(leaves: Sequence[Any]) -> bool:
 
 
 def _settings() -> tuple[Any, ...]:
-    return mode.site is None, defaults.dtype, unusual(), any(autocast.enabled.values())
+    found = mode.site is None, defaults.dtype, unusual(), any(autocast.enabled.values())
+    return *found, *overriding.modes
 
 
 def _items(container: Any) -> list[Any]:
