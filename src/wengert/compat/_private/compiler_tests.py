@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 from wengert.compat._private.harness import cases
 from wengert.compiler import reset
 
 
-class TestCase(cases.TestCase):
+class UncompiledTestCase(cases.TestCase):
     """A test before and after which nothing is compiled."""
 
     __test__ = False
@@ -24,13 +25,13 @@ class TestCase(cases.TestCase):
         super().tearDown()
 
 
-def run_tests(needs: Any = ()) -> None:
+def run_tests_with(needs: Any = ()) -> None:
     """Run the tests of the program; none where a module that it needs is not here."""
-    import importlib.util
-
     wanted = (needs,) if isinstance(needs, str) else needs
     if all(importlib.util.find_spec(name) for name in wanted):
         cases.run_tests()
 
+
+TestCase, run_tests = UncompiledTestCase, run_tests_with
 
 __all__ = ["TestCase", "run_tests"]
