@@ -46,6 +46,22 @@ assert torch._dynamo.list_backends() == torch.compiler.list_backends() == ["indu
 assert issubclass(alias("torch._dynamo.exc").Unsupported, RuntimeError)
 assert not alias("torch._dynamo.external_utils").is_compiling()
 assert alias("torch._dynamo.utils").counters["frames"]["total"] == 0
+testing = alias("torch._dynamo.testing")
+for backend in (testing.CompileCounterWithBackend("eager"), testing.EagerAndRecordGraphs()):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert torch.compile(lambda x: x + 1, backend=backend)(x).tolist() == [2.0] * 3
+    assert backend.graphs == []
+assert testing.same is alias("torch._dynamo.utils").same
+assert issubclass(alias("torch._inductor.test_case").TestCase, alias("unittest").TestCase)
+told, comptime = [], alias("torch._dynamo.comptime").comptime
+comptime(told.append, lambda: told.append("eager"))
+comptime.print_graph()
+assert told == ["eager"]
+errors = alias("torch._dynamo.exc")
+raised = errors.UserError(errors.UserErrorType.ANTI_PATTERN, "why")
+assert (str(raised), raised.error_type.name) == ("why", "ANTI_PATTERN")
+assert not alias("torch.utils._triton").has_triton()
 for exported in (torch._dynamo.export(lambda x: x.sin())(x), torch._dynamo.export(nn.Tanh(), x)):
     assert type(exported).__name__ == "ExportResult" and exported.guards == set()
 assert exported.graph_module(x).tolist() == x.tanh().tolist()

@@ -65,6 +65,7 @@ SAME = [
     "list(nn.ParameterDict([(k, torch.ones(2)) for k in 'cab']).copy())",
     "p = nn.ParameterDict([(k, torch.ones(2)) for k in 'cab'])\nlist(nn.ParameterDict(p) | p)",
     "p = nn.ParameterDict({'b': 1}) | {'d': torch.ones(2), 'a': 2}\nlist(p.items())",
+    "list(nn.ParameterDict().fromkeys('ab', torch.ones(1)).items())",
     "p = nn.ParameterDict()\n(p.setdefault('a', torch.zeros(1)), list(p))",
 ]
 

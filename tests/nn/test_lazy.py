@@ -109,6 +109,11 @@ def test_a_mixin_of_ones_own() -> None:
         Bare()(wengert.ones(2))
 
 
+def test_parameters_without_a_shape_are_not_shared() -> None:
+    with pytest.raises(RuntimeError, match="Can't share memory on an uninitialized"):
+        nn.LazyLinear(2).share_memory()
+
+
 def test_materialized_parameters_learn() -> None:
     p = nn.UninitializedParameter()
     p.materialize((2,), dtype=wengert.float64)

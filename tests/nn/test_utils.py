@@ -36,6 +36,11 @@ def test_clip_grad_norm(torch: Any, norm_type: float, max_norm: float) -> None:
     assert a[3].grad is None
 
 
+def test_clipping_what_a_used_up_generator_gives_warns() -> None:
+    with pytest.warns(UserWarning, match="`parameters` is an empty generator"):
+        assert nn.utils.clip_grad_norm_((p for p in ()), 1.0) == 0
+
+
 @pytest.mark.torch
 def test_clip_grad_value_and_total_norm(torch: Any) -> None:
     a, b = grown(wengert), grown(torch)

@@ -52,11 +52,28 @@ def test_nothing_is_drawn_when_nothing_can_fall() -> None:
     assert (wengert.get_rng_state() == before).all()
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("name", "shape", "told"),
+    [
+        ("dropout2d", (2, 3, 4), "Received a 3D input to dropout2d and assuming that channel-wise"),
+        ("dropout2d", (2, 3), "Received a 2-D input to dropout2d, which is deprecated"),
+        ("dropout2d", (1, 2, 2, 2, 2), "Received a 5-D input to dropout2d, which is deprecated"),
+        ("dropout3d", (2, 3), "Received a 2-D input to dropout3d, which is deprecated"),
+    ],
+)
+def test_channels_that_are_elsewhere_than_one_thinks(torch, name, shape, told) -> None:
+    for library in (wengert, torch):
+        with pytest.warns(UserWarning, match=told):
+            getattr(library.nn.functional, name)(library.ones(shape), 0.5)
+
+
 CHANNELS = [("dropout1d", (40, 30, 6)), ("dropout2d", (40, 30, 3, 2)), ("dropout2d", (40, 30, 6)),
             ("dropout3d", (40, 30, 3, 1, 2)), ("dropout1d", (900, 6)),
             ("dropout3d", (900, 3, 1, 2))]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:dropout2d. Received a 3D input")
 @pytest.mark.parametrize(("name", "shape"), CHANNELS)
 def test_whole_channels_fall(name: str, shape: tuple[int, ...]) -> None:
     wengert.manual_seed(0)

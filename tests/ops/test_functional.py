@@ -448,3 +448,34 @@ def test_pixel_unshuffle_of_an_empty_batch() -> None:
         out.sum().backward()
         assert x.grad is not None
         assert x.grad.shape == x.shape
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("name", "shapes", "kwargs", "argument"),
+    [
+        ("nll_loss", ((3, 4),), {"weight": (4,)}, "weight"),
+        ("cross_entropy", ((3, 4),), {"weight": (4,)}, "weight"),
+        ("cross_entropy", ((3, 4),), {"weight": (4,), "label_smoothing": 0.1}, "weight"),
+        ("multi_margin_loss", ((3, 4),), {"weight": (4,)}, "weight"),
+        ("batch_norm", ((3, 4), (4,), (4,)), {}, "running_mean"),
+        ("batch_norm", ((3, 4), (4,), (4,)), {"training": True}, "running_mean"),
+        ("instance_norm", ((3, 4, 5), (4,), (4,)), {}, "running_mean"),
+    ],
+)
+def test_a_gradient_that_an_operation_does_not_have_is_refused(
+    torch: Any, name: str, shapes: Any, kwargs: dict[str, Any], argument: str
+) -> None:
+    for library in (wengert, torch):
+        given = [library.rand(*shape) for shape in shapes]
+        options = {k: library.rand(4) if k == "weight" else v for k, v in kwargs.items()}
+        if len(given) == 1:
+            given.append(library.tensor([0, 3, 1]))
+            options["weight"].requires_grad_()
+        else:
+            given[1].requires_grad_()
+        function = getattr(library.nn.functional, name)
+        with pytest.raises(RuntimeError, match=f"not differentiable .* argument '{argument}'"):
+            function(*given, **options)
+        with library.no_grad():
+            assert function(*given, **options).isfinite().all()

@@ -223,6 +223,17 @@ def test_an_overridden_step_warns() -> None:
         scheduler.step()
 
 
+def test_a_step_that_is_set_before_the_scheduler_counts_its_calls() -> None:
+    early, late = optimizer(wengert), optimizer(wengert)
+    for o in (early, late):
+        o.step = lambda: 3
+    schedulers = [lr_scheduler.StepLR(o, 1) for o in (early, late)]
+    assert late.step() == 3
+    schedulers[1].step()  # without a warning
+    with pytest.warns(UserWarning, match="before `optimizer.step"):
+        schedulers[0].step()
+
+
 METRICS = [5.0, 4.0, 4.0, 4.0, 3.9999, 3.9999, 3.0, 3.5, 3.5, 3.5, 3.5, 3.5, float("nan"), 1.0]
 
 

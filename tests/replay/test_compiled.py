@@ -75,6 +75,10 @@ def test_modules() -> None:
     model = compiler.compile(layer)
     assert isinstance(model, nn.Module)
     assert model._orig_mod is layer
+    assert model
+    with pytest.raises(TypeError, match="Linear does not support len"):
+        len(model)
+    assert len(compiler.compile(nn.Sequential(layer, nn.ReLU()))) == 2
     assert [*model.state_dict()] == ["_orig_mod.weight", "_orig_mod.bias"]
     model.eval()
     assert not layer.training

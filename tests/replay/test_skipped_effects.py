@@ -204,6 +204,86 @@ def more_than_is_done_again(wrap, log):
             log += [function(batch()), count.clone(), *state(model)]
 
 
+@never
+def arguments_that_are_changed(wrap, log):
+    def appended(x, items, table):
+        items.append(x * 2)
+
+    def reversed_in_place(x, items, table):
+        items.reverse()
+
+    def assigned(x, items, table):
+        table["inner"][0] = x
+
+    def moved_to_the_end(x, items, table):
+        table["first"] = table.pop("first")
+
+    def named(x, items, table):
+        x.label = "batch"
+
+    def shown_elsewhere(x, items, table):
+        x.set_(x * 2)
+
+    for change in (appended, reversed_in_place, assigned, moved_to_the_end, named, shown_elsewhere):
+
+        @wrap
+        def f(x, items, table, change=change):
+            y = x.tanh()
+            change(x, items, table)
+            return y * 2
+
+        for _ in range(6):
+            x, items, table = batch(), [batch(), 2.5], {"first": 1, "inner": [None]}
+            log += [f(x, items, table), len(items), items[-1], [*table], table["inner"][0]]
+            log += [x, getattr(x, "label", None)]
+
+
+@never
+def results_that_are_met_elsewhere(wrap, log):
+    options = {"rate": 0.5}
+
+    def given(x, items):
+        return x.tanh(), items
+
+    def of_a_cell(x, items):
+        return x.tanh(), options
+
+    def twice(x, items):
+        both = [x.tanh()]
+        return both, both
+
+    for function in map(wrap, (given, of_a_cell, twice)):
+        for _ in range(6):
+            items = [1]
+            first, last = function(batch(), items)
+            log += [first, last is items, last is options, last is first]
+
+
+@never
+def settings_that_are_left_changed(wrap, log):
+    @wrap
+    def f(x):
+        wengert.set_grad_enabled(False)
+        return x.tanh()
+
+    for _ in range(6):
+        log += [f(batch()), wengert.is_grad_enabled()]
+        wengert.set_grad_enabled(True)
+
+
+@skipped
+def attributes_of_arguments(wrap, log):
+    @wrap
+    def f(x):
+        return x.tanh() * 2 if hasattr(x, "doubled") else x.tanh()
+
+    for k in range(12):
+        x = batch()
+        if k // 4 == 1:
+            x.doubled = True
+        log.append(f(x))
+
+
 @pytest.mark.parametrize("program", SKIPPED, ids=lambda f: f.__name__)
 def test_python_is_skipped_while_it_would_do_the_same(program: Program) -> None:
     functions = compare_skipping(program)

@@ -21,6 +21,7 @@ from tests.replay.harness import Program, adding_to, batch, compare_skipping, ml
 from wengert import nn
 from wengert.compiler import explain
 from wengert.nn import functional as F
+from wengert.overrides import TorchFunctionMode
 
 pytestmark = pytest.mark.filterwarnings("ignore:torch.compile. .* runs as it is from here on")
 
@@ -295,6 +296,15 @@ def settings_of_the_thread(wrap, log):
     with wengert.inference_mode():
         log += [f(x).is_inference() for _ in range(4)]
     with wengert.autograd.detect_anomaly(check_nan=False):
+        calls(f, log, x)
+    calls(f, log, x)
+
+    class Doubling(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            return out * 2 if func is wengert.sigmoid else out
+
+    with Doubling():
         calls(f, log, x)
     calls(f, log, x)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
@@ -332,6 +333,18 @@ def test_from_numpy_shares_memory_and_tensor_copies() -> None:
     assert copied.tolist() == [0, 0, 0]
     assert np.shares_memory(wengert.asarray(array).numpy(), array)
     assert not np.shares_memory(wengert.asarray(array, copy=True).numpy(), array)
+
+
+@pytest.mark.torch
+def test_members_of_enumerations_are_the_numbers_that_they_are(torch: Any) -> None:
+    level = enum.IntEnum("level", "low high")
+    word = enum.Enum("word", "one")
+    for library in (wengert, torch):
+        assert library.tensor(level.high).tolist() == 2
+        assert library.tensor([level.low, [level.high][0], 3]).tolist() == [1, 2, 3]
+        assert library.as_tensor((level.high, 0.5)).tolist() == [2, 0.5]
+        with pytest.raises(RuntimeError, match="Could not infer dtype of word"):
+            library.tensor(word.one)
 
 
 def test_as_tensor_keeps_the_tensor_and_its_history() -> None:

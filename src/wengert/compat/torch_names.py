@@ -217,7 +217,10 @@ PRIVATE: dict[str, str] = {
         "torch.compiler.config": "compiler_settings",
         "torch._logging": "logging_switches",
         "torch._ops": "operator_names",
+        "torch._dynamo.comptime": "comptimes",
+        "torch._dynamo.test_case": "compiler_tests",
         "torch._dynamo.testing": "compile_counters",
+        "torch._inductor.test_case": "compiler_tests",
         "torch._higher_order_ops": "scans",
         **{
             f"torch._higher_order_ops.{name}": "scans"
@@ -307,6 +310,7 @@ PRIVATE: dict[str, str] = {
         "torch.utils._device": "device_contexts",
         "torch.utils._mode_utils": "mode_utils",
         "torch.utils.hooks": "module_hooks",
+        "torch.utils._triton": "triton_answers",
         "torch.utils._foreach_utils": "grouping",
         "torch.utils._pytree": "named_tuples",
         "torch.utils.weak": "weak_keys",

@@ -264,6 +264,12 @@ class _Uninitialized(Tensor):
         if self._edge is not None:
             self._edge = leaf_of(self)  # a leaf knows its shape
 
+    def share_memory_(self) -> Any:
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to"
+            " initialize the parameters before calling `module.share_memory()`."
+        )
+
     @property
     def _array(self) -> Any:
         raise ValueError(

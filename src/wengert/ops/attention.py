@@ -39,9 +39,10 @@ def scaled_dot_product_attention(
 
     `query` is (..., queries, width), `key` (..., keys, width), `value` (..., keys, out). A
     boolean mask is True for keys that take part, a floating one is added to the scores; `is_causal`
-    hides later keys. `scale` is 1 / sqrt(width) by default. With `enable_gqa` several query heads
-    share a head of `key` and `value`. A query with no visible key gives zeros. Half
-    precision is computed in float32 and rounded once.
+    hides later keys, beside a mask only for four dimensions, one width and no dropout. `scale` is
+    1 / sqrt(width) by default. With `enable_gqa` several query heads share a head of `key` and
+    `value`. A query with no visible key gives zeros. Half precision is computed in float32 and
+    rounded once.
 
     >>> import wengert
     >>> q, k, v = wengert.zeros(1, 2), wengert.ones(2, 2), wengert.tensor([[1.], [3.]])
@@ -63,10 +64,19 @@ def scaled_dot_product_attention(
     factor = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
     if attn_mask is not None:
         attn_mask = additive(attn_mask, dtype)
+    if attn_mask is not None and is_causal:
+        causal = kernels.attention.causal_mask(query.shape[-2], key.shape[-2], dtype)
+        attn_mask, is_causal = attn_mask + wrap(causal), False
     if dropout_p or not _of_one_batch(shape_of(query), shape_of(key), shape_of(value), dtype):
         weights = _weights(query, key, attn_mask, factor, is_causal)
         return (dropout(weights, dropout_p) if dropout_p else weights) @ value
     return _attention(query, key, value, attn_mask, factor, is_causal)
+
+
+def _by_kernel(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether PyTorch has a kernel without dropout for these shapes, which takes any mask."""
+    shapes = [shape_of(x) for x in (query, key, value)]
+    return {len(s) for s in shapes} == {4} and len({s[-1] for s in shapes}) == 1
 
 
 def _of_one_batch(
@@ -214,7 +224,7 @@ def _check(
                 f"scaled_dot_product_attention(): argument {name!r} must be Tensor, not"
                 f" {type(x).__name__}"
             )
-    if attn_mask is not None and is_causal:
+    if attn_mask is not None and is_causal and (dropout_p or not _by_kernel(query, key, value)):
         raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
     if min(len(shape_of(x)) for x in three.values()) < 2:
         got = " ".join(f"{n}.dim: {x.ndim}" for n, x in three.items())

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.core.dtypes import of_numpy
 from wengert.core.preparations import peeks
-from wengert.core.tensor import Tensor, memory_of
+from wengert.core.tensor import Tensor, memory_of, mode
 from wengert.kernels.geometry import Shape
 
 
@@ -23,6 +23,15 @@ def require_kind(name: str, array: np.ndarray, kinds: str) -> None:
     """Raise unless the array's NumPy kind is one of `kinds` (bfloat16 counts as ``"f"``)."""
     if array.dtype.kind not in kinds and not (array.dtype.kind == "V" and "f" in kinds):
         raise not_implemented(name, array)
+
+
+def require_constant(name: str, argument: str, value: Tensor | None) -> None:
+    """RuntimeError for an operand that wants a gradient which the operation does not have."""
+    if value is not None and value._edge is not None and mode.site is not None:
+        raise RuntimeError(
+            f"The function '{name}' is not differentiable with respect to argument '{argument}'."
+            " This input cannot have requires_grad True: pass its detach()."
+        )
 
 
 def require_in_range(name: str, dtype: np.dtype[Any], *numbers: Any) -> None:

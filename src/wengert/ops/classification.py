@@ -21,6 +21,7 @@ from wengert.kernels.chunks import plain
 from wengert.kernels.precision import HALF
 from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
+from wengert.ops.checks import require_constant
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.gathering import index_select
 from wengert.ops.loss import check_reduction, older_reduction, reduced
@@ -166,6 +167,7 @@ def _indices(
     if weight is not None and weight._outline.dtype != dtype:
         expected, weight_name = of_numpy[dtype].short, of_numpy[weight._outline.dtype].short
         raise RuntimeError(f"expected scalar type {expected} but found {weight_name} (weight)")
+    require_constant("nll_loss", "weight", weight)
     own = np.dtype(np.float32) if dtype in HALF else dtype
     target_memory = memory_of(target)
     all_known = _all_below(target_memory, classes)
@@ -488,6 +490,7 @@ def multi_margin_loss(
         raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
     if weight is not None and weight.ndim != 1:
         raise ValueError(f"weight must be one-dimensional, got {list(weight.shape)}")
+    require_constant("multi_margin_loss", "weight", weight)
     scores = _rows("multi_margin_loss", input)
     (batch, classes), labels = scores.shape, memory_of(target)
     if len(shape_of(target)) > 1 or target.numel() != batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,24 @@ def dropout2d(
     tensor([[[[1., 1.],
               [1., 1.]]]])
     """
+    require_tensor("dropout2d", "input", input)
+    _warn_of_dimensions("dropout2d", input, 4)
+    if input.ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout"
+            " behavior is desired: (batch, channel, length). dropout1d() says so.",
+            stacklevel=2,
+        )
     return _dropped("dropout2d", input, p, training, inplace, 2)
+
+
+def _warn_of_dimensions(name: str, input: Tensor, batched: int) -> None:
+    if input.ndim not in (batched - 1, batched):
+        warnings.warn(
+            f"{name}: Received a {input.ndim}-D input to {name}, which is deprecated: expected"
+            f" {batched - 1} or {batched} dimensions. dropout() drops single elements.",
+            stacklevel=3,
+        )
 
 
 def dropout3d(
@@ -154,6 +172,7 @@ def dropout3d(
     tensor(0.)
     """
     require_tensor("dropout3d", "input", input)
+    _warn_of_dimensions("dropout3d", input, 5)
     leading = 1 if input.ndim == 4 else 2
     return _dropped("dropout3d", input, p, training, inplace, leading)
 

@@ -27,7 +27,7 @@ from wengert.ops._normalization_ops import (
     _layer_norm,
     _rms_norm,
 )
-from wengert.ops.checks import not_implemented
+from wengert.ops.checks import not_implemented, require_constant
 from wengert.ops.outputs import write_out
 from wengert.ops.padding import pad
 from wengert.ops.pool import avg_pool2d
@@ -231,6 +231,8 @@ def batch_norm(
         _check_vector("batch_norm", what, x, shape[1])
         if x is None and what.startswith("running") and not training:
             raise RuntimeError(f"{what} must be defined in evaluation mode")
+        if what.startswith("running"):
+            require_constant("batch_norm", what, x)
     if not training:
         return _batch_norm_by_running(input, weight, bias, running_mean, running_var, eps, wide)
     if prod(shape) == shape[1]:
@@ -288,6 +290,8 @@ def instance_norm(
         )
     for what, x in (("running_mean", running_mean), ("running_var", running_var),
                     ("weight", weight), ("bias", bias)):  # fmt: skip
+        if what.startswith("running"):
+            require_constant("instance_norm", what, x)
         _check_vector("instance_norm", what, x, shape[1])
     view = _by_channel(shape)
     plan = kernels.norm.plan.NormPlan(view, (2,), view, (shape[1], 1), wide=wide)

@@ -7,6 +7,7 @@ from typing import Any
 from wengert import kernels
 from wengert.core.tensor import Tensor
 from wengert.ops.batching import leading
+from wengert.ops.casting import convert
 from wengert.ops.declare import Value, primitive
 from wengert.ops.diagonals import tril, triu
 from wengert.ops.matmul import matmul
@@ -53,7 +54,8 @@ def solve_triangular(
 ) -> Tensor:
     """X of A @ X = B, or of X @ A = B without `left`, for triangular A.
 
-    The other triangle is not read, nor is the diagonal with `unitriangular`.
+    The other triangle is not read, nor is the diagonal with `unitriangular`. The result has the
+    dtype of `A`.
 
     >>> import wengert
     >>> A = wengert.tensor([[2.0, 0.0], [1.0, 4.0]])
@@ -66,6 +68,10 @@ def solve_triangular(
             solve_triangular, out, A, B, upper=upper, left=left, unitriangular=unitriangular
         )
     name = "linalg.solve_triangular"
+    check_square(name, A)
+    check_matrix(name, B, "B")
+    if A.is_floating_point() and B.is_floating_point():  # PyTorch compares no dtypes here
+        B = convert(B, A.dtype)
     A, B = _checked(name, A, B, left)
     if left:
         return triangular(A, B, upper, unitriangular)

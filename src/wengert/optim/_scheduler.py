@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from wengert.core.tensor import Tensor, wrap
@@ -45,6 +47,8 @@ class LRScheduler:
         self.base_lrs = [_copy_if_tensor(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         optimizer._opt_called = False
+        if "step" in optimizer.__dict__:
+            optimizer.step = _noting_call(optimizer)  # type: ignore[method-assign]
         optimizer._scheduled_step = _function(optimizer.step)
         self._initial_step()
 
@@ -145,6 +149,18 @@ EPOCH = (
 _DETAILS = (
     "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
+
+
+def _noting_call(optimizer: Optimizer) -> Callable[..., Any]:
+    """The `step` that somebody has set in place of the class's, which notes its calls."""
+    own = optimizer.step
+
+    @wraps(own)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        optimizer._opt_called = True
+        return own(*args, **kwargs)
+
+    return step
 
 
 def _function(method: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 from wengert.amp.state import state as autocast
 from wengert.autograd.transforms.tree import flatten_tree
 from wengert.core.dtypes import defaults
+from wengert.core.overriding import overriding
 from wengert.core.tensor import Tensor, mode
 from wengert.replay.arming import arm
 from wengert.replay.compiled import Compiled
@@ -26,6 +27,7 @@ from wengert.replay.run import Run
 from wengert.replay.shortcuts import Form, Shortcut, check_sources, way_of
 from wengert.replay.stance import Stance
 from wengert.replay.state import unusual
+from wengert.replay.surroundings import Surroundings, has_attributes
 
 # How many shortcuts of a function are kept.
 _MOST = 8
@@ -108,11 +110,13 @@ class Skipping(Compiled):
         self.watched += 1
         run = Run(self.record)
         observer = Observer(run)
+        surroundings = Surroundings(args, kwargs, leaves)
         results = self._along(run, partial(observer.watch, self.function), args, kwargs)
         self._drop(candidate)
         if run.recording:
             return results  # a new way: the next call may go along it
         try:
+            surroundings.check()
             way = way_of(run, observer, leaves, results)
             if any(of is not None for of in run.updates.values()):
                 run.settle()  # what buffers show is compared
@@ -128,6 +132,7 @@ class Skipping(Compiled):
                 guard = Guard((self.function, *form.objects), observer.executed)
                 check_sources(way, guard)
                 candidate = Shortcut(form, guard, way)
+            surroundings.check_results(results, candidate.guard)
             self.shortcuts = [candidate, *self.shortcuts[: _MOST - 1]]
             self.reason = ""
         except UnguardedError as why:
@@ -149,10 +154,12 @@ def _is_usual(leaves: Sequence[Any]) -> bool:
     """Whether nobody else sees what a call does, and its arguments are different tensors."""
     return not (
         unusual()
+        or overriding.modes
         or Stance.hooks
         or any(autocast.enabled.values())
         or sys.gettrace() is not None
         or sys.getprofile() is not None
         or len({*map(id, leaves)}) < len(leaves)
         or any([isinstance(x, Tensor) and not has_memory(x) for x in leaves])
+        or has_attributes(leaves)
     )

@@ -135,7 +135,13 @@ def _is_sequence(item: Any) -> bool:
         return False
     if kind is np.ndarray:
         return item.ndim > 0
-    return isinstance(item, Sequence) or (hasattr(kind, "__getitem__") and hasattr(kind, "__len__"))
+    if isinstance(item, Sequence):
+        return True
+    # A class has what its metaclass defines, too: the members of an enumeration have no length.
+    defined = {
+        name for base in kind.__mro__ for name in ("__getitem__", "__len__") if name in vars(base)
+    }
+    return len(defined) == 2
 
 
 def _natural(kind: type) -> dtype:

@@ -13,6 +13,11 @@ def masked(rng):
     return (*QKV(rng), mask)
 
 
+def causal_with_mask(rng):
+    mask = np.array([[1, 0, 1, 1, 0], [0, 1, 0, 0, 0], [1, 0, 1, 1, 1]], bool)
+    return (*inputs((2, 1, 3, 4), (2, 1, 5, 4), (2, 1, 5, 4))(rng), mask)
+
+
 def blind(rng):
     """An added mask, under which one query sees nothing."""
     mask = rng.standard_normal((3, 5))
@@ -36,6 +41,7 @@ ROWS = [
     Row(NAME, QKV),
     Row(NAME, inputs((3, 4), (5, 4), (5, 4)), {"scale": 0.5}, tag="matrices"),
     Row(NAME, inputs((2, 2, 3, 4), (2, 2, 3, 4), (2, 2, 3, 4)), {"is_causal": True}, tag="causal"),
+    Row(NAME, causal_with_mask, {"is_causal": True}, tag="causal with a mask"),
     Row(NAME, inputs((1, 4, 3, 4), (1, 2, 5, 4), (1, 2, 5, 4)), {"enable_gqa": True}, tag="groups"),
     Row(NAME, inputs((2, 3, 4), (2, 5, 4), (2, 5, 6), (3, 5)), tag="added"),
     Row(NAME, inputs((2, 3, 4), (2, 5, 4), (2, 5, 6), (2, 1, 5)), tag="added to all queries"),
@@ -54,6 +60,14 @@ ERRORS = [
         RuntimeError,
         "is_causal",
         {"is_causal": True},
+    ),
+    ErrorRow(
+        NAME,
+        causal_with_mask,
+        RuntimeError,
+        "is_causal",
+        {"is_causal": True, "dropout_p": 0.5},
+        tag="dropout with a mask",
     ),
     ErrorRow(
         NAME,

@@ -16,6 +16,10 @@ from tests.ops.rows.decompositions import (
 from tests.ops.rows.matmul import complexes, single, zeros
 
 
+def mixed(rng: Rng) -> tuple[np.ndarray, ...]:
+    return *regular(3, 3)(rng), rng.standard_normal((3, 2)).astype(np.float32)
+
+
 def both(first: Any, *shapes: tuple[int, ...], dtype: str = "d") -> Any:
     """A maker of what `first` makes, and of arrays of these shapes."""
 
@@ -110,6 +114,7 @@ EQUATIONS = [
         through=lambda f: lambda a, b: f(a.reshape(2, 3, 3, 2).movedim(2, 0), b, dims=(0, 3))),
     Row("linalg.solve_triangular", both(regular(3, 3), (3, 2)), {"upper": True}, dtypes=DTYPES),
     Row("linalg.solve_triangular", both(regular(2, 3, 3), (3, 2)), {"upper": False}, "lower"),
+    Row("linalg.solve_triangular", mixed, {"upper": True}, "mixed", grad=False, dtypes=()),
     Row("linalg.solve_triangular", both(regular(3, 3), (2, 3)), {"upper": True, "left": False},
         "right"),
     Row("linalg.solve_triangular", both(regular(3, 3), (3, 2)),

@@ -1,15 +1,18 @@
-"""``torch._dynamo.testing``: a backend that counts; `compile` calls none, and it stays at 0."""
+"""``torch._dynamo.testing``: backends that count; `compile` calls none, and they stay at 0."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from wengert.compat._private.compiler_comparisons import *  # noqa: F403
+from wengert.compat._private.compiler_comparisons import __all__ as _of_comparisons
+
 
 class CompileCounter:
-    """Counts the graphs that it is given, and their calls."""
+    """Counts the graphs that it is given, and their operations."""
 
     def __init__(self) -> None:
-        self.frame_count = self.op_count = 0
+        self.clear()
 
     def __call__(self, gm: Any, example_inputs: Any) -> Any:
         self.frame_count += 1
@@ -21,4 +24,34 @@ class CompileCounter:
         self.frame_count = self.op_count = 0
 
 
-__all__ = ["CompileCounter"]
+class EagerAndRecordGraphs:
+    """Keeps the graphs that it is given, and runs them as they are."""
+
+    def __init__(self) -> None:
+        self.graphs: list[Any] = []
+        self.example_inputs: list[Any] = []
+
+    def __call__(self, gm: Any, example_inputs: Any) -> Any:
+        self.graphs.append(gm)
+        self.example_inputs.append(example_inputs)
+        return gm.forward
+
+
+class CompileCounterWithBackend(CompileCounter):
+    """Counts the graphs that it is given, and keeps them; `backend` is another one's name."""
+
+    def __init__(self, backend: str) -> None:
+        super().__init__()
+        self.backend = backend
+
+    def __call__(self, gm: Any, example_inputs: Any) -> Any:
+        self.graphs.append(gm)
+        return super().__call__(gm, example_inputs)
+
+    def clear(self) -> None:
+        """Begin at 0 again, without graphs."""
+        super().clear()
+        self.graphs: list[Any] = []
+
+
+__all__ = [*_of_comparisons, "CompileCounter", "CompileCounterWithBackend", "EagerAndRecordGraphs"]

@@ -15,6 +15,13 @@ from wengert.compat._compilers import (
     maybe_mark_dynamic,
     substitute_in_graph,
 )
+from wengert.compat._private.compiler_comparisons import (
+    clone_input,
+    ifdynstaticdefault,
+    istype,
+    rmse,
+    same,
+)
 from wengert.compiler import allow_in_graph, assume_constant_result, disable, is_compiling
 from wengert.nn.module.optimized import OptimizedModule
 
@@ -36,17 +43,22 @@ __all__ = [
     "OptimizedModule",
     "allow_in_graph",
     "assume_constant_result",
+    "clone_input",
     "compile_times",
     "counters",
     "disable",
     "forbid_in_graph",
+    "ifdynstaticdefault",
     "is_compile_supported",
     "is_compiling",
     "is_dynamo_supported",
+    "istype",
     "mark_dynamic",
     "mark_static",
     "mark_static_address",
     "mark_unbacked",
     "maybe_mark_dynamic",
+    "rmse",
+    "same",
     "substitute_in_graph",
 ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from enum import Enum
+from typing import Any
+
 
 class TorchDynamoException(RuntimeError):  # noqa: N818 (PyTorch's name)
     """Any error of the compiler."""
@@ -19,8 +22,41 @@ class UncapturedHigherOrderOpError(TorchDynamoException):
     """A function that an operator of functions cannot take."""
 
 
+class UserErrorType(Enum):
+    """What is wrong with a program, for a `UserError`."""
+
+    DYNAMIC_CONTROL_FLOW = 1
+    ANTI_PATTERN = 2
+    STANDARD_LIBRARY = 3
+    CONSTRAINT_VIOLATION = 4
+    DYNAMIC_DIM = 5
+    INVALID_INPUT = 6
+    INVALID_OUTPUT = 7
+    UNSUPPORTED_ALIASED_MUTATED_DYNAMIC_INPUTS = 8
+
+
 class UserError(Unsupported):
     """What a program must not ask of the compiler."""
+
+    def __init__(self, error_type: Any, msg: str, case_name: str | None = None) -> None:
+        super().__init__(msg)
+        self.error_type, self.message = error_type, msg
+
+
+class ObservedException(TorchDynamoException):
+    """An exception that the compiler meets while it traces."""
+
+
+class PackageError(TorchDynamoException):
+    """Compiled code that does not fit the program."""
+
+
+class SkipFrame(TorchDynamoException):
+    """A function that is not compiled."""
+
+
+class FailOnRecompileLimitHit(Exception):  # noqa: N818 (PyTorch's name)
+    """A function that is compiled too often where that is an error."""
 
 
 class TorchRuntimeError(TorchDynamoException):
@@ -48,7 +84,9 @@ class RecompileLimitExceeded(Unsupported):
 
 
 __all__ = [
-    "BackendCompilerFailed", "InternalTorchDynamoError", "InvalidBackend", "RecompileError",
-    "RecompileLimitExceeded", "ResetRequired", "TorchDynamoException", "TorchRuntimeError",
-    "UncapturedHigherOrderOpError", "Unsupported", "UserError",
+    "BackendCompilerFailed", "FailOnRecompileLimitHit", "InternalTorchDynamoError",
+    "InvalidBackend", "ObservedException", "PackageError", "RecompileError",
+    "RecompileLimitExceeded", "ResetRequired", "SkipFrame", "TorchDynamoException",
+    "TorchRuntimeError", "UncapturedHigherOrderOpError", "Unsupported", "UserError",
+    "UserErrorType",
 ]  # fmt: skip

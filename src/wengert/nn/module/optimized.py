@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
 from wengert import compiler
@@ -50,6 +51,15 @@ class OptimizedModule(Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The module's result."""
         return self.__dict__["_call"](*args, **kwargs)
+
+    def __len__(self) -> int:
+        """The length of the module; TypeError if it has none."""
+        if not isinstance(self._orig_mod, Sized):
+            raise TypeError(f"{type(self._orig_mod).__name__} does not support len()")
+        return len(self._orig_mod)
+
+    def __bool__(self) -> bool:
+        return True
 
     def __getattr__(self, name: str) -> Any:
         modules = self.__dict__.get("_modules", {})

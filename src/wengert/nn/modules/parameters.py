@@ -183,6 +183,10 @@ class ParameterDict(Module):
         """A new dictionary with the same values."""
         return ParameterDict(OrderedDict(self.items()))
 
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A new dictionary with these keys, all with the value `default`."""
+        return ParameterDict((key, default) for key in keys)
+
     def keys(self) -> Iterable[str]:
         """The keys."""
         return self._keys.keys()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,12 @@ def clip_grad_norm_(
     tensor([0.6000, 0.8000])
     """
     values = _as_list(parameters)
+    if not values and isinstance(parameters, Generator):
+        warnings.warn(
+            "`parameters` is an empty generator, no gradient clipping will occur: it may have been"
+            " used up before.",
+            stacklevel=2,
+        )
     # Of parameters that are cut over ranks, each rank has some gradients only.
     cut = next((kind for kind in set(map(type, values)) if hasattr(kind, "joint_norm")), None)
     if cut is None and not error_if_nonfinite:
