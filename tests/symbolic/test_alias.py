@@ -23,7 +23,7 @@ def test_alias_comes_and_goes() -> None:
         from theano.graph.fg import FunctionGraph
         from theano.graph.op import Op
         from theano.graph.opt import local_optimizer
-        from theano.sandbox import blocksparse
+        from theano.sandbox import blocksparse, multinomial
         from theano.scalar.basic import UnaryScalarOp
         from theano.tensor.nnet import conv2d
         from theano.tensor.nnet.abstract_conv import get_conv_output_shape
@@ -46,6 +46,7 @@ def test_alias_comes_and_goes() -> None:
         x = T.dscalar()
         assert graph_inputs([x * 2.0])[0] is x
         assert blocksparse is T.nnet.blocksparse
+        assert multinomial is theano.sandbox.rng_mrg
         assert conv2d is T.nnet.conv2d
         with pytest.raises(ImportError, match="no such part of theano"):
             import theano.gpuarray

@@ -27,9 +27,10 @@ from wengert.symbolic.arguments import (
 from wengert.symbolic.containers import Containers, container_of
 from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced, toposort
-from wengert.symbolic.modes import Mode, mode_of
+from wengert.symbolic.modes import DebugMode, Mode, mode_of
 from wengert.symbolic.profiles import ProfileStats
 from wengert.symbolic.programs.assembly import Program
+from wengert.symbolic.programs.checking import RewriteChecks
 from wengert.symbolic.programs.optimizing import optimized
 from wengert.symbolic.settings import config
 from wengert.symbolic.sharing import SharedVariable
@@ -88,6 +89,9 @@ class Function:
         mode = self.mode
         final = optimized(results, own, mode)
         self.program = Program([*own, *shareds], final, mode.watch)
+        self._run: Any = self.program
+        if isinstance(mode, DebugMode):
+            self._run = RewriteChecks(self.program, results, mode)
         self.shareds = shareds
         self._cells = [s.container.storage for s in shareds]
         self._stateful = [k for k, _ in stateful]
@@ -117,7 +121,7 @@ class Function:
         subset = kwargs.pop("output_subset", None) if kwargs else None
         values = self._values(args, kwargs)
         values += [cell[0] for cell in self._cells]
-        results = self.program(*values)
+        results = self._run(*values)
         n = len(self.outs)
         outputs = results[:n]
         changed = results[n : n + len(self._update_cells)]
