@@ -28,6 +28,7 @@ def test_alias_comes_and_goes() -> None:
         from theano.tensor.nnet import conv2d
         from theano.tensor.nnet.abstract_conv import get_conv_output_shape
         from theano.tensor.signal import downsample, pool
+        from theano.tensor.sort import argsort, sort
         from theano.version import version
 
         from wengert import symbolic
@@ -47,6 +48,7 @@ def test_alias_comes_and_goes() -> None:
         assert graph_inputs([x * 2.0])[0] is x
         assert blocksparse is T.nnet.blocksparse
         assert multinomial is theano.sandbox.rng_mrg
+        assert (sort, argsort) == (T.sort, T.argsort)  # which a module has not replaced
         assert conv2d is T.nnet.conv2d
         with pytest.raises(ImportError, match="no such part of theano"):
             import theano.gpuarray

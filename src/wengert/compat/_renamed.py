@@ -46,7 +46,18 @@ class RenamingFinder(MetaPathFinder):
                 name=fullname,
             ) from None
         package = hasattr(module, "__path__")
+        self._enter_beside(fullname, module)
         return ModuleSpec(fullname, _Loader(module), origin=name, is_package=package)
+
+    def _enter_beside(self, package: str, module: ModuleType) -> None:
+        """Enter submodules that are called as something else in the package.
+
+        The import system would put the module in its place: `theano.tensor.sort` is a function.
+        """
+        for fullname, home in self.homes.items():
+            parent, _, own = fullname.rpartition(".")
+            if parent == package and not isinstance(getattr(module, own, module), ModuleType):
+                sys.modules[fullname] = import_module(f"{self.home}.{home}")
 
     def _name(self, fullname: str, path: Sequence[str] | None) -> str | None:
         """The module that stands for another, or None where that is not for this finder to say."""

@@ -100,6 +100,10 @@ class Function:
         self._places = {i.name: k for k, i in enumerate(self.inputs) if i.name is not None}
         self._copied = [not out.borrow for out in self.outs]
         self._filters = [i.variable.type.filter for i in self.inputs]
+        refused = set(self.program.outputs)
+        for node in self.program.nodes:
+            refused.update(() if getattr(node.op, "takes_none", False) else node.inputs)
+        self._optional = {k for k, i in enumerate(self.inputs) if i.variable not in refused}
 
     calls = property(lambda self: self.profile.fct_callcount if self.profile else 0)
     seconds = property(lambda self: self.profile.fct_call_time if self.profile else 0.0)
@@ -154,10 +158,13 @@ class Function:
         slots: list[Any] = list(args)
         if len(slots) != len(self.inputs) or kwargs:
             slots = self._arranged(args, kwargs)
-        values = []
+        values: list[Any] = []
         for k, (value, own) in enumerate(zip(slots, self.inputs, strict=True)):
             if type(value) is Variable:
                 raise TypeError("a symbolic variable was passed for a value")
+            if value is None and k in self._optional:
+                values.append(None)
+                continue
             try:
                 values.append(self._filters[k](value, own.strict, own.allow_downcast))
             except (TypeError, ValueError) as error:
@@ -189,7 +196,8 @@ class Function:
         for k, value in enumerate(slots):
             if value is _MISSING:
                 slots[k] = self._containers[k].storage[0]
-                if slots[k] is None:
+                emptied = k in self._optional and self.inputs[k].value is not None
+                if slots[k] is None and not emptied:
                     raise TypeError(
                         f"Missing required input: {self.inputs[k].name or self.inputs[k].variable}"
                     )
