@@ -1,4 +1,4 @@
-"""Programs about rarer parts of Theano, for `programs.py`: steps of loops, random sparse matrices."""
+"""Programs about rarer parts of Theano, for `programs.py`: steps of loops, random matrices."""
 
 import numpy as np
 
@@ -89,3 +89,20 @@ def factors_and_orders(theano, T):
     results = [*T.nlinalg.qr(x, "raw"), SortOp("quicksort", None)(v, -1)]
     results += [ArgSortOp("quicksort", None)(v, -1), T.isnan_(x), T.isinf_(x)]
     return theano.function([x, v], results)([[1.0, 2.0], [3.0, 4.0]], [3.0, 1.0, 2.0])
+
+
+@program
+def logarithms_of_sums(theano, T):
+    x, y, v = T.dmatrix("x"), T.dmatrix("y"), T.dvector("v")
+    total = T.log(T.sum(T.exp(x), axis=1))
+    some = T.log(T.exp(x).sum(axis=0, keepdims=True))
+    rest = T.log(T.erfc(v))
+    results = [
+        total, some, T.log(T.exp(x).sum()), T.log(T.exp(x) + T.exp(y)), rest,
+        T.grad(rest.sum(), v), T.log(T.exp(v).sum()).dimshuffle("x"),
+    ]  # fmt: skip
+    f = theano.function([x, y, v], results)
+    large = f([[1000.0, 1001.0], [-1000.0, -1002.0]], [[999.0, 1001.0], [-1000.0, 5.0]],
+              [-3.0, 0.5, 9.0, 11.0, 30.0])  # fmt: skip
+    g = theano.function([x], [T.grad(total.sum(), x), T.grad((some**2).sum(), x)])
+    return large + g([[10.0, 11.0], [-10.0, 2.0]])

@@ -116,3 +116,26 @@ def test_optimizers_of_modes_run_alone() -> None:
     for register in (modes_of_theano.register_optimizer, modes_of_theano.register_linker):
         with pytest.raises(ValueError, match="name already taken"):
             register("fast_run" if register is modes_of_theano.register_optimizer else "py", None)
+
+
+def test_modes_may_trust_assertions() -> None:
+    x = T.dscalar("x")
+    checked = T.opt.assert_op(x * 2, T.gt(x, 0))
+    for tag in ("local_remove_all_assert", "unsafe"):
+        mode = theano.compile.get_mode("FAST_RUN").including(tag)
+        assert theano.function([x], checked, mode=mode)(-1.0) == -2.0
+    with pytest.raises(AssertionError):
+        theano.function([x], checked)(-1.0)
+
+
+def test_gradients_of_logarithms_of_sums_stay_finite() -> None:
+    x = T.dmatrix("x")
+    total = T.log(T.sum(T.exp(x), axis=1))
+    rest = T.log(T.erfc(x))
+    f = theano.function([x], [T.grad(total.sum(), x), T.grad(rest.sum(), x), rest])
+    of_total, of_rest, logarithm = f([[1000.0, 1000.0], [-1000.0, -2000.0]])
+    np.testing.assert_allclose(of_total, [[0.5, 0.5], [1, 0]], 1e-12)
+    np.testing.assert_allclose(of_rest, [[-2000.0, -2000.0], [0, 0]], 1e-6)
+    np.testing.assert_allclose(logarithm[:, 0], [-1e6, np.log(2)], 1e-4)
+    empty = theano.function([x], total)(np.full((1, 2), -np.inf))
+    assert empty.tolist() == [-np.inf]
