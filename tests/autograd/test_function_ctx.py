@@ -139,6 +139,21 @@ def test_intermediates_are_constants_in_a_graph_that_the_backward_makes_for_itse
     assert x.grad.item() == 12.0
 
 
+def test_what_is_on_the_context_can_be_deleted_from_it() -> None:
+    def deleting(ctx: Any, g: Any) -> Any:
+        y = ctx.y
+        del ctx.y, ctx.size
+        assert not hasattr(ctx, "y")
+        with pytest.raises(AttributeError, match="y"):
+            del ctx.y
+        return g * y
+
+    Keeps.rule = staticmethod(lambda ctx, g: deleting(ctx, g))
+    x = leaf(0.5)
+    (g,) = grad(Keeps.apply(x).sum(), x)
+    assert g.item() == pytest.approx(np.exp(0.5))
+
+
 def test_an_output_on_the_context_must_not_be_overwritten() -> None:
     Keeps.rule = staticmethod(lambda ctx, g: g * ctx.y)
     x = leaf(0.5)

@@ -67,6 +67,7 @@ INNER: dict[str, frozenset[str]] = {
             " _size_3_opt_t _size_3_t _size_4_t _size_5_t _size_6_t _size_any_opt_t _size_any_t"
             " _tensor_list_t"
         ),
+        "torch.nn.attention.flex_attention": "_DEFAULT_SPARSE_BLOCK_SIZE",
         "torch.nn.init": "_calculate_correct_fan _calculate_fan_in_and_fan_out",
         "torch.nn.modules.batchnorm": "_BatchNorm _NormBase",
         "torch.nn.modules.conv": "_ConvNd _ConvTransposeNd",
@@ -266,7 +267,6 @@ PRIVATE: dict[str, str] = {
         "torch.jit.annotations": "broadcast_lists",
         "torch.mtia": "mtia_answers",
         "torch.nn._reduction": "reductions",
-        "torch.nn.attention.flex_attention": "block_masks",
         "torch.nn.functional._Reduction": "reductions",
         "torch.nn.init": "truncation",
         "torch.nn.modules.module": "module_text",

@@ -186,7 +186,9 @@ def _replace(
         if own in match.nodes_map
     }
     before = set(gm.graph.nodes)
-    with gm.graph.inserting_before(match.anchor):
+    readers = match.anchor.users.keys()
+    first = next((n for n in gm.graph.nodes if n in readers), match.anchor)
+    with gm.graph.inserting_before(first):
         result = gm.graph.graph_copy(substitute, values)
     made = [node for node in gm.graph.nodes if node not in before]
     if not isinstance(result, Node):

@@ -1,4 +1,4 @@
-"""Linear layers whose weights are eight-bit integers, and whose inputs become ones in each call."""
+"""Layers whose weights are eight-bit integers, and whose inputs become ones in each call."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import copy
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor, cut_at, wrap
-from wengert.kernels import quantization as kernels
+from wengert.nn._quantized_weights import keep_quantized, product
+from wengert.nn.dynamic_recurrent import (
+    DynamicQuantizedGRU,
+    DynamicQuantizedGRUCell,
+    DynamicQuantizedLSTM,
+    DynamicQuantizedLSTMCell,
+    DynamicQuantizedRNNCell,
+)
 from wengert.nn.module import Module
 from wengert.nn.modules.linear import Linear
-from wengert.nn.modules.rnn import RNNBase, RNNCellBase
+from wengert.nn.modules.rnn import GRU, LSTM, GRUCell, LSTMCell, RNNCell
 
 
 class DynamicQConfig(NamedTuple):
@@ -52,16 +57,9 @@ class DynamicQuantizedLinear(Module):
 
     def __init__(self, layer: Linear, by_row: bool = False) -> None:
         super().__init__()
-        if layer.weight.dtype is not dtypes.float32:
-            raise RuntimeError(
-                f"quantize_dynamic: a Linear must have a weight of torch.float32, got"
-                f" {layer.weight.dtype}"
-            )
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self.by_row, self.training = by_row, layer.training
-        weight, scale = kernels.quantized_weight(layer.weight._array, by_row)
-        self.register_buffer("weight", wrap(weight))
-        self.register_buffer("scale", wrap(scale))
+        keep_quantized(self, "weight", "scale", layer.weight, by_row)
         bias = None if layer.bias is None else layer.bias.detach().clone()
         self.register_buffer("bias", bias)
 
@@ -83,12 +81,8 @@ class DynamicQuantizedLinear(Module):
                 f"The last dimension of the input should be {self.in_features} (in_features), got"
                 f" one of shape {list(array.shape)}"
             )
-        out, unit = kernels.product(array.reshape(-1, self.in_features), self.weight._array)
-        out *= (unit * self.scale._array.astype(np.float64)).astype(out.dtype)
-        if self.bias is not None:
-            out += self.bias._array
-        shape = (*array.shape[:-1], self.out_features)
-        result = wrap(out.astype(np.float32, copy=False).reshape(shape))
+        out = product(array.reshape(-1, self.in_features), self.weight, self.scale, self.bias)
+        result = wrap(out.reshape(*array.shape[:-1], self.out_features))
         result._cut = cut_at("a quantized linear layer", input)
         return result
 
@@ -101,22 +95,32 @@ class DynamicQuantizedLinear(Module):
         )
 
 
+_QUANTIZED: dict[type[Module], Any] = {
+    Linear: DynamicQuantizedLinear,
+    LSTM: DynamicQuantizedLSTM,
+    GRU: DynamicQuantizedGRU,
+    LSTMCell: DynamicQuantizedLSTMCell,
+    GRUCell: DynamicQuantizedGRUCell,
+    RNNCell: DynamicQuantizedRNNCell,
+}
+
+
 def quantize_dynamic(
     model: Module, qconfig_spec: Any = None, dtype: Any = None, mapping: Any = None,
     inplace: bool = False,
 ) -> Any:  # fmt: skip
-    """A copy of a model whose linear layers have weights in int8.
+    """A copy of a model whose linear and recurrent layers have weights in int8.
 
     Args:
         model: what is copied; its children are replaced.
         qconfig_spec: the classes and paths of modules that are replaced, or a dictionary from
-            them to `default_dynamic_qconfig` or `per_channel_dynamic_qconfig`; by default Linear
-            and the recurrent layers.
+            them to `default_dynamic_qconfig` or `per_channel_dynamic_qconfig`; by default Linear,
+            LSTM, GRU and the cells. Others stay as they are.
         dtype: ``torch.qint8``, the only one here.
         mapping: not supported.
         inplace: replace the children of `model` itself.
 
-    NotImplementedError for recurrent layers and other dtypes.
+    NotImplementedError for other dtypes and an LSTM with `proj_size`.
 
     >>> import wengert
     >>> from wengert.nn.dynamic_quantization import quantize_dynamic
@@ -129,21 +133,16 @@ def quantize_dynamic(
     if mapping is not None:
         raise NotImplementedError("quantize_dynamic: mapping is not supported")
     if qconfig_spec is None:
-        qconfig_spec = {Linear, RNNBase, RNNCellBase}
+        qconfig_spec = set(_QUANTIZED)
     if not isinstance(qconfig_spec, Mapping):
         qconfig_spec = dict.fromkeys(qconfig_spec, default_dynamic_qconfig)
     if not inplace:
         model = copy.deepcopy(model)
     for path, module in [*model.named_modules()]:
         config = _config_of(path, module, qconfig_spec)
-        if config is None or not path:
-            continue
-        if not isinstance(module, Linear):
-            raise NotImplementedError(
-                f"quantize_dynamic: only Linear can be quantized, and {path!r} is a"
-                f" {type(module).__name__}; name what is to be: qconfig_spec={{torch.nn.Linear}}"
-            )
-        model.set_submodule(path, DynamicQuantizedLinear(module, config.by_row))
+        quantized = _QUANTIZED.get(type(module))
+        if config is not None and path and quantized is not None:
+            model.set_submodule(path, quantized(module, config.by_row))
     return model
 
 
@@ -151,7 +150,7 @@ def _config_of(path: str, module: Module, spec: Mapping[Any, Any]) -> DynamicQCo
     """What the specification says of a module: by its path, that of a parent, or its class."""
     while path:
         if path in spec:
-            return spec[path] if isinstance(module, Linear) else None
+            return spec[path]
         path = path.rpartition(".")[0]
     classes = [c for c in spec if isinstance(c, type)]
     base = next((c for c in classes if type(module) is c), None)

@@ -188,6 +188,12 @@ class FunctionCtx:
         leaves, spec = stand_ins[name]
         return unflatten_tree([self._presented(x) for x in leaves], spec)
 
+    def __delattr__(self, name: str) -> None:
+        if name not in self.__dict__ and self._stand_ins and name in self._stand_ins:
+            del self._stand_ins[name]
+        else:
+            super().__delattr__(name)
+
     def _presented(self, value: Any) -> Any:
         if type(value) is OfOutput:
             return self._recorded().present(value.index)

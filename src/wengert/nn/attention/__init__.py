@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module as _import_module
+from typing import Any
 
 
 class SDPBackend(enum.Enum):
@@ -40,6 +42,12 @@ def sdpa_kernel(
             f"Backend must be an instance of SDPBackend or a list of them, got {backends!r}"
         )
     yield
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("bias", "flex_attention"):  # loaded on first access
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = ["SDPBackend", "sdpa_kernel"]

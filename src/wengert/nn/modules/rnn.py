@@ -154,10 +154,9 @@ class RNNBase(Module):
         if rank == 2:
             input = input.unsqueeze(alone)
             hx = None if hx is None else [state.unsqueeze(1) for state in hx]
-        weights = self._used_weights()
-        self._check_input(input, weights[0])
+        self._check_input(input)
         self._check_states(hx, input.shape[alone])
-        out, finals = over_time(self.mode, input, hx, weights, *self._options(), self.batch_first)
+        out, finals = self._over_time(input, hx)
         if rank == 2:
             return out.squeeze(alone), [state.squeeze(1) for state in finals]
         return out, finals
@@ -166,25 +165,35 @@ class RNNBase(Module):
         self, input: PackedSequence, hx: Sequence[Tensor] | None
     ) -> tuple[PackedSequence, list[Tensor]]:
         sizes = elements("pack_padded_sequence", input.batch_sizes).tolist()
-        weights = self._used_weights()
-        self._check_input(input.data, weights[0], packed=True)
+        self._check_input(input.data, packed=True)
         self._check_states(hx, sizes[0])
         if hx is not None and input.sorted_indices is not None:
             hx = [index_select(state, 1, input.sorted_indices) for state in hx]
-        out, finals = stacked(self.mode, input.data, sizes, hx, weights, *self._options())
+        out, finals = self._stacked(input.data, sizes, hx)
         if input.unsorted_indices is not None:
             finals = [index_select(state, 1, input.unsorted_indices) for state in finals]
         return PackedSequence(out, *input[1:]), finals
 
+    def _over_time(self, input: Tensor, hx: Any) -> tuple[Tensor, list[Tensor]]:
+        weights = self._used_weights()
+        return over_time(self.mode, input, hx, weights, *self._options(), self.batch_first)
+
+    def _stacked(self, rows: Tensor, sizes: list[int], hx: Any) -> tuple[Tensor, list[Tensor]]:
+        return stacked(self.mode, rows, sizes, hx, self._used_weights(), *self._options())
+
     def _options(self) -> tuple[bool, int, float, bool, bool]:
         return self.bias, self.num_layers, self.dropout, self.training, self.bidirectional
 
-    def _check_input(self, input: Tensor, weight: Tensor, packed: bool = False) -> None:
-        if input.dtype != weight.dtype:
+    def _dtype(self) -> Any:
+        """That of the inputs."""
+        return getattr(self, self._all_weights[0][0]).dtype
+
+    def _check_input(self, input: Tensor, packed: bool = False) -> None:
+        dtype = self._dtype()
+        if input.dtype != dtype:
             raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype})."
-                f" Convert input: input.to({weight.dtype}), or convert model:"
-                f" model.to({input.dtype})"
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert"
+                f" input: input.to({dtype}), or convert model: model.to({input.dtype})"
             )
         if packed and input.ndim != 2:
             raise RuntimeError(f"input must have 2 dimensions, got {input.ndim}")
