@@ -77,8 +77,9 @@ def values_that_are_absent(theano, T):
 def directions_of_what_does_not_depend(theano, T):
     x, v, z = T.dmatrix("x"), T.dmatrix("v"), T.dvector("z")
     results = [T.Rop(z * 2, x, v), T.Rop(T.gt(x, 0), x, v), T.Rop(T.exp(z).sum() * x, x, v)]
+    results += [T.Rop(T.grad(T.dot(x, z).sum(), z), z, z), T.Rop(T.exp(z).sum(), x, v)]
     f = theano.function([x, v, z], results, on_unused_input="ignore")
-    return f([[1.0, 2.0]], [[3.0, 4.0]], [0.5])
+    return f([[1.0, 2.0]], [[3.0, 4.0]], [0.5, 1.5])
 
 
 @program
