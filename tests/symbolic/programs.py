@@ -6,11 +6,13 @@ Each takes the packages `theano` and `theano.tensor` and gives arrays. They run 
 import numpy as np
 
 try:
+    from tests.symbolic.programs_parts import PARTS
     from tests.symbolic.programs_types import MORE
 except ImportError:  # `record.py` runs beside it
+    from programs_parts import PARTS
     from programs_types import MORE
 
-PROGRAMS = dict(MORE)
+PROGRAMS = {**MORE, **PARTS}
 
 
 def program(function):

@@ -23,11 +23,12 @@ def test_alias_comes_and_goes() -> None:
         from theano.graph.fg import FunctionGraph
         from theano.graph.op import Op
         from theano.graph.opt import local_optimizer
-        from theano.sandbox import blocksparse
+        from theano.sandbox import blocksparse, multinomial
         from theano.scalar.basic import UnaryScalarOp
         from theano.tensor.nnet import conv2d
         from theano.tensor.nnet.abstract_conv import get_conv_output_shape
         from theano.tensor.signal import downsample, pool
+        from theano.tensor.sort import argsort, sort
         from theano.version import version
 
         from wengert import symbolic
@@ -46,6 +47,8 @@ def test_alias_comes_and_goes() -> None:
         x = T.dscalar()
         assert graph_inputs([x * 2.0])[0] is x
         assert blocksparse is T.nnet.blocksparse
+        assert multinomial is theano.sandbox.rng_mrg
+        assert (sort, argsort) == (T.sort, T.argsort)  # which a module has not replaced
         assert conv2d is T.nnet.conv2d
         with pytest.raises(ImportError, match="no such part of theano"):
             import theano.gpuarray

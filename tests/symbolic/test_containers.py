@@ -52,3 +52,17 @@ def test_what_is_borrowed_is_not_what_was_passed_unless_that_is_borrowed_too() -
     for borrow in (False, True):
         f = theano.function([theano.In(x, borrow=borrow)], theano.Out(x[0], borrow=True))
         assert np.may_share_memory(f(value), value) == borrow
+
+
+def test_only_default_takes_none() -> None:
+    x, y = T.dscalar("x"), T.dscalar("y")
+    f = theano.function([x, y], T.default(x, y))
+    assert [float(f(None, 2.0)), float(f(x=1.0, y=2.0))] == [2.0, 1.0]
+    with pytest.raises(TypeError, match="Missing required input: x"):
+        f(y=2.0)
+    for g in (
+        theano.function([x, y], T.default(x, y) + x),
+        theano.function([x, y], [T.default(x, y), x]),
+    ):
+        with pytest.raises(TypeError, match="Bad input argument"):
+            g(None, 2.0)

@@ -82,9 +82,15 @@ def test_operations_may_say_that_they_have_no_directions() -> None:
 
     x, v = T.dvectors("x", "v")
     for broken in (Broken()(x), T.exp(Broken()(x))):
-        with pytest.raises(ValueError, match="no direction"):
+        with pytest.raises(ValueError, match="nothing that has a direction"):
             T.Rop(broken, x, v)
         ignored = T.Rop(broken, x, v, disconnected_outputs="ignore")
         assert theano.function([x], ignored)([1.0, 2.0]).tolist() == [0, 0]
+    for apart in (T.argmax(x), x.shape, T.constant(2.0), v.sum()):
+        with pytest.raises(theano.gradient.DisconnectedInputError, match="does not depend on"):
+            T.Rop([x * 2, apart], x, v)
+        with pytest.warns(UserWarning, match="does not depend on"):
+            zero = T.Rop(apart, x, v, disconnected_outputs="warn")
+        assert not theano.function([x, v], zero, on_unused_input="ignore")([1.0], [1.0]).any()
     partly = T.Rop(x**2 + Broken()(x), x, v)
     assert theano.function([x, v], partly)([1.0, 2.0], [3.0, 4.0]).tolist() == [6, 16]

@@ -556,11 +556,13 @@ def test_variables_inside_operations_of_graphs_are_mapped() -> None:
     (same,) = theano.map_variables(replacer, [theano.OpFromGraph([a], [a * 2])(x)])
     assert same.eval({x: 3.0}) == 6
 
-    def step(v: Any) -> Any:
-        doubled = v * 2
-        doubled.tag.replacement = v * 3
-        return doubled
+    def step(v: Any, total: Any, w: Any) -> Any:
+        product = v * w
+        product.tag.replacement = v * w * shared + outer
+        return product + total, theano.scan_module.until(total > 100)
 
-    loop, _ = theano.scan(step, [T.dvector("v")])
-    with pytest.raises(NotImplementedError, match="in the steps"):
-        theano.map_variables(replacer, [loop])
+    v, w = T.dvector("v"), T.dscalar("outer")  # which no name confuses with the other
+    loop, _ = theano.scan(step, [v], [T.zeros((), "float64")], [w])
+    (new,) = theano.map_variables(replacer, [loop])
+    f = theano.function([v, w, outer], [new, T.grad(new[-1], outer), T.grad(new[-1], shared), loop])
+    assert [r.tolist() for r in f([1.0, 2.0], 3.0, 0.5)] == [[6.5, 19], 2, 9, [3, 9]]

@@ -52,3 +52,15 @@ def test_shapes_and_parameters_fit() -> None:
 def test_choices_without_probabilities() -> None:
     out = numbers(lambda r: raw_random.choice(r, (4,), 10, 1, 0))
     np.testing.assert_array_equal(out, np.random.RandomState(3).choice(10, (4,)))
+
+
+def test_probabilities_have_no_gradient() -> None:
+    from wengert.symbolic.differentiation import NullTypeGradError
+    from wengert.symbolic.sandbox.rng_mrg import MRG_RandomStreams
+
+    p, streams = T.dscalar("p"), MRG_RandomStreams(1)
+    chances = [T.as_tensor_variable([p, 0.2, 0.3])]
+    for drawn in (streams.multinomial(pvals=chances), streams.binomial((2,), p=p),
+                  streams.choice(size=1, p=chances, replace=False)):  # fmt: skip
+        with pytest.raises(NullTypeGradError, match="undefined"):
+            T.grad(drawn.sum(), p)

@@ -264,3 +264,19 @@ def test_dense_gradients_of_dense_matrices() -> None:
     assert g.eval({m: np.zeros((2, 2)), i: [1, 1]}).tolist() == [[0, 0], [2, 2]]
     with pytest.raises(AssertionError, match=r"x\[index_vector\] alone"):
         theano.sparse_grad(m[0])
+
+
+def test_random_numbers_that_do_not_fit() -> None:
+    from wengert.symbolic.sparse.sandbox import sp2
+
+    rows, columns = sparse.csr_matrix("rows", "float64"), sparse.csc_matrix("columns", "float64")
+    n = T.lvector("n")
+    value = scipy.sparse.csr_matrix([[0.5, 0.5], [1.0, 0.0]])
+    with pytest.raises(ValueError, match="1 numbers of trials for 2 rows"):
+        sp2.multinomial(n, rows).eval({n: [1], rows: value})
+    with pytest.raises(NotImplementedError, match="in csc, not in csr"):
+        sp2.multinomial(n, columns).eval({n: [1, 2], columns: value.tocsc()})
+    with pytest.raises(AssertionError, match="of float64, which is none of"):
+        sp2.csr_dbinomial(T.dscalar(), T.dscalar(), n)
+    with pytest.raises(theano.gradient.NullTypeGradError, match="undefined"):
+        theano.grad(sparse.sp_sum(sp2.poisson(rows)), rows)

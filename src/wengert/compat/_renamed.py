@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
@@ -32,11 +32,9 @@ class RenamingFinder(MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname in _patches.PATCHES:
             return _patches.find_spec(fullname, path)
-        if fullname.partition(".")[0] != self.package:
+        name = self._name(fullname, path)
+        if name is None:
             return None
-        name = fullname.replace(self.package, self.home, 1)
-        if fullname in self.homes:
-            name = f"{self.home}.{self.homes[fullname]}"
         try:
             module = import_module(name)
         except ModuleNotFoundError as error:
@@ -48,7 +46,30 @@ class RenamingFinder(MetaPathFinder):
                 name=fullname,
             ) from None
         package = hasattr(module, "__path__")
+        self._enter_beside(fullname, module)
         return ModuleSpec(fullname, _Loader(module), origin=name, is_package=package)
+
+    def _enter_beside(self, package: str, module: ModuleType) -> None:
+        """Enter submodules that are called as something else in the package.
+
+        The import system would put the module in its place: `theano.tensor.sort` is a function.
+        """
+        for fullname, home in self.homes.items():
+            parent, _, own = fullname.rpartition(".")
+            if parent == package and not isinstance(getattr(module, own, module), ModuleType):
+                sys.modules[fullname] = import_module(f"{self.home}.{home}")
+
+    def _name(self, fullname: str, path: Sequence[str] | None) -> str | None:
+        """The module that stands for another, or None where that is not for this finder to say."""
+        if fullname.partition(".")[0] == self.package:
+            name = fullname.replace(self.package, self.home, 1)
+            return f"{self.home}.{self.homes[fullname]}" if fullname in self.homes else name
+        # `from theano.sandbox import multinomial` looks below the module's own name.
+        own = fullname.replace(self.home, self.package, 1)
+        if not fullname.startswith(f"{self.home}.") or own not in self.homes:
+            return None
+        is_there = PathFinder.find_spec(fullname, path) is not None
+        return None if is_there else f"{self.home}.{self.homes[own]}"
 
 
 def _instead(path: str) -> str:

@@ -18,7 +18,6 @@ HOMES = {
     "theano.graph.utils": "gof.utils",
     "theano.gof.cc": "gof.link",
     "theano.gof.null_type": "graph",
-    "theano.compile.mode": "modes",
     "theano.compile.debugmode": "modes",
     "theano.compile.nanguardmode": "modes",
     "theano.compile.monitormode": "monitoring",

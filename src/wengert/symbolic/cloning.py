@@ -55,8 +55,7 @@ def map_variables(
         graphs: the expressions.
         additional_inputs: accepted; variables that `replacer` brings in need no mention.
 
-    The graphs of `OpFromGraph` are mapped as well. Raises NotImplementedError where a variable in
-    a step of a loop would be replaced.
+    The graphs of `OpFromGraph` and the steps of loops are mapped as well.
 
     >>> from wengert.symbolic import function, map_variables
     >>> from wengert.symbolic import tensor as T
@@ -67,6 +66,13 @@ def map_variables(
     >>> function([a, b], new)(3.0, 4.0)
     array(13.)
     """
+    return _mapped(replacer, graphs, set())
+
+
+def _mapped(
+    replacer: Callable[[Any], Any], graphs: Sequence[Any], placeholders: set[Any]
+) -> list[Any]:  # fmt: skip
+    """`map_variables`, to which placeholders are not shown."""
     table: dict[Any, Any] = {}
 
     def put(old: Any, fresh: Any) -> None:
@@ -75,15 +81,14 @@ def map_variables(
             table[old] = old.type.filter_variable(new)
 
     for v in dict.fromkeys(ancestors(graphs)):
-        if v.owner is None:
+        if v.owner is None and v not in placeholders:
             put(v, v)
     for node in toposort(graphs):
         inputs = [table.get(x, x) for x in node.inputs]
         changed = any(a is not b for a, b in zip(inputs, node.inputs, strict=True))
-        own = _mapped_inside(node, replacer)
-        if own is not node.op:
-            new = own.shared_inputs[len(node.op.shared_inputs) :]
-            fresh = own(*inputs, *new, return_list=True)[0].owner
+        op, captured = _mapped_inside(node, replacer)
+        if op is not node.op:
+            fresh = op(*inputs, *captured, return_list=True)[0].owner
         else:
             fresh = node.clone_with_new_inputs(inputs) if changed else node
         for old, new in zip(node.outputs, fresh.outputs, strict=True):
@@ -92,13 +97,19 @@ def map_variables(
     return [table.get(v, v) for v in graphs]
 
 
-def _mapped_inside(node: Apply, replacer: Callable[[Any], Any]) -> Any:
-    """A node's operation, with `map_variables` done to the graph that it runs."""
+def _mapped_inside(node: Apply, replacer: Callable[[Any], Any]) -> tuple[Any, Sequence[Any]]:
+    """A node's operation, with `map_variables` done to the graph that it runs.
+
+    Beside it are the variables from outside that the graph reads now, as further inputs.
+    """
     op = node.op
-    inner = op.step.outputs if isinstance(op, Loop) else getattr(op, "inner_outputs", ())
-    mapped = map_variables(replacer, inner) if inner else []
-    if all(a is b for a, b in zip(mapped, inner, strict=True)):
-        return op
     if isinstance(op, Loop):
-        raise NotImplementedError(f"map_variables: a variable in the steps of {op} is replaced")
-    return op.with_outputs(mapped)
+        mapped = _mapped(replacer, op.step.outputs, set(op.step.inputs))
+        same = all(a is b for a, b in zip(mapped, op.step.outputs, strict=True))
+        return (op, []) if same else op.with_outputs(mapped)
+    inner = getattr(op, "inner_outputs", ())
+    mapped = _mapped(replacer, inner, set()) if inner else []
+    if all(a is b for a, b in zip(mapped, inner, strict=True)):
+        return op, []
+    new = op.with_outputs(mapped)
+    return new, new.shared_inputs[len(op.shared_inputs) :]

@@ -30,6 +30,9 @@ class Container:
     def data(self, value: Any) -> None:
         if self.readonly:
             raise Exception(f"Cannot set readonly storage: {self.name}")
+        if value is None:  # which programs set so that there is none
+            self.storage[0] = None
+            return
         # Types of programs may have a `filter` of the value alone.
         options: dict[str, Any] = {"strict": True} if self.strict else {}
         if self.allow_downcast is not None:

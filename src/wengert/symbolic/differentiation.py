@@ -6,13 +6,14 @@ of its inputs. Elementwise operations run the rules that the library's own opera
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from wengert.symbolic.dtypes import COMPLEX, CONTINUOUS, DISCRETE
 from wengert.symbolic.expressions.arithmetic import cast, fill, real, tensor_copy
 from wengert.symbolic.expressions.creation import ones_like
-from wengert.symbolic.expressions.elemwise import float_zeros, rebroadcast
+from wengert.symbolic.expressions.elemwise import Elemwise, float_zeros, rebroadcast
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.graph import (
     Apply,
@@ -367,9 +368,9 @@ def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",
     It is the derivative of `Lop`, which is linear, in its vectors: every operation that can be
     differentiated twice has it. Operations of programs may have a rule of their own, `R_op`.
 
-    Where `f` does not depend on `wrt`, the result is as `return_disconnected` says: "zero", "None"
-    or "Disconnected". Raises ValueError where an operation has no gradient, and, unless
-    `disconnected_outputs` is "ignore", where its own rule gives None.
+    Where `f` does not depend on `wrt`, nor on any elementwise operation, that is an error or a
+    warning unless `disconnected_outputs` is "ignore"; the result is then as `return_disconnected`
+    says: "zero", "None" or "Disconnected". Raises ValueError where an operation has no gradient.
 
     >>> from wengert.symbolic import Rop, function
     >>> from wengert.symbolic import tensor as T
@@ -393,16 +394,37 @@ def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",
         except NullTypeGradError as error:
             raise ValueError(f"Rop: {error}") from None
         except DisconnectedInputError:
-            result = _absent(out, return_disconnected)
+            result = float_zeros(out) if _rests(out) else _STOPPED
         if result is _STOPPED:
+            message = f"Rop: {out} does not depend on {inputs}, or by nothing that has a direction"
             if disconnected_outputs == "raise":
-                raise DisconnectedInputError(f"Rop: a rule gives {out} no direction in {inputs}")
+                raise DisconnectedInputError(message)
+            if disconnected_outputs == "warn":
+                warnings.warn(message, stacklevel=2)
             result = _absent(out, return_disconnected)
         results.append(result)
     return returned_as(f, results)
 
 
 _STOPPED: Any = object()  # the rule of an operation gives None
+
+
+def _rests(out: Any) -> bool:
+    """Whether a variable's direction is zero, as Theano has it, if it depends on nothing.
+
+    That comes of elementwise operations, and reaches all that depends on their results.
+    """
+    waiting, seen = [out], set()
+    while waiting:
+        node = waiting.pop().owner
+        if node is None or node in seen:
+            continue
+        if isinstance(node.op, Elemwise) or getattr(node.op, "has_zero_direction", False):
+            return True
+        seen.add(node)
+        pattern = node.op.connection_pattern(node)
+        waiting += [x for x, row in zip(node.inputs, pattern, strict=True) if any(row)]
+    return False
 
 
 def _pushed(out: Any, inputs: list[Any], points: list[Any]) -> Any:

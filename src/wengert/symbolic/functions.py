@@ -27,9 +27,10 @@ from wengert.symbolic.arguments import (
 from wengert.symbolic.containers import Containers, container_of
 from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced, toposort
-from wengert.symbolic.modes import Mode, mode_of
+from wengert.symbolic.modes import DebugMode, Mode, mode_of
 from wengert.symbolic.profiles import ProfileStats
 from wengert.symbolic.programs.assembly import Program
+from wengert.symbolic.programs.checking import RewriteChecks
 from wengert.symbolic.programs.optimizing import optimized
 from wengert.symbolic.settings import config
 from wengert.symbolic.sharing import SharedVariable
@@ -88,6 +89,9 @@ class Function:
         mode = self.mode
         final = optimized(results, own, mode)
         self.program = Program([*own, *shareds], final, mode.watch)
+        self._run: Any = self.program
+        if isinstance(mode, DebugMode):
+            self._run = RewriteChecks(self.program, results, mode)
         self.shareds = shareds
         self._cells = [s.container.storage for s in shareds]
         self._stateful = [k for k, _ in stateful]
@@ -96,6 +100,10 @@ class Function:
         self._places = {i.name: k for k, i in enumerate(self.inputs) if i.name is not None}
         self._copied = [not out.borrow for out in self.outs]
         self._filters = [i.variable.type.filter for i in self.inputs]
+        refused = set(self.program.outputs)
+        for node in self.program.nodes:
+            refused.update(() if getattr(node.op, "takes_none", False) else node.inputs)
+        self._optional = {k for k, i in enumerate(self.inputs) if i.variable not in refused}
 
     calls = property(lambda self: self.profile.fct_callcount if self.profile else 0)
     seconds = property(lambda self: self.profile.fct_call_time if self.profile else 0.0)
@@ -117,7 +125,7 @@ class Function:
         subset = kwargs.pop("output_subset", None) if kwargs else None
         values = self._values(args, kwargs)
         values += [cell[0] for cell in self._cells]
-        results = self.program(*values)
+        results = self._run(*values)
         n = len(self.outs)
         outputs = results[:n]
         changed = results[n : n + len(self._update_cells)]
@@ -150,10 +158,13 @@ class Function:
         slots: list[Any] = list(args)
         if len(slots) != len(self.inputs) or kwargs:
             slots = self._arranged(args, kwargs)
-        values = []
+        values: list[Any] = []
         for k, (value, own) in enumerate(zip(slots, self.inputs, strict=True)):
             if type(value) is Variable:
                 raise TypeError("a symbolic variable was passed for a value")
+            if value is None and k in self._optional:
+                values.append(None)
+                continue
             try:
                 values.append(self._filters[k](value, own.strict, own.allow_downcast))
             except (TypeError, ValueError) as error:
@@ -185,7 +196,8 @@ class Function:
         for k, value in enumerate(slots):
             if value is _MISSING:
                 slots[k] = self._containers[k].storage[0]
-                if slots[k] is None:
+                emptied = k in self._optional and self.inputs[k].value is not None
+                if slots[k] is None and not emptied:
                     raise TypeError(
                         f"Missing required input: {self.inputs[k].name or self.inputs[k].variable}"
                     )

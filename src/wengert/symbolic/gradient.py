@@ -145,6 +145,8 @@ class ConsiderConstant(_Backward):
 class ZeroGrad(ConsiderConstant):
     """Its gradient is zero."""
 
+    has_zero_direction = True
+
 
 class DisconnectedGrad(_Backward):
     """The cost does not depend on it."""

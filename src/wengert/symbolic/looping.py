@@ -32,6 +32,7 @@ from wengert.symbolic.graph import (
     Generic,
     Kernel,
     Operation,
+    ancestors,
     disconnected,
     toposort,
 )
@@ -156,6 +157,17 @@ class Loop(Operation):
         ]
         outputs += [stacked_type(v.type)() for v in step.other_results()]
         return Apply(self, [count, *values], outputs)
+
+    def with_outputs(self, outputs: Sequence[Any]) -> tuple[Loop, list[Any]]:
+        """A loop whose steps compute other variables, and what they read from outside."""
+        step = self.step
+        own = set(step.inputs)
+        outside = [v for v in ancestors(outputs, own)
+                   if v.owner is None and v not in own and not isinstance(v, Constant)]  # fmt: skip
+        copies = [v.type(v.name) for v in outside]
+        final = replaced_in(outputs, dict(zip(outside, copies, strict=True)))
+        new = Step([*step.inputs, *copies], final, step.sequences, step.carries, step.stops)
+        return Loop(new, self.truncate_gradient, self.name, self.mode), outside
 
     def kernel(self, node: Apply) -> Kernel:
         """Steps of a compiled program."""

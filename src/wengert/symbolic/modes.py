@@ -14,6 +14,10 @@ from wengert.symbolic.settings import config
 # Of a node, what computes it and the values of its inputs; gives what was computed.
 Watch = Callable[[Apply, Callable[..., Any], Sequence[Any]], Any]
 
+# What programs have given names to.
+named_linkers: dict[str, Any] = {}
+named_optimizers: dict[str, Any] = {}
+
 
 class Mode:
     """How a function is compiled: with which rewrites, and what looks at its values.
@@ -30,12 +34,22 @@ class Mode:
     watch: Watch | None = None
 
     def __init__(self, linker: Any = "cvm", optimizer: Any = "fast_run") -> None:
-        self.linker, self.optimizer = linker, optimizer
-        watch = getattr(linker, "watch", None)
+        """`optimizer` is a name, a `gof.Query` or a rewrite of graphs, which then runs alone."""
+        self.linker, self.provided_optimizer = linker, optimizer
+        if isinstance(optimizer, str):
+            optimizer = named_optimizers.get(optimizer, optimizer)
+        runner = named_linkers.get(linker, linker) if isinstance(linker, str) else linker
+        watch = getattr(runner, "watch", None)
         if watch is not None:
             self.watch = watch
         self.excluded: frozenset[str] = frozenset()
         self.included: frozenset[str] = frozenset()
+        if hasattr(optimizer, "include"):
+            self.included = frozenset({*optimizer.include, *optimizer.require})
+            self.excluded = frozenset(optimizer.exclude)
+            some = "fast_run" if "fast_run" in self.included else "fast_compile"
+            optimizer = some if self.included else None
+        self.optimizer = optimizer
 
     @property
     def rewrites(self) -> bool:
@@ -97,32 +111,79 @@ class BadThunkOutput(DebugModeError):  # noqa: N818
 
 
 class BadOptimization(DebugModeError):  # noqa: N818
-    """A rewrite has changed a value."""
+    """A rewrite has changed a value, or a type.
+
+    Attributes:
+        reason: the name of the rewrite.
+        old_r, new_r: a variable, and what the rewrite put in its place.
+        old_r_val, new_r_val: their values, None where the types differ.
+    """
+
+    def __init__(
+        self, old_r: Any, new_r: Any, old_r_val: Any, new_r_val: Any, reason: Any
+    ) -> None:  # fmt: skip
+        super().__init__(
+            f"the rewrite {reason} put {new_r} ({new_r.type}) in place of {old_r} ({old_r.type}):"
+            f" its value is {new_r_val}, not {old_r_val}"
+        )
+        self.old_r, self.new_r, self.reason = old_r, new_r, reason
+        self.old_r_val, self.new_r_val = old_r_val, new_r_val
 
 
 class StochasticOrder(DebugModeError):  # noqa: N818
-    """Nodes did not come in the same order twice."""
+    """A rewrite did not do the same twice."""
 
 
 class DebugMode(Mode):
     """Runs every operation as it stands, and checks what it does.
 
-    A value that is not of its variable's type is an `InvalidValueError`; an operation of a program
-    that writes to an input or gives a view of it has to declare that.
+    A value that is not of its variable's type is an `InvalidValueError`, and so is NaN or infinity
+    unless `check_isfinite` is False; an operation of a program that writes to an input or gives a
+    view of it has to declare that. What a program's rewrites put in place of a variable has to have
+    its value, or they are a `BadOptimization`.
+
+    >>> from wengert.symbolic import function
+    >>> from wengert.symbolic import tensor as T
+    >>> from wengert.symbolic.modes import DebugMode
+    >>> x = T.dscalar()
+    >>> function([x], T.log(x), mode=DebugMode(check_isfinite=False))(0.0)
+    array(-inf)
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(
+        self, optimizer: Any = "fast_run", stability_patience: int | None = None,
+        check_c_code: bool | None = None, check_py_code: bool | None = None,
+        check_isfinite: bool | None = None, check_preallocated_output: Any = None,
+        require_matching_strides: Any = None, linker: Any = None,
+    ) -> None:  # fmt: skip
+        """`stability_patience` is how often a rewrite is tried; None stands for the settings."""
         super().__init__("py", None)
+        self.provided_optimizer = optimizer
+        settings = config.DebugMode
+
+        def chosen(value: Any, name: str) -> Any:
+            return settings.value_of(name) if value is None else value
+
+        self.stability_patience = chosen(stability_patience, "patience")
+        self.check_c_code = chosen(check_c_code, "check_c")
+        self.check_py_code = chosen(check_py_code, "check_py")
+        self.check_isfinite = chosen(check_isfinite, "check_finite")
+        self.check_preallocated_output = chosen(
+            check_preallocated_output, "check_preallocated_output"
+        )
+        self.require_matching_strides = chosen(require_matching_strides, "check_strides")
 
     def watch(self, node: Apply, compute: Callable[..., Any], inputs: Sequence[Any]) -> Any:
         """Compute, and compare with what the operation declares."""
         own = not isinstance(node.op, Operation)
         before = [v.copy() if own and isinstance(v, np.ndarray) else None for v in inputs]
+        self._require_finite(node.inputs, inputs)
         try:
             values = compute(*inputs)
             listed = values if node.nout > 1 else (values,)
             for out, value in zip(node.outputs, listed, strict=True):
                 out.type.filter(value, strict=True)
+            self._require_finite(node.outputs, listed)
         except TypeError as error:
             raise InvalidValueError(f"{node}: {error}") from None
         for k, (kept, v) in enumerate(zip(before, inputs, strict=True)):
@@ -133,6 +194,15 @@ class DebugMode(Mode):
                                     " of it")  # fmt: skip
             _check_views(node, k, v, listed)
         return values
+
+    def _require_finite(self, variables: Sequence[Any], values: Sequence[Any]) -> None:
+        """InvalidValueError for NaN and infinity."""
+        if not self.check_isfinite:
+            return
+        for variable, value in zip(variables, values, strict=True):
+            if _has(value, lambda v: ~np.isfinite(v)):
+                where = f", the result of {variable.owner}" if variable.owner is not None else ""
+                raise InvalidValueError(f"non-finite elements in {variable}{where}: {value}")
 
 
 def _check_views(node: Apply, k: int, v: np.ndarray, outputs: Sequence[Any]) -> None:

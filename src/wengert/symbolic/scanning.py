@@ -357,7 +357,7 @@ def _fitted(y: Any, out: _Output) -> Any:
             )
         y = cast(y, expected.dtype)
     if any(b and not own for b, own in zip(expected.broadcastable, y.broadcastable, strict=True)):
-        raise ValueError(
+        raise TypeError(
             f"scan: the initial state {out.initial} is broadcastable in dimensions"
             f" {expected.broadcastable}, and what the step computes in {y.broadcastable}. Declare"
             " the initial state with tensor.unbroadcast(x, axis)."

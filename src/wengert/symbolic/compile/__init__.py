@@ -2,11 +2,11 @@
 
 from wengert.symbolic import functions as function_module
 from wengert.symbolic import modes as debugmode
-from wengert.symbolic import modes as mode
 from wengert.symbolic import modes as nanguardmode
 from wengert.symbolic import profiles as profiling
 from wengert.symbolic import program_ops as ops
 from wengert.symbolic import sharing as sharedvalue
+from wengert.symbolic.compile import mode as mode
 from wengert.symbolic.expressions.elemwise import Rebroadcast as Rebroadcast
 from wengert.symbolic.functions import Function as Function
 from wengert.symbolic.functions import In as In

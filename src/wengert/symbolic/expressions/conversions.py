@@ -50,9 +50,12 @@ class Default(Operation):
     >>> from wengert.symbolic import function
     >>> from wengert.symbolic import tensor as T
     >>> x = T.dscalar()
-    >>> function([x], T.default(x, T.constant(2.0, dtype="float64")))(1.0)
-    array(1.)
+    >>> f = function([x], T.default(x, T.constant(2.0, dtype="float64")))
+    >>> f(1.0), f(None)
+    (array(1.), array(2.))
     """
+
+    takes_none = True
 
     def make_node(self, x: Any, default: Any) -> Apply:
         """Two variables of one type."""

@@ -92,11 +92,33 @@ def _triangle(x: Any, mode: str) -> Any:
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """An orthogonal and a triangular factor; the triangular one alone with ``mode="r"``."""
+    """An orthogonal and a triangular factor; the triangular one alone with ``mode="r"``.
+
+    With ``mode="raw"`` they are as LAPACK has them, and have no gradient.
+    """
     mode = "reduced" if mode == "full" else mode  # NumPy's old name
+    if mode == "raw":
+        return RawQR()(a)
     if mode == "r":
         return of_matrix("QRIncomplete", Bound(_triangle, mode), a, 2)
     return of_matrix("QRFull", Bound(linalg.qr, mode), a, 2, 2)
+
+
+class RawQR(Operation):
+    """The factors of `qr` as LAPACK has them: reflections beside a triangle, and their scales."""
+
+    def make_node(self, a: Any) -> Apply:
+        """One matrix."""
+        a = matrix(a)
+        return Apply(self, [a], [_type(a, 2)(), _type(a, 1)()])
+
+    def compute(self, a: Any) -> Any:
+        """NumPy's."""
+        return np.linalg.qr(a, "raw")
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
+        """Not defined."""
+        return [undefined(self, 0, inputs[0], "qr has a gradient with other modes")]
 
 
 def symmetric(x: Any, lower: bool) -> Any:

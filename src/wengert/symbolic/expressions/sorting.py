@@ -92,6 +92,28 @@ class TakeAlong(Operation):
         return [inc_subtensor(zeros, output_gradients[0]), disconnected()]
 
 
+class ArgSortOp:
+    """`argsort`, as operations are made: ``ArgSortOp("quicksort")(x, axis)``."""
+
+    def __init__(self, kind: str, order: Any = None) -> None:
+        self.kind, self.order = kind, order
+
+    def __call__(self, x: Any, axis: Any = -1) -> Any:
+        """The places."""
+        return argsort(x, axis, self.kind, self.order)
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.kind}, {self.order}}}"
+
+
+class SortOp(ArgSortOp):
+    """`sort`, as operations are made: ``SortOp("quicksort")(x, axis)``."""
+
+    def __call__(self, x: Any, axis: Any = -1) -> Any:
+        """The elements."""
+        return sort(x, axis, self.kind, self.order)
+
+
 def argsort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None) -> Any:
     """The places of elements in ascending order along an axis; of all with None."""
     a = as_tensor_variable(a)
@@ -238,6 +260,8 @@ def argtopk(
 
 __all__ = [
     "ArgSort",
+    "ArgSortOp",
+    "SortOp",
     "TakeAlong",
     "TopKOp",
     "argsort",

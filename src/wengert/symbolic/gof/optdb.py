@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from wengert.symbolic.gof.fg import FunctionGraph
@@ -46,9 +46,11 @@ class _Chosen(Optimizer):
     """The library's rules, and the rewrites of a query."""
 
     def __init__(self, query: Query) -> None:
-        default = "fast_run" if "fast_run" in query.include else "fast_compile"
-        self.mode = Mode(optimizer=default).including(*query.include, *query.require)
-        self.mode = self.mode.excluding(*query.exclude)
+        self.mode = Mode(optimizer=query)
+
+    def changed(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        """Rewritten outputs."""
+        return optimized(outputs, inputs, self.mode)
 
     def apply(self, fgraph: FunctionGraph) -> None:
         """Rewrite the outputs."""

@@ -52,8 +52,14 @@ class Optimizer:
 
     __call__ = optimize
 
+    def changed(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        """The outputs of a graph after the rewrite."""
+        return _changed(self, inputs, outputs)
+
     def __str__(self) -> str:
         return self.name or type(self).__name__
+
+    __repr__ = __str__
 
 
 class FromFunctionOptimizer(Optimizer):

@@ -7,6 +7,7 @@ from typing import Any
 
 from wengert.symbolic.gof.fg import AlreadyThere as AlreadyThere
 from wengert.symbolic.gof.fg import FunctionGraph
+from wengert.symbolic.modes import BadOptimization as BadOptimization
 
 
 class Feature:

@@ -5,9 +5,10 @@ They change results, to better ones: at ±1000 the plain formulas give infinity 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from wengert import ops
 from wengert.symbolic.differentiation import SHORTCUTS, Shortcut
 from wengert.symbolic.expressions.activations import (
     Softmax,
@@ -15,16 +16,35 @@ from wengert.symbolic.expressions.activations import (
     logsoftmax_op,
     softplus,
 )
-from wengert.symbolic.expressions.arithmetic import expm1, log1p, neg
-from wengert.symbolic.expressions.elemwise import DimShuffle, Elemwise
+from wengert.symbolic.expressions.arithmetic import (
+    abs_,
+    cast,
+    erfc,
+    expm1,
+    gt,
+    log,
+    log1p,
+    maximum,
+    minimum,
+    neg,
+    sqr,
+    switch,
+)
+from wengert.symbolic.expressions.elemwise import DimShuffle, Elemwise, Sum, normal_axes
 from wengert.symbolic.expressions.indexing import Subtensor
 from wengert.symbolic.expressions.shapes import Reshape
+from wengert.symbolic.expressions.special import erfcx
+from wengert.symbolic.expressions.type import constant
+from wengert.symbolic.expressions.wrapped import Bound, Wrapped
 from wengert.symbolic.graph import Apply
 from wengert.symbolic.programs.algebra import number_of, scalar_in
 from wengert.symbolic.programs.rewriting import rule
 
 Results = Sequence[Any] | None
+# A logarithm, its source and what it skips, for a node.
+Made = Callable[[Apply], tuple[Any, Any, list[Any]] | None]
 _MOVING = (DimShuffle, Subtensor, Reshape)
+_WIDE = ("float32", "float64")
 
 
 @rule("log")
@@ -52,19 +72,87 @@ def stable_log(node: Apply) -> Shortcut | None:
 
 
 def _log_of_softmax(x: Any) -> Shortcut | None:
+    return _moved(x, lambda node: isinstance(node.op, Softmax), lambda node: (
+        logsoftmax_op(node.inputs[0]), node.inputs[0], []))  # fmt: skip
+
+
+def _moved(x: Any, fits: Callable[[Apply], bool], made: Made) -> Shortcut | None:
+    """A shortcut for the logarithm of parts of what a node gives, from that for all of it.
+
+    `made` gives the logarithm, its source and what it skips beside the parts.
+    """
     moves: list[Apply] = []
     skipped = [x]
     while x.owner is not None and isinstance(x.owner.op, _MOVING):
         moves.append(x.owner)
         x = x.owner.inputs[0]
         skipped.append(x)
-    if x.owner is None or not isinstance(x.owner.op, Softmax):
+    found = made(x.owner) if x.owner is not None and fits(x.owner) else None
+    if found is None:
         return None
-    source = x.owner.inputs[0]
-    result = logsoftmax_op(source)
+    result, source, more = found
     for move in reversed(moves):
         result = move.op(result, *move.inputs[1:])
-    return Shortcut(result, source, skipped)
+    return Shortcut(result, source, skipped + more)
+
+
+def stable_log_of_sum(node: Apply) -> Shortcut | None:
+    """``log(sum(exp(x)))``, also of some of the sums."""
+    if not isinstance(node.op, Elemwise) or node.op.scalar_op.name != "log":
+        return None
+    return _moved(node.inputs[0], lambda n: isinstance(n.op, Sum), _log_sum_exp)
+
+
+def _log_sum_exp(node: Apply) -> tuple[Any, Any, list[Any]] | None:
+    power = scalar_in(node.inputs[0], "exp")
+    total = node.outputs[0]
+    if not power or total.dtype != node.inputs[0].dtype or total.dtype not in _WIDE:
+        return None
+    source = power.inputs[0]
+    axes = normal_axes(node.op.axis, source.ndim)
+    if not axes:
+        return None
+    logarithm = Wrapped("LogSumExp", Bound(ops.logsumexp, axes), [total.type])
+    return logarithm(cast(source, total.dtype)), source, [node.inputs[0]]
+
+
+@rule("log")
+def log_of_sum(node: Apply) -> Results:
+    """The forms of `stable_log_of_sum`, and ``log(exp(x) + exp(y))``."""
+    stable = stable_log_of_sum(node)
+    if stable is not None:
+        return [stable.variable]
+    total = scalar_in(node.inputs[0], "add")
+    powers = [scalar_in(x, "exp") for x in total.inputs] if total else []
+    if not powers or not all(powers):
+        return None
+    a, b = (cast(p.inputs[0], node.outputs[0].dtype) for p in powers)
+    return [maximum(a, b) + softplus(neg(abs_(a - b)))]
+
+
+def stable_log_of_erfc(node: Apply) -> Shortcut | None:
+    """``log(erfc(x))``, of which `erfc` is 0 beyond 27."""
+    if not isinstance(node.op, Elemwise) or node.op.scalar_op.name != "log":
+        return None
+    rest = scalar_in(node.inputs[0], "erfc")
+    if not rest or scalar_in(rest.inputs[0], "minimum"):
+        return None
+    x = cast(rest.inputs[0], node.outputs[0].dtype)
+    one = constant(1, dtype=x.dtype)
+    # Each branch is computed everywhere, and has to be finite where the other one is taken.
+    far = log(erfcx(maximum(x, one))) - sqr(x)
+    return Shortcut(switch(gt(x, one), far, log(erfc(minimum(x, one)))), rest.inputs[0],
+                    [node.inputs[0]])  # fmt: skip
+
+
+SHORTCUTS += [stable_log_of_sum, stable_log_of_erfc]
+
+
+@rule("log")
+def log_of_erfc(node: Apply) -> Results:
+    """The form of `stable_log_of_erfc`."""
+    stable = stable_log_of_erfc(node)
+    return None if stable is None else [stable.variable]
 
 
 SHORTCUTS.append(stable_log)

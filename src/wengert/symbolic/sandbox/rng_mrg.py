@@ -24,7 +24,7 @@ from wengert.symbolic.expressions.reductions import prod
 from wengert.symbolic.expressions.shapes import as_shape
 from wengert.symbolic.expressions.structure import concatenate, get_vector_length, reshape
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
-from wengert.symbolic.gradient import undefined_grad
+from wengert.symbolic.gradient import grad_undefined, undefined_grad
 from wengert.symbolic.graph import Apply, Operation, Variable, disconnected
 from wengert.symbolic.settings import config
 from wengert.symbolic.sharing import shared
@@ -145,12 +145,12 @@ class MultinomialFromUniform(Operation):
         return out
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Not differentiable."""
-        return [[False]] * 3
+        """The number of trials has no gradient; probabilities have an undefined one."""
+        return [[True], [True], [False]]
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """None."""
-        return [disconnected()] * 3
+        return [*(grad_undefined(self, k, inputs[k]) for k in range(2)), disconnected()]
 
 
 class ChoiceFromUniform(Operation):
@@ -181,12 +181,12 @@ class ChoiceFromUniform(Operation):
         return out
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Not differentiable."""
-        return [[False]] * 3
+        """The number of trials has no gradient; probabilities have an undefined one."""
+        return [[True], [True], [False]]
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """None."""
-        return [disconnected()] * 3
+        return [*(grad_undefined(self, k, inputs[k]) for k in range(2)), disconnected()]
 
 
 def guess_n_streams(size: Any, warn: bool = False) -> int:

@@ -25,6 +25,8 @@ from wengert.symbolic.expressions import type as type
 from wengert.symbolic.expressions.advanced import *
 from wengert.symbolic.expressions.arithmetic import *
 from wengert.symbolic.expressions.arithmetic import CONVERTERS as _converters  # noqa: N811
+from wengert.symbolic.expressions.arithmetic import isinf as isinf_
+from wengert.symbolic.expressions.arithmetic import isnan as isnan_
 from wengert.symbolic.expressions.conversions import *
 from wengert.symbolic.expressions.creation import *
 from wengert.symbolic.expressions.creation import constructors as _constructors
@@ -37,6 +39,7 @@ from wengert.symbolic.expressions.extra_ops import *
 from wengert.symbolic.expressions.extra_ops import Diagonal as ExtractDiag
 from wengert.symbolic.expressions.indexing import *
 from wengert.symbolic.expressions.products import *
+from wengert.symbolic.expressions.products import dot_op as _dot
 from wengert.symbolic.expressions.reductions import *
 from wengert.symbolic.expressions.shapes import *
 from wengert.symbolic.expressions.sorting import *

@@ -43,9 +43,11 @@ class _ListOperation(Operation):
 
 
 def _position(index: Any) -> Any:
-    """An index as a variable; AssertionError unless it is a scalar of int64."""
+    """An index as a variable; an error unless it is a scalar of int64."""
     if not isinstance(index, Variable):
         return as_tensor_variable(np.asarray(index, np.int64))
+    if getattr(index, "ndim", 0):
+        raise TypeError(f"Expected scalar or slice as index, and {index} is {index.type}")
     if not is_discrete(index) or index.type != TensorType("int64", ()):
         raise AssertionError(f"an index of a list is a scalar of int64, {index} is {index.type}")
     return index
