@@ -40,12 +40,11 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += parameter.__all__
 
 
+# Loaded when first named.
+_LAZY = frozenset({"common_types", "dynamic_quantization", "dynamic_recurrent", "grad"})
+
+
 def __getattr__(name: str) -> Any:
-    if name in (
-        "common_types",
-        "dynamic_quantization",
-        "dynamic_recurrent",
-        "grad",
-    ):  # loaded on first access
+    if name in _LAZY:
         return _import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

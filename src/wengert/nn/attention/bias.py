@@ -60,8 +60,12 @@ class CausalBias(Tensor):
         with DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))
 
+    def _materialize(self, device: Any = None) -> Tensor:
+        """The mask as an ordinary tensor."""
+        return self.as_subclass(Tensor).to(device)
+
     def __repr__(self) -> str:  # type: ignore[override]
-        return repr(self.as_subclass(Tensor))
+        return repr(self._materialize())
 
 
 def causal_upper_left(*size: int) -> CausalBias:
