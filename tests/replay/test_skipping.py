@@ -61,6 +61,15 @@ def a_step_with_its_optimizer(wrap, log):
 
 
 @skipped
+def equal_arguments_without_state(wrap, log):
+    f = wrap(lambda x, a, b, mask, bias: (x * a + b).tanh() if mask is bias else x * a)
+    calls(f, log, batch(), 2, 2, None, None)
+    calls(f, log, batch(), 2, 3, None, None)
+    calls(f, log, batch(), 2, 3, None, False)
+    calls(f, log, batch(), 2, 2, None, None)
+
+
+@skipped
 def operations_after_the_step(wrap, log):
     model, head = mlp(8, 64, 3), nn.Linear(3, 1)
     optimizer = wengert.optim.SGD([*model.parameters(), *head.parameters()], lr=0.1)

@@ -34,6 +34,8 @@ _MOST = 8
 # How many calls are watched, but for one in so many that took a shortcut; and how many of them may
 # give none: a call that is watched takes several times as long.
 _MOST_WATCHED, _FOR_SKIPPED, _MOST_REFUSED = 16, 16, 4
+# What may be given twice: it has no state.
+_PLAIN = frozenset({type(None), bool, int, float, complex, str})
 
 
 class Skipping(Compiled):
@@ -159,7 +161,15 @@ def _is_usual(leaves: Sequence[Any]) -> bool:
         or any(autocast.enabled.values())
         or sys.gettrace() is not None
         or sys.getprofile() is not None
-        or len({*map(id, leaves)}) < len(leaves)
+        or _is_met_twice(leaves)
         or any([isinstance(x, Tensor) and not has_memory(x) for x in leaves])
         or has_attributes(leaves)
     )
+
+
+def _is_met_twice(leaves: Sequence[Any]) -> bool:
+    """Whether an argument is given twice, other than numbers, text and None."""
+    if len({*map(id, leaves)}) == len(leaves):
+        return False
+    met = [id(x) for x in leaves if type(x) not in _PLAIN]
+    return len({*met}) < len(met)
