@@ -15,6 +15,7 @@ from tests.dispatch.programs import logged, ours, theirs
 from wengert import Tensor
 from wengert.dispatch import ops
 from wengert.dispatch.overloads import unloaded
+from wengert.dispatch.schema import parse_schema
 from wengert.library import (
     Library,
     custom_op,
@@ -53,7 +54,7 @@ def test_a_custom_op_is_called_and_looked_up() -> None:
     np.testing.assert_allclose(sine(x).numpy(), np.sin([0.5, 1.0]), rtol=1e-6)
     np.testing.assert_allclose(ops.test.sine(x, scale=2.0).numpy(), np.sin([1.0, 2.0]), rtol=1e-6)
     assert ops.test.sine.overloads() == ["default"]
-    assert str(ops.test.sine.default._schema) == "test::sine(Tensor x, float scale=1.0) -> Tensor"
+    assert str(ops.test.sine.default._schema) == "test::sine(Tensor x, float scale=1.) -> Tensor"
     assert repr(sine) == "<CustomOpDef(test::sine)>"
 
 
@@ -400,3 +401,18 @@ def test_tensors_written_to_without_an_alias() -> None:
         True,
     ]
     library._destroy()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a::b(Tensor x, Tensor(a!) y, Tensor(a)[] z) -> (Tensor(a!), Tensor[])",
+        "a::b(float x=1e-5, float y=0.1, float z=3, float w=100000000000, float v=1.5) -> ()",
+        "a::b.c(SymInt[] s=[1,2], SymInt? q=None, int i=3, str t='hi', bool c=True) -> Tensor",
+        "a::b(float[2] d=[1.0, 2.5], *, int[1] k=0, SymInt[2] st=1, int[1]? dim=None) -> int",
+        "a::b(Scalar alpha=1, ScalarType? dtype=None) -> (Tensor values, Tensor indices)",
+    ],
+)
+def test_schemas_are_written_as_pytorchs(torch: Any, text: str) -> None:
+    assert str(parse_schema(text)) == str(torch._C.parse_schema(text))

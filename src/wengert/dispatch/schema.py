@@ -41,6 +41,7 @@ class Argument(NamedTuple):
         has_default: whether there is one.
         kwarg_only: whether it has to be named.
         alias_info: of tensors that share memory.
+        declared: the type as the schema has it, such as ``SymInt[2]`` where `type` is ``int[]``.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Argument(NamedTuple):
     has_default: bool = False
     kwarg_only: bool = False
     alias_info: Alias | None = None
+    declared: str = ""
 
     def has_default_value(self) -> bool:
         """Whether the argument may be left out."""
@@ -64,10 +66,16 @@ class Argument(NamedTuple):
         if self.alias_info is not None:
             names = "|".join(sorted(self.alias_info.before_set))
             alias = f"({names}{'!' * self.alias_info.is_write})"
-        text = self.type.replace("Tensor", f"Tensor{alias}", 1)
+        kind = self.declared or self.type
+        text = kind.replace("Tensor", f"Tensor{alias}", 1)
         if self.name:
             text += f" {self.name}"
-        return f"{text}={_default_text(self.default_value)}" if self.has_default else text
+        if not self.has_default:
+            return text
+        value, count = self.default_value, re.search(r"\[(\d+)\]$", kind)
+        if count and isinstance(value, int | float):  # one number for all of them
+            value = [value] * int(count[1])
+        return f"{text}={_default_text(value)}"
 
 
 class FunctionSchema(NamedTuple):
@@ -165,11 +173,13 @@ def _argument(text: str, schema: str) -> Argument:
     if match["alias"]:
         names = match["alias"].split("->")[0].strip()
         alias = Alias(frozenset(re.findall(r"\$?\w+", names)), "!" in names)
-    suffix = re.sub(r"\([^)]*\)|\d", "", match["suffix"])
+    sizes = re.sub(r"\([^)]*\)", "", match["suffix"])
+    suffix = re.sub(r"\d", "", sizes)
     kind = {"SymInt": "int"}.get(match["kind"], match["kind"]) + suffix
     default = match["default"]
     value = None if default is None else _default(default.strip(), kind)
-    return Argument(match["name"] or "", kind, value, default is not None, False, alias)
+    declared = match["kind"] + sizes
+    return Argument(match["name"] or "", kind, value, default is not None, False, alias, declared)
 
 
 _WORDS = {"None": None, "True": True, "False": False, "Mean": 1, "contiguous_format": 0}
@@ -186,6 +196,11 @@ def _default(text: str, kind: str) -> Any:
 
 
 def _default_text(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_default_text, value))}]"
+    if isinstance(value, float) and math.isfinite(value):
+        digits = f"{value:.17g}"
+        return digits if "." in digits or "e" in digits else f"{digits}."
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
