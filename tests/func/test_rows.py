@@ -41,6 +41,10 @@ DYNAMIC = {
     "repeat_interleave-counts": ("first",),
     "repeat_interleave-each": ("all", "rest"),
     "tensor_split-tensor": ("all", "rest"),
+    **{
+        f"nn.functional.grouped_mm-{tag}": ("all", "rest")
+        for tag in ("rows", "some rows", "columns", "sums")
+    },
     "nn.functional.one_hot": ("first",),
     "where-indices": ("first",),
 }

@@ -13,6 +13,7 @@ from wengert.autograd import no_grad
 from wengert.core.fronts import publish_module
 from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
+from wengert.ops.dropout import channels_dropped
 
 # The meaning of numeric reductions.
 _REDUCTIONS = ("none", "mean", "sum")
@@ -78,12 +79,12 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     >>> wengert.feature_dropout(wengert.ones(1, 2), 0.5, False)
     tensor([[1., 1.]])
     """
-    return F.dropout2d(input, p, train)
+    return channels_dropped("feature_dropout", input, p, train, False)
 
 
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """In-place form of `feature_dropout`."""
-    return F.dropout2d(input, p, train, inplace=True)
+    return channels_dropped("feature_dropout_", input, p, train, True)
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:

@@ -150,7 +150,12 @@ def dropout2d(
             " behavior is desired: (batch, channel, length). dropout1d() says so.",
             stacklevel=2,
         )
-    return _dropped("dropout2d", input, p, training, inplace, 2)
+    return channels_dropped("dropout2d", input, p, training, inplace)
+
+
+def channels_dropped(name: str, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """Zero whole channels of (batch, channel, *space)."""
+    return _dropped(name, input, p, training, inplace, 2)
 
 
 def _warn_of_dimensions(name: str, input: Tensor, batched: int) -> None:

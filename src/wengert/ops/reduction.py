@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.dtypes import dtype as DType
 from wengert.core.dtypes import promote_types
@@ -19,7 +20,6 @@ from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axes_of, count_of, kept_shape
-from wengert.kernels.selection import check_reducible
 from wengert.kernels.shapes import unbroadcast
 from wengert.ops._reducing import batch_over, dims_of_batch, over_one, whole_shape
 from wengert.ops.batching import Batch
@@ -444,7 +444,7 @@ def _xor(input: Value, dim: Dims, keepdim: bool) -> Value:
     if input.dtype.kind == "c" or (input.dtype.kind == "u" and input.dtype.itemsize > 1):
         raise not_implemented("xor_sum_cpu", input)
     axes = axes_of(dim, input.ndim)
-    check_reducible(input, axes, "hash_tensor")
+    kernels.selection.check_reducible(input, axes, "hash_tensor")
     wide = input.astype(np.int64 if input.dtype.kind in "iub" else np.float64)
     xor: Any = np.bitwise_xor
     return np.asarray(xor.reduce(wide.view(np.uint64), axis=axes, keepdims=keepdim))

@@ -10,6 +10,8 @@ array([20.,  3.])
 """
 
 import sys as _sys
+from importlib import import_module as _import_module
+from typing import Any as _Any
 
 from wengert.symbolic.dtypes import ALL as all_dtypes  # noqa: N811
 from wengert.symbolic.dtypes import COMPLEX as complex_dtypes  # noqa: N811
@@ -31,3 +33,9 @@ from wengert.symbolic.sparse.type import *
 basic = _sys.modules[__name__]
 integer_dtypes = (*int_dtypes, *uint_dtypes)
 enable_sparse = True
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "sandbox":  # loaded on first access
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
