@@ -207,6 +207,7 @@ DIFFERENT = {
     "export.ExportedProgram",
     "backends.cudnn.flags",  # choices among kernels
     "nn.attention.flex_attention.BlockMask",  # the orders of blocks of GPU kernels
+    "nn.attention.flex_attention.create_block_mask",
     "nn.attention.flex_attention.FlexKernelOptions",  # a dictionary's type
     # Documented with `indices_or_sections`; each has an overload with either name alone.
     *(f"{of}{f}split" for of in ("", "Tensor.") for f in ("tensor_", "h", "v", "d")),
