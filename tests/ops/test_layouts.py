@@ -59,6 +59,7 @@ OTHERWISE = {
     "as_strided_scatter": tuple(LAYOUTS),  # looks at all of the memory of its input
     "linalg.lstsq": tuple(LAYOUTS),  # torch: the upper part of a longer matrix
     "linalg.cond": ("repeated",),  # no result for a singular matrix
+    "nn.functional.grouped_mm": tuple(LAYOUTS),  # torch's takes no doubles: its row is an einsum
     "einsum": ("apart",),  # torch: as strides of dimensions of length 1 have it
 }
 

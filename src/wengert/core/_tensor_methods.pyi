@@ -574,7 +574,7 @@ class TensorMethods:
         """This tensor as torch.float16; itself where it already is."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
         """0 where ``|x| <= lambd``, else x."""
-    def hash_tensor(self, dim: Dims | None = None, *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor:
+    def hash_tensor(self, dim: Dims | None = None, *, keepdim: _bool = False, mode: _int = 0, axis: Dims | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
         """The exclusive or of the bits of all elements, as doubles or 64-bit integers: uint64."""
     def heaviside(self, values: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The step function: 0 left of zero, 1 right of it, and `values` at zero."""

@@ -451,8 +451,8 @@ def _xor(input: Value, dim: Dims, keepdim: bool) -> Value:
 
 
 def hash_tensor(
-    input: Tensor, dim: Dims = None, *, keepdim: bool = False, mode: int = 0,
-    out: Tensor | None = None,
+    input: Tensor, dim: Dims = None, *, keepdim: bool = False, mode: int = 0, axis: Dims = None,
+    keepdims: bool | None = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The exclusive or of the bits of all elements, as doubles or 64-bit integers: uint64.
 
@@ -460,6 +460,7 @@ def hash_tensor(
     >>> wengert.hash_tensor(wengert.tensor([[1, 2], [4, 6]]), 1)
     tensor([3, 2], dtype=torch.uint64)
     """
+    dim, keepdim = either_dims("hash_tensor", dim, axis, keepdim, keepdims)
     if out is not None:
         return write_out(hash_tensor, out, input, dim, keepdim=keepdim, mode=mode)
     if mode:
