@@ -265,14 +265,14 @@ class BlockMask:
 
     def visible(self, batches: int, heads: int, queries: int, keys: int) -> Tensor | None:
         """Which keys each query attends to, in bool; None where that is all of them."""
+        dense = self.to_dense()
+        if self.mask_mod is noop_mask:
+            return None if bool(dense.all()) else self._elements(dense, queries, keys)
         own = over_indices(self.mask_mod, batches, heads, queries, keys)
-        if self.mask_mod is not noop_mask:
-            full = self._full_blocks()
-            if full is not None:
-                own = own | self._elements(full, queries, keys)
-        elif bool((self.to_dense() > 0).all()):
-            return None
-        return own & self._elements(self.to_dense(), queries, keys)
+        full = self._full_blocks()
+        if full is not None:
+            own = own | self._elements(full, queries, keys)
+        return own & self._elements(dense, queries, keys)
 
     def _elements(self, blocks: Tensor, queries: int, keys: int) -> Tensor:
         rows, columns = self.BLOCK_SIZE
