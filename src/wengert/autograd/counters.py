@@ -15,5 +15,12 @@ counters: list[Callable[[Call, Counter[str], int], None]] = []
 
 
 def are_walks_wanted() -> bool:
-    """Whether somebody observes walks who cannot do without those of programs."""
+    """Whether somebody observes walks who cannot do without those of programs.
+
+    >>> from wengert.autograd.counters import are_walks_wanted
+    >>> from wengert.graph import profile
+    >>> with profile():
+    ...     are_walks_wanted()
+    True
+    """
     return len(observers) > len(counters)

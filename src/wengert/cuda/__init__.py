@@ -15,7 +15,6 @@ from wengert.cuda import amp as amp
 from wengert.cuda import nvtx as nvtx
 from wengert.platform.absences import refusing
 
-
 # Those of the devices: none.
 default_generators: tuple[Any, ...] = ()
 
