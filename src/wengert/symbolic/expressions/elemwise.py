@@ -189,25 +189,32 @@ def elementwise_kernel(node: Apply) -> Kernel:
 
 def mismatch(values: Sequence[np.ndarray], what: str) -> ValueError | None:
     """The error for arrays that do not broadcast, if that is what they do not."""
-    for axis in range(values[0].ndim):
-        longer = [(k, v.shape[axis]) for k, v in enumerate(values) if v.shape[axis] != 1]
+    ndim = max(v.ndim for v in values)
+    for axis in range(-ndim, 0):
+        longer = [
+            (k, v.shape[axis])
+            for k, v in enumerate(values) if v.ndim >= -axis and v.shape[axis] != 1
+        ]  # fmt: skip
         for k, length in longer[1:]:
             if length != longer[0][1]:
                 return ValueError(
-                    f"Input dimension mis-match. (input[{longer[0][0]}].shape[{axis}] ="
-                    f" {longer[0][1]}, input[{k}].shape[{axis}] = {length}) in {what}"
+                    f"Input dimension mis-match. (input[{longer[0][0]}].shape[{axis + ndim}] ="
+                    f" {longer[0][1]}, input[{k}].shape[{axis + ndim}] = {length}) in {what}"
                 )
     return None
 
 
 def undeclared(inputs: Sequence[Any], what: str) -> Callable[[Any, Sequence[np.ndarray]], None]:
-    """A check that arrays were repeated only along dimensions declared broadcastable."""
-    full = [k for k, x in enumerate(inputs) if not any(x.broadcastable)]
+    """A check that arrays were repeated only along dimensions declared broadcastable.
+
+    Dimensions that are missing in front are.
+    """
+    ndim = max(x.ndim for x in inputs)
+    full = [k for k, x in enumerate(inputs) if x.ndim == ndim and not any(x.broadcastable)]
     mixed = [
-        (k, [d for d, b in enumerate(x.broadcastable) if not b])
-        for k, x in enumerate(inputs)
-        if any(x.broadcastable) and not all(x.broadcastable)
-    ]
+        (k, [d - x.ndim for d, b in enumerate(x.broadcastable) if not b])
+        for k, x in enumerate(inputs) if k not in full and not all(x.broadcastable)
+    ]  # fmt: skip
 
     def check(shape: tuple[int, ...], values: Sequence[np.ndarray]) -> None:
         for k in full:
@@ -225,15 +232,15 @@ def undeclared(inputs: Sequence[Any], what: str) -> Callable[[Any, Sequence[np.n
 def _undeclared_error(
     values: Sequence[np.ndarray], shape: tuple[int, ...], k: int, what: str
 ) -> ValueError:
-    own = values[k].shape
-    if len(own) != len(shape):
+    own, ndim = values[k].shape, len(shape)
+    if len(own) > ndim:
         return ValueError(f"Input dimension mis-match: {own} in a result of shape {shape}")
-    axis = next(d for d in range(len(shape)) if own[d] != shape[d])
-    other = next(j for j, v in enumerate(values) if v.shape[axis] == shape[axis])
-    first, second = sorted((k, other))
+    axis = next(d for d in range(-len(own), 0) if own[d] != shape[d])
+    others = [j for j, v in enumerate(values) if v.ndim >= -axis and v.shape[axis] == shape[axis]]
+    first, second = sorted((k, others[0]))
     return ValueError(
-        f"Input dimension mis-match. (input[{first}].shape[{axis}] ="
-        f" {values[first].shape[axis]}, input[{second}].shape[{axis}] ="
+        f"Input dimension mis-match. (input[{first}].shape[{axis + ndim}] ="
+        f" {values[first].shape[axis]}, input[{second}].shape[{axis + ndim}] ="
         f" {values[second].shape[axis]}) in {what}: a dimension of length 1 is repeated only if"
         " its variable declares it broadcastable"
     )

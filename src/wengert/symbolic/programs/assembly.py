@@ -19,7 +19,7 @@ from wengert.symbolic.expressions.indexing import in_place
 from wengert.symbolic.graph import Apply, Constant, NullType, toposort
 from wengert.symbolic.modes import Watch
 from wengert.symbolic.programs.branches import branches_of, is_lazy
-from wengert.symbolic.programs.fusion import Fused
+from wengert.symbolic.programs.fusion import PASSING
 from wengert.symbolic.settings import config
 
 _numbers = count()
@@ -129,7 +129,6 @@ class Program:
             and x.owner is not None
             and type(x.owner.op).__name__ in _FRESH
             and not (isinstance(x.owner.op, Elemwise) and _passes(x.owner))
-            and not (isinstance(x.owner.op, Fused) and _passes(x.owner.op.nodes[-1]))
         )
 
     def _emit_choice(self, node: Apply, branches: Any, indent: str) -> None:
@@ -198,12 +197,10 @@ class MissingInputError(Exception):
 
 # Operations whose results are arrays of their own.
 _FRESH = frozenset({"Elemwise", "Alloc", "IncSubtensor", "Dot", "Fused"})
-# Elementwise ones that may give an input, or a view of it.
-_PASSING = frozenset({"second", "identity", "real", "imag"})
 
 
 def _passes(node: Apply) -> bool:
-    return node.op.scalar_op.name in _PASSING
+    return node.op.scalar_op.name in PASSING
 
 
 def _watched(kernel: Any, node: Apply, watch: Watch) -> Any:
