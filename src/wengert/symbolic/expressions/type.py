@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.dtypes import ALL, DISCRETE, as_name, narrowed, upcast
+from wengert.symbolic.dtypes import ALL, DISCRETE, as_name, name_of, narrowed, upcast
 from wengert.symbolic.graph import Apply, Constant, Type, Variable, marked
 from wengert.symbolic.settings import config
 
@@ -83,7 +83,7 @@ class TensorType(Type):
         if allow_downcast:
             return np.asarray(value).astype(own)
         if isinstance(value, np.ndarray | np.generic):
-            if upcast(self.dtype, value.dtype.name) == self.dtype:
+            if upcast(self.dtype, name_of(value.dtype)) == self.dtype:
                 return np.asarray(value, own)
             if allow_downcast is None and type(value) is np.float64 and self.dtype == config.floatX:
                 return np.asarray(value, own)
@@ -100,7 +100,7 @@ class TensorType(Type):
         widened = np.asarray(value)
         if widened.dtype == object:
             raise TypeError(f"{self} cannot store {value!r}")
-        if upcast(self.dtype, widened.dtype.name) == self.dtype:
+        if upcast(self.dtype, name_of(widened.dtype)) == self.dtype:
             return widened.astype(own)
         with np.errstate(over="ignore", invalid="ignore"):
             data = widened.astype(own)

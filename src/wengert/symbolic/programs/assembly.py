@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import linecache
 import weakref
+from collections import Counter
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import internal
-from wengert.symbolic.expressions.elemwise import Elemwise
+from wengert.symbolic.expressions.elemwise import CAReduce, Elemwise
 from wengert.symbolic.expressions.indexing import in_place
 from wengert.symbolic.graph import Apply, Constant, NullType, toposort
 from wengert.symbolic.modes import Watch
@@ -121,15 +122,7 @@ class Program:
 
     def _is_free(self, node: Apply) -> bool:
         """Whether the array of a node's first input is nobody else's."""
-        if not node.inputs:
-            return False
-        x = node.inputs[0]
-        return (
-            self.uses.get(x) == 1
-            and x.owner is not None
-            and type(x.owner.op).__name__ in _FRESH
-            and not (isinstance(x.owner.op, Elemwise) and _passes(x.owner))
-        )
+        return bool(node.inputs) and self.uses.get(node.inputs[0]) == 1 and _is_fresh(node.inputs[0])
 
     def _emit_choice(self, node: Apply, branches: Any, indent: str) -> None:
         half = (len(node.inputs) - 1) // 2
@@ -195,12 +188,25 @@ class MissingInputError(Exception):
     """An output depends on a variable that has no value."""
 
 
+def apart_from_others(program: Program) -> list[bool]:
+    """For each output of a program, whether its memory is known to be nobody else's."""
+    computed = set(program.nodes) if program.watch is None else set()
+    counts = Counter(program.outputs)
+    return [v.owner in computed and counts[v] == 1 and _is_fresh(v) for v in program.outputs]
+
+
 # Operations whose results are arrays of their own.
 _FRESH = frozenset({"Elemwise", "Alloc", "IncSubtensor", "Dot", "Fused"})
 
 
-def _passes(node: Apply) -> bool:
-    return node.op.scalar_op.name in PASSING
+def _is_fresh(variable: Any) -> bool:
+    """Whether an operation has made an array for a variable's value."""
+    if variable.owner is None:
+        return False
+    op = variable.owner.op
+    if isinstance(op, Elemwise):
+        return op.scalar_op.name not in PASSING
+    return type(op).__name__ in _FRESH or getattr(type(op), "kernel", None) is CAReduce.kernel
 
 
 def _watched(kernel: Any, node: Apply, watch: Watch) -> Any:
