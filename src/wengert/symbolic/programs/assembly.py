@@ -20,10 +20,14 @@ from wengert.symbolic.expressions.indexing import in_place
 from wengert.symbolic.graph import Apply, Constant, NullType, toposort
 from wengert.symbolic.modes import Watch
 from wengert.symbolic.programs.branches import branches_of, is_lazy
-from wengert.symbolic.programs.fusion import PASSING
+from wengert.symbolic.programs.fusion import PASSING, Fused
+from wengert.symbolic.programs.grouping import with_constants
+from wengert.symbolic.programs.numbers import SCOPE as NUMBERS
+from wengert.symbolic.programs.numbers import is_number, number_form
 from wengert.symbolic.settings import config
 
 _numbers = count()
+_OUTER = "    "  # the indentation of what runs in any case
 
 
 class Program:
@@ -45,11 +49,12 @@ class Program:
 
     def _write(self) -> None:
         self.names: dict[Any, str] = {x: f"i{k}" for k, x in enumerate(self.inputs)}
-        self.scope: dict[str, Any] = {}
+        self.numbers: dict[Any, str] = {}  # of arrays without dimensions, what they hold
+        self.scope: dict[str, Any] = dict(NUMBERS)
         self.lines = [f"def program({', '.join(f'i{k}' for k in range(len(self.inputs)))}):"]
         self.nodes_by_line: dict[int, Apply] = {}
         self._count_uses()
-        self._emit(self.nodes, "    ", drop=True)
+        self._emit(self.nodes, _OUTER, drop=True)
         results = "".join(f"{self._name(v)}, " for v in self.outputs)
         self.lines.append(f"    return ({results})")
         self.source = "\n".join(self.lines) + "\n"
@@ -72,21 +77,32 @@ class Program:
             self.last_use[v] = None
             self.uses[v] = self.uses.get(v, 0) + 1
 
-    def _name(self, variable: Any) -> str:
+    def _name(self, variable: Any, indent: str = _OUTER) -> str:
+        """What an array is called; a number is made one first."""
         name = self.names.get(variable)
+        if name is None and variable in self.numbers:
+            text = f"np_array({self.numbers[variable]})"
+            if indent != _OUTER:  # other branches do not see what is named here
+                return text
+            name = self.names[variable] = f"v{len(self.names)}"
+            self._add(f"{indent}{name} = {text}", variable.owner)
         if name is None:
             if not isinstance(variable, Constant):
-                where = variable.where()
-                if isinstance(variable.type, NullType):
-                    raise TypeError(f"A gradient is needed that is not defined: "
-                                    f"{variable.type.why_null}")  # fmt: skip
-                raise MissingInputError(
-                    f"Undeclared input: {variable} has no value. It is needed to compute the"
-                    " outputs; provide it as an input of the function, in `givens`, or make it a"
-                    " shared variable" + (f". It was made at {where}" if where else "")
-                )
+                raise _missing(variable)
             name = self.names[variable] = f"c{len(self.names)}"
             self.scope[name] = variable.data
+        return name
+
+    def _number(self, variable: Any, node: Apply) -> str:
+        """What the only element of an array is called."""
+        name = self.numbers.get(variable)
+        if name is None:
+            name = f"s{len(self.numbers)}"
+            if isinstance(variable, Constant):
+                self.scope[name] = variable.data[()]
+            else:
+                self._add(f"{_OUTER}{name} = {self._name(variable)}[()]", node)
+            self.numbers[variable] = name
         return name
 
     def _emit(self, nodes: Sequence[Apply], indent: str, drop: bool) -> None:
@@ -103,8 +119,10 @@ class Program:
                 self._drop(node, indent)
 
     def _emit_node(self, node: Apply, indent: str, drop: bool) -> None:
+        if drop and self.watch is None and self._emit_number(node):
+            return
+        arguments = ", ".join([self._argument(x, node, indent) for x in node.inputs])
         k = len(self.lines)
-        arguments = ", ".join([self._name(x) for x in node.inputs])
         for out in node.outputs:
             self.names[out] = f"v{len(self.names)}"
         targets = ", ".join(self.names[out] for out in node.outputs)
@@ -113,6 +131,25 @@ class Program:
             kernel = _watched(kernel, node, self.watch)
         self.scope[f"k{k}"] = kernel
         self._add(f"{indent}{targets} = k{k}({arguments})", node)
+
+    def _emit_number(self, node: Apply) -> bool:
+        """Write a node as an expression of numbers, if it is one."""
+        plain = with_constants(node, {}) if isinstance(node.op, Elemwise) else node
+        form = number_form(plain)
+        if form is None:
+            return False
+        places = [
+            self._number(x, node) if is_number(x) else self._name(x) for x in plain.inputs
+        ]  # fmt: skip
+        out = node.outputs[0]
+        self.numbers[out] = f"s{len(self.numbers)}"
+        self._add(f"{_OUTER}{self.numbers[out]} = {form.format(*places)}", node)
+        return True
+
+    def _argument(self, x: Any, node: Apply, indent: str) -> str:
+        if isinstance(node.op, Fused) and self.watch is None and x in self.numbers:
+            return self.numbers[x]
+        return self._name(x, indent)
 
     def _kernel(self, node: Apply, drop: bool) -> Any:
         if hasattr(node.op, "kernel_for"):
@@ -130,20 +167,21 @@ class Program:
         for out in node.outputs:
             self.names[out] = f"v{len(self.names)}"
         targets = "".join(f"{self.names[out]}, " for out in node.outputs)
-        self._add(f"{indent}if {self._name(condition)}:", node)
+        self._add(f"{indent}if {self._name(condition, indent)}:", node)
         for k, (nodes, values) in enumerate(zip(branches, ways, strict=True)):
             if k:
                 self._add(f"{indent}else:", node)
             self._emit(nodes, indent + "    ", drop=False)
-            results = "".join(f"{self._name(v)}, " for v in values)
+            results = "".join(f"{self._name(v, indent + '    ')}, " for v in values)
             self._add(f"{indent}    {targets}= {results}", node)
 
     def _drop(self, node: Apply, indent: str) -> None:
         dead = [
             self.names[x] for x in dict.fromkeys(node.inputs)
-            if self.last_use.get(x) is node and self.names[x][0] == "v"
+            if self.last_use.get(x) is node and self.names.get(x, "").startswith("v")
         ]  # fmt: skip
-        dead += [self.names[v] for v in node.outputs if v not in self.last_use]
+        dead += [self.names[v] for v in node.outputs
+                 if v not in self.last_use and v in self.names]  # fmt: skip
         if dead:
             self._add(f"{indent}{' = '.join(dead)} = None", node)
 
@@ -165,14 +203,15 @@ class Program:
         node = None if trace is None else self.nodes_by_line.get(trace.tb_lineno)
         if node is None or trace is None or hasattr(error, "symbolic_node"):
             return error
-        values = trace.tb_frame.f_locals
-        shapes = [getattr(values.get(self.names[x]), "shape", "unknown") for x in node.inputs]
+        local = trace.tb_frame.f_locals
+        values = [local.get(self.names.get(x) or self.numbers[x]) for x in node.inputs]
+        shapes = [getattr(v, "shape", "unknown") for v in values]
         text = f"Apply node that caused the error: {node}"
         if node.trace is not None:
             text += f"\nBuilt at {quoted_location(*node.trace)}"
         text += f"\nInputs types: {[x.type for x in node.inputs]}\nInputs shapes: {shapes}"
         if config.exception_verbosity == "high":
-            text += f"\nInputs values: {[values.get(self.names[x]) for x in node.inputs]}"
+            text += f"\nInputs values: {values}"
         if error.args and isinstance(error.args[0], str):
             error.args = (f"{error.args[0]}\n{text}", *error.args[1:])
         else:
@@ -186,6 +225,18 @@ class Program:
 
 class MissingInputError(Exception):
     """An output depends on a variable that has no value."""
+
+
+def _missing(variable: Any) -> Exception:
+    """The error for a variable that has no value."""
+    if isinstance(variable.type, NullType):
+        return TypeError(f"A gradient is needed that is not defined: {variable.type.why_null}")
+    where = variable.where()
+    return MissingInputError(
+        f"Undeclared input: {variable} has no value. It is needed to compute the"
+        " outputs; provide it as an input of the function, in `givens`, or make it a"
+        " shared variable" + (f". It was made at {where}" if where else "")
+    )
 
 
 def apart_from_others(program: Program) -> list[bool]:
