@@ -114,9 +114,9 @@ class Elemwise(Operation):
 
     def kernel(self, node: Apply) -> Kernel:
         """The scalar's function, with the check that nothing broadcasts undeclared."""
-        function = elementwise_kernel(node)
         if node.nin == 1 or not node.outputs[0].ndim:
-            return function
+            return elementwise_kernel(node)
+        function, expected = _converting(node), np.dtype(node.outputs[0].dtype)
         check = undeclared(node.inputs, str(self))
 
         def run(*values: np.ndarray) -> np.ndarray:
@@ -124,6 +124,8 @@ class Elemwise(Operation):
                 out = function(*values)
             except (ValueError, RuntimeError) as error:
                 raise mismatch(values, str(self)) or error from None
+            if type(out) is not np.ndarray or out.dtype is not expected:
+                out = _fitted(out, expected)
             check(out.shape, values)
             return out
 
@@ -161,30 +163,40 @@ class Elemwise(Operation):
 
 def elementwise_kernel(node: Apply) -> Kernel:
     """A function of arrays (or of elements in a kernel) for an elementwise node."""
-    scalar, out = node.op.scalar_op, node.outputs[0]
-    dtypes = [x.dtype for x in node.inputs]
-    target = None if scalar.operand_dtype is None else scalar.operand_dtype(dtypes, out.dtype)
-    expected = np.dtype(out.dtype)
-    function = scalar.function
-    if target is not None and any(d != target for d in dtypes):
-        operand = np.dtype(target)
-        converted = [d != target for d in dtypes]
-
-        def convert(*values: Any) -> Any:
-            arrays = [v.astype(operand) if c else v for v, c in zip(values, converted, strict=True)]
-            return function(*arrays)
-    else:
-        convert = function
+    function, expected = _converting(node), np.dtype(node.outputs[0].dtype)
 
     def run(*values: Any) -> Any:
-        result = convert(*values)
+        result = function(*values)
         if type(result) is np.ndarray and result.dtype is expected:
             return result
-        if result.dtype != expected:
-            result = result.astype(expected)
-        return np.asarray(result) if isinstance(result, np.generic) else result
+        return _fitted(result, expected)
 
     return run
+
+
+def _fitted(result: Any, expected: np.dtype[Any]) -> Any:
+    """A result as an array (or an element in a kernel) of a dtype."""
+    if result.dtype != expected:
+        result = result.astype(expected)
+    return np.asarray(result) if isinstance(result, np.generic) else result
+
+
+def _converting(node: Apply) -> Kernel:
+    """A scalar's function on operands in the dtype in which it computes."""
+    scalar = node.op.scalar_op
+    function: Kernel = scalar.function
+    dtypes = [x.dtype for x in node.inputs]
+    target = scalar.operand_dtype and scalar.operand_dtype(dtypes, node.outputs[0].dtype)
+    if target is None or all(d == target for d in dtypes):
+        return function
+    operand = np.dtype(target)
+    converted = [d != target for d in dtypes]
+
+    def convert(*values: Any) -> Any:
+        arrays = [v.astype(operand) if c else v for v, c in zip(values, converted, strict=True)]
+        return function(*arrays)
+
+    return convert
 
 
 def mismatch(values: Sequence[np.ndarray], what: str) -> ValueError | None:
@@ -421,6 +433,10 @@ class Reduction(Operation):
         return f"{type(self).__name__}{axis}"
 
 
+_FEW = 1 << 10  # elements whose sum NumPy begins sooner than the library
+_F64 = np.dtype(np.float64)
+
+
 class CAReduce(Reduction):
     """A commutative operation of two elements, applied to all that lie along axes.
 
@@ -453,7 +469,15 @@ class CAReduce(Reduction):
             return lambda v: v.astype(out)
         every = None if axes == tuple(range(x.ndim)) else axes
         reduce, wide = REDUCERS[self.scalar_op.name], np.dtype(self.accumulator(x.dtype))
-        return lambda v: np.asarray(reduce(v, every, wide), out)
+        if self.scalar_op.name != "add" or wide != _F64:
+            return lambda v: np.asarray(reduce(v, every, wide), out)
+        few = np.add.reduce
+
+        def run(v: np.ndarray) -> np.ndarray:
+            total = few(v, every, wide) if v.size <= _FEW else reduce(v, every, wide)
+            return np.asarray(total, out)
+
+        return run
 
 
 class CAReduceDtype(CAReduce):

@@ -45,7 +45,7 @@ class Dot(Operation):
         if node.outputs[0].dtype in ("float32", "float64") and node.inputs[0].ndim == 2 and (
                 node.inputs[1].ndim == 2):  # fmt: skip
             return _product
-        return _checked_dot
+        return _with_vector if node.outputs[0].ndim else _checked_dot
 
     def compute(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """NumPy's product."""
@@ -90,6 +90,8 @@ def _require_aligned(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if x.size * y.shape[1] <= _SMALL and x.shape[1] == len(y):
+        return x.dot(y)  # as `mm` does, at once
     _require_aligned(x, y)
     return ops.mm(x, y)  # type: ignore[return-value]
 
@@ -97,6 +99,10 @@ def _product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _checked_dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     _require_aligned(x, y)
     return np.asarray(np.dot(x, y))
+
+
+def _with_vector(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return x.dot(y)  # whose errors say what does not fit
 
 
 class BatchedDot(Operation):
@@ -159,6 +165,7 @@ def _padded(x: Any, right: bool) -> Any:
     return DimShuffle(x.broadcastable, (0, 1, "x") if right else (0, "x", 1))(x)
 
 
+_SMALL = 1 << 12  # multiplications for which `mm` has nothing better than NumPy
 dot_op, batched_dot_op = Dot(), BatchedDot()
 
 
