@@ -218,7 +218,11 @@ class LoopKernel:
         self.program = Program(step.inputs, final, mode.watch)
         self.op, self.step, self.node = op, step, node
         stacked = node.outputs[1 + step.carries :]
-        self.stacked = [out in used for out in stacked]
+        self.kept = [k for k, out in enumerate(stacked) if out in used]
+        # Elements of vectors are numbers.
+        self.elements_are_arrays = [
+            not isinstance(x.type, TensorType) or x.ndim > 0 for x in step.inputs[: step.sequences]
+        ]
         self.tensors = [isinstance(out.type, TensorType) for out in stacked]
         self.dtypes = [getattr(out.type, "numpy_dtype", None) for out in stacked]
 
@@ -234,36 +238,40 @@ class LoopKernel:
                     f"Scan: sequence {k} has {len(s)} elements, and there are {total} steps"
                 )
         stacks: list[Any] = [None if tensor else [] for tensor in self.tensors]
-        function = self.program
         done = total
-        for t in range(total):
-            elements = [s[t] if type(s) is list else np.asarray(s[t]) for s in sequences]
-            out = function(*elements, *carries, *constants)
-            carries = list(out[: step.carries])
-            self._stack(stacks, out, t, total)
-            if step.stops and bool(out[-1]):
-                done = t + 1
-                break
+        function, count, arrays = self.program.function, step.carries, self.elements_are_arrays
+        try:
+            for t in range(total):
+                elements = [
+                    s[t] if array else np.asarray(s[t])
+                    for s, array in zip(sequences, arrays, strict=True)
+                ]  # fmt: skip
+                out = function(*elements, *carries, *constants)
+                carries = out[:count]
+                for k in self.kept:
+                    value, stack = out[k], stacks[k]
+                    if self.tensors[k] and (stack is None or stack.shape[1:] != value.shape):
+                        stack = stacks[k] = self._fitting(k, stack, value, t, total)
+                    if self.tensors[k]:
+                        stack[t] = value
+                    else:
+                        stack.append(value)
+                if step.stops and bool(out[-1]):
+                    done = t + 1
+                    break
+        except Exception as error:
+            raise self.program.explained(error) from None
         stacks = [self._finished(k, s, done, total) for k, s in enumerate(stacks)]
         return (np.asarray(done, np.int64), *carries, *stacks)
 
-    def _stack(self, stacks: list[Any], out: Any, t: int, total: int) -> None:
-        """Keep what a step has computed."""
-        for k, needed in enumerate(self.stacked):
-            if not needed:
-                continue
-            value = out[k]
-            if not self.tensors[k]:
-                stacks[k].append(value)
-                continue
-            if stacks[k] is None:
-                stacks[k] = np.empty((total, *value.shape), self.dtypes[k])
-            elif stacks[k].shape[1:] != value.shape:
-                raise ValueError(
-                    f"Scan: output {k} has shape {value.shape} at step {t}, and"
-                    f" {stacks[k].shape[1:]} before"
-                )
-            stacks[k][t] = value
+    def _fitting(self, k: int, stack: Any, value: Any, t: int, total: int) -> np.ndarray:
+        """Where the values of an output are kept; ValueError if they change their shape."""
+        if stack is not None:
+            raise ValueError(
+                f"Scan: output {k} has shape {value.shape} at step {t}, and"
+                f" {stack.shape[1:]} before"
+            )
+        return np.empty((total, *value.shape), self.dtypes[k])
 
     def _finished(self, k: int, stack: Any, done: int, total: int) -> Any:
         if stack is None:

@@ -90,7 +90,9 @@ def _require_aligned(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    if x.size * y.shape[1] <= _SMALL and x.shape[1] == len(y):
+    rows, columns = x.shape[0], y.shape[1]
+    most = _SMALL if rows == 1 or columns == 1 else _MEDIUM
+    if x.size * columns <= most and x.shape[1] == len(y):
         return x.dot(y)  # as `mm` does, at once
     _require_aligned(x, y)
     return ops.mm(x, y)  # type: ignore[return-value]
@@ -165,7 +167,8 @@ def _padded(x: Any, right: bool) -> Any:
     return DimShuffle(x.broadcastable, (0, 1, "x") if right else (0, "x", 1))(x)
 
 
-_SMALL = 1 << 12  # multiplications for which `mm` has nothing better than NumPy
+# Multiplications for which `mm` has nothing better than NumPy, with a vector and without.
+_SMALL, _MEDIUM = 1 << 12, 1 << 18
 dot_op, batched_dot_op = Dot(), BatchedDot()
 
 

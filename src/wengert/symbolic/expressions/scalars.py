@@ -283,8 +283,14 @@ def _switched(condition: Any, a: Any, b: Any) -> Any:
 def _second(model: Any, value: Any) -> Any:
     if not isinstance(model, np.ndarray):
         return value
-    shape = np.broadcast_shapes(model.shape, value.shape)
-    return value if value.shape == shape else np.broadcast_to(value, shape).copy()
+    if value.shape == model.shape:
+        return value
+    shape = np.broadcast_shapes(model.shape, value.shape) if value.ndim else model.shape
+    if value.shape == shape:
+        return value
+    repeated = np.empty(shape, value.dtype)
+    repeated[...] = value
+    return repeated
 
 
 def _complexes() -> None:

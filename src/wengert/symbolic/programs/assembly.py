@@ -193,9 +193,9 @@ class Program:
         try:
             return self.function(*values)
         except Exception as error:
-            raise self._explained(error) from None
+            raise self.explained(error) from None
 
-    def _explained(self, error: Exception) -> Exception:
+    def explained(self, error: Exception) -> Exception:
         """An error, with the node that raised it and the line where that was built."""
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename != self.file:
