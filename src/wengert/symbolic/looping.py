@@ -41,6 +41,7 @@ from wengert.symbolic.ifelse import IfElse
 from wengert.symbolic.modes import Mode
 from wengert.symbolic.programs.algebra import number_of
 from wengert.symbolic.programs.assembly import Program
+from wengert.symbolic.programs.numbers import is_number
 from wengert.symbolic.programs.optimizing import optimized
 from wengert.symbolic.programs.rewriting import rule
 from wengert.symbolic.settings import config
@@ -215,16 +216,16 @@ class LoopKernel:
         step = op.step
         mode = op.mode if isinstance(op.mode, Mode) else Mode()
         final = optimized(step.outputs, step.inputs, mode)
-        self.program = Program(step.inputs, final, mode.watch)
+        self.program = Program(step.inputs, final, mode.watch, loose=True)
         self.op, self.step, self.node = op, step, node
         stacked = node.outputs[1 + step.carries :]
         self.kept = [k for k, out in enumerate(stacked) if out in used]
-        # Elements of vectors are numbers.
-        self.elements_are_arrays = [
-            not isinstance(x.type, TensorType) or x.ndim > 0 for x in step.inputs[: step.sequences]
-        ]
         self.tensors = [isinstance(out.type, TensorType) for out in stacked]
         self.dtypes = [getattr(out.type, "numpy_dtype", None) for out in stacked]
+        loose = self.program.loose
+        # Which inputs are numbers; and elements of vectors, which are to be arrays.
+        self.numbers = [loose and is_number(x) for x in step.inputs[step.sequences :]]
+        self.wrapped = [not loose and is_number(x) for x in step.inputs[: step.sequences]]
 
     def run(self, n_steps: Any, *values: Any) -> Any:
         """The outputs."""
@@ -239,12 +240,13 @@ class LoopKernel:
                 )
         stacks: list[Any] = [None if tensor else [] for tensor in self.tensors]
         done = total
-        function, count, arrays = self.program.function, step.carries, self.elements_are_arrays
+        function, count = self.program.function, step.carries
+        carries, constants = self._loosened(carries, 0), self._loosened(constants, count)
         try:
             for t in range(total):
                 elements = [
-                    s[t] if array else np.asarray(s[t])
-                    for s, array in zip(sequences, arrays, strict=True)
+                    np.asarray(s[t]) if number else s[t]
+                    for s, number in zip(sequences, self.wrapped, strict=True)
                 ]  # fmt: skip
                 out = function(*elements, *carries, *constants)
                 carries = out[:count]
@@ -262,7 +264,13 @@ class LoopKernel:
         except Exception as error:
             raise self.program.explained(error) from None
         stacks = [self._finished(k, s, done, total) for k, s in enumerate(stacks)]
+        carries = [np.asarray(v) if isinstance(v, np.generic) else v for v in carries]
         return (np.asarray(done, np.int64), *carries, *stacks)
+
+    def _loosened(self, values: Sequence[Any], start: int) -> list[Any]:
+        """Arrays without dimensions as NumPy's scalars, where steps take them."""
+        numbers = self.numbers[start : start + len(values)]
+        return [v[()] if number else v for v, number in zip(values, numbers, strict=True)]
 
     def _fitting(self, k: int, stack: Any, value: Any, t: int, total: int) -> np.ndarray:
         """Where the values of an output are kept; ValueError if they change their shape."""

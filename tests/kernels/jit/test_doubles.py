@@ -19,7 +19,8 @@ Array = np.ndarray[Any, Any]
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 3.5, np.inf, -np.inf, np.nan, 5e-324, 1e308, 1e-160])
 REFERENCES: dict[str, Callable[..., Array]] = {
     "sin": np.sin, "cos": np.cos, "hypot": np.hypot, "fmod": np.fmod,
-    "log1p": np.log1p, "expm1": np.expm1, "logaddexp": np.logaddexp, "remainder": np.remainder, "floor_divide": np.floor_divide,
+    "log1p": np.log1p, "expm1": np.expm1, "logaddexp": np.logaddexp,
+    "remainder": np.remainder, "floor_divide": np.floor_divide,
 }  # fmt: skip
 ONE = ("sin", "cos", "log1p", "expm1")
 

@@ -41,7 +41,7 @@ class Layout(NamedTuple):
         return result if back is None else result.transpose(back)
 
     def memory(self) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-        """The shape of a result in memory, and the permutation from there; None for the identity."""
+        """The shape of a result in memory, and the permutation from there, if there is one."""
         if self.order is None:
             return self.shape, None
         there, back = self.order

@@ -33,6 +33,9 @@ _OUTER = "    "  # the indentation of what runs in any case
 class Program:
     """A function of the values of inputs that gives the values of outputs.
 
+    Args:
+        loose: whether arrays without dimensions may be NumPy's scalars, which it takes and gives.
+
     Attributes:
         nodes: the nodes in the order in which they run.
         source: the text of the function.
@@ -40,9 +43,10 @@ class Program:
 
     def __init__(
         self, inputs: Sequence[Any], outputs: Sequence[Any],
-        watch: Watch | None = None,
+        watch: Watch | None = None, loose: bool = False,
     ) -> None:  # fmt: skip
         self.inputs, self.outputs, self.watch = list(inputs), list(outputs), watch
+        self.loose = loose and watch is None
         self.nodes = toposort(outputs, set(inputs))
         self.file = f"<symbolic program {next(_numbers)}>"
         self._write()
@@ -50,12 +54,17 @@ class Program:
     def _write(self) -> None:
         self.names: dict[Any, str] = {x: f"i{k}" for k, x in enumerate(self.inputs)}
         self.numbers: dict[Any, str] = {}  # of arrays without dimensions, what they hold
-        self.scope: dict[str, Any] = dict(NUMBERS)
+        if self.loose:
+            for x in filter(is_number, self.inputs):
+                self.numbers[x] = self.names.pop(x)
+        # Warnings of numbers are those of the package.
+        self.scope: dict[str, Any] = {"__name__": __name__} | NUMBERS
         self.lines = [f"def program({', '.join(f'i{k}' for k in range(len(self.inputs)))}):"]
         self.nodes_by_line: dict[int, Apply] = {}
         self._count_uses()
         self._emit(self.nodes, _OUTER, drop=True)
-        results = "".join(f"{self._name(v)}, " for v in self.outputs)
+        known = self.numbers if self.loose else {}
+        results = "".join(f"{known.get(v) or self._name(v)}, " for v in self.outputs)
         self.lines.append(f"    return ({results})")
         self.source = "\n".join(self.lines) + "\n"
         linecache.cache[self.file] = (
@@ -85,7 +94,7 @@ class Program:
             if indent != _OUTER:  # other branches do not see what is named here
                 return text
             name = self.names[variable] = f"v{len(self.names)}"
-            self._add(f"{indent}{name} = {text}", variable.owner)
+            self._add(f"{indent}{name} = {text}", variable.owner or self.nodes[0])
         if name is None:
             if not isinstance(variable, Constant):
                 raise _missing(variable)
@@ -138,9 +147,7 @@ class Program:
         form = number_form(plain)
         if form is None:
             return False
-        places = [
-            self._number(x, node) if is_number(x) else self._name(x) for x in plain.inputs
-        ]  # fmt: skip
+        places = [self._number(x, node) if is_number(x) else self._name(x) for x in plain.inputs]
         out = node.outputs[0]
         self.numbers[out] = f"s{len(self.numbers)}"
         self._add(f"{_OUTER}{self.numbers[out]} = {form.format(*places)}", node)
@@ -159,7 +166,8 @@ class Program:
 
     def _is_free(self, node: Apply) -> bool:
         """Whether the array of a node's first input is nobody else's."""
-        return bool(node.inputs) and self.uses.get(node.inputs[0]) == 1 and _is_fresh(node.inputs[0])
+        x = node.inputs[0] if node.inputs else None
+        return x is not None and self.uses.get(x) == 1 and _is_fresh(x)
 
     def _emit_choice(self, node: Apply, branches: Any, indent: str) -> None:
         half = (len(node.inputs) - 1) // 2
@@ -220,7 +228,7 @@ class Program:
         return error
 
     def __reduce__(self) -> Any:
-        return Program, (self.inputs, self.outputs, self.watch)
+        return Program, (self.inputs, self.outputs, self.watch, self.loose)
 
 
 class MissingInputError(Exception):

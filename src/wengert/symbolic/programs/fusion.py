@@ -50,9 +50,10 @@ class Fused(Operation):
         arrays = [k for k, x in enumerate(node.inputs) if x.ndim]
         names = [f"a{k}" for k in range(node.nin)]
         key = "".join(f"a{k}.shape, a{k}.flags.num, " for k in arrays)
-        scope: dict[str, Any] = {"calls": runner.calls, "slow": runner.slow}
+        scope: dict[str, Any] = {"__name__": __name__, "calls": runner.calls, "slow": runner.slow}
         exec(_compiled(_RUN.format(names=", ".join(names), key=key)), scope)
-        return scope["run"]  # type: ignore[no-any-return]
+        run: Kernel = scope["run"]
+        return run
 
     def one_by_one(self) -> Callable[..., list[Any]]:
         """One operation after the other, on arrays or on elements of a kernel."""
@@ -73,7 +74,7 @@ class Fused(Operation):
 
     def __str__(self) -> str:
         names = ", ".join(n.op.scalar_op.name for n in self.nodes)
-        return f"Elemwise{{Composite{{{names}}}}}" if len(self.nodes) > 1 else f"Elemwise{{{names}}}"
+        return f"Elemwise{{{names if len(self.nodes) == 1 else f'Composite{{{names}}}'}}}"
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -92,7 +93,7 @@ def run({names}):
 _CALL = """\
 def call({names}):
 {results}\
-    kernel({arguments}, *behind)
+    kernel({arguments})
     return {returned}
 """
 
@@ -123,6 +124,7 @@ class _Runner:
         self.calls: dict[Any, Call] = {}
         self.strided: dict[Any, Call] = {}
         self.plans: dict[str, Any] = {}
+        self.flat: dict[Any, Call] = {}
         # NumPy is as good at one operation, which has a kernel of its own for large arrays.
         self.fuses = len(op.nodes) > 1
 
@@ -161,16 +163,16 @@ class _Runner:
 
     def _call(self, values: Sequence[Any]) -> Call:
         """What computes the results for arrays that lie as these do."""
-        kinds, layout = (jit.operands.kinds_of(values) if self.fuses else None), None
-        if kinds is None and self.fuses:
-            layout = jit.operands.layout_of(values)
-            kinds = None if layout is None else layout.kinds
+        kinds = jit.operands.kinds_of(values) if self.fuses else None
+        layout = jit.operands.layout_of(values) if self.fuses and kinds is None else None
+        if layout is not None:
+            kinds = layout.kinds
         plan = None if kinds is None else self._plan(kinds)
         if plan is None or any(plan.passed):
             return self.plain
         if plan.guarded:
             return self._guarded(plan, layout)
-        return self._written(plan, layout, values[plan.first])
+        return self._flat(plan) if layout is None else self._in_layout(plan, layout)
 
     def _plan(self, kinds: str) -> Any:
         plan = self.plans.get(kinds, _UNKNOWN)
@@ -191,16 +193,29 @@ class _Runner:
 
         return call
 
-    def _written(self, plan: Any, layout: Any, first: np.ndarray) -> Call:
+    def _flat(self, plan: Any) -> Call:
+        """A call for contiguous arrays of one shape, of any size."""
+        if plan.kernel not in self.flat:
+            first = f"a{plan.first}"
+            behind = f"*numbers, {first}.size, {plan.chunk}"
+            scope = {"numbers": plan.numbers}
+            self.flat[plan.kernel] = self._written(plan, f"{first}.shape", "", behind, scope)
+        return self.flat[plan.kernel]
+
+    def _in_layout(self, plan: Any, layout: Any) -> Call:
+        """A call for arrays that all have this layout."""
+        memory, back = layout.memory()
+        chunk = max(1, plan.chunk // layout.width)
+        behind = (*plan.numbers, *layout.numbers, layout.extent, chunk)
+        scope = {"memory": memory, "back": back, "behind": behind}
+        turned = "" if back is None else ".transpose(back)"
+        return self._written(plan, "memory", turned, "*behind", scope)
+
+    def _written(
+        self, plan: Any, memory: str, turned: str, behind: str, scope: dict[str, Any]
+    ) -> Call:
         """A call of a kernel, as a function that does nothing else."""
-        if layout is None:
-            memory, back = first.shape, None
-            behind = (*plan.numbers, first.size, plan.chunk)
-        else:
-            memory, back = layout.memory()
-            chunk = max(1, plan.chunk // layout.width)
-            behind = (*plan.numbers, *layout.numbers, layout.extent, chunk)
-        scope = {"kernel": plan.kernel, "empty": np.empty, "memory": memory, "behind": behind}
+        scope |= {"__name__": __name__, "kernel": plan.kernel, "empty": np.empty}
         arguments = [f"a{k}" for k in range(len(self.inputs))]
         names = ", ".join(arguments)
         for k in plan.scalars:
@@ -213,15 +228,14 @@ class _Runner:
         lines = ""
         for k, dtype in enumerate(plan.outputs):
             scope[f"d{k}"] = dtype
-            turned = "" if back is None else ".transpose(back)"
-            lines += f"    r{k} = empty(memory, d{k}){turned}\n"
-        scope["back"] = back
+            lines += f"    r{k} = empty({memory}, d{k}){turned}\n"
         text = _CALL.format(
-            names=names, results=lines, arguments=", ".join([*arguments, *results]),
+            names=names, results=lines, arguments=", ".join([*arguments, *results, behind]),
             returned=", ".join(results),
         )  # fmt: skip
         exec(_compiled(text), scope)
-        return scope["call"]  # type: ignore[no-any-return]
+        call: Call = scope["call"]
+        return call
 
 
 # Operations that may give an input, or a view of it.

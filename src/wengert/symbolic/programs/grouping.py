@@ -21,6 +21,7 @@ from wengert.symbolic.programs.branches import branches_of
 from wengert.symbolic.programs.fusion import Fused
 
 _MOST_NODES, _MOST_INPUTS, _MOST_ARRAYS = 40, 12, 14
+_MOST_TRIES = 2000
 # How far a path is followed that might lead from one group to another.
 _FARTHEST = 400
 _LETTERS = {"float32": "", "float64": "d:"}
@@ -45,7 +46,7 @@ class Grouping:
     """The groups of the nodes of a program."""
 
     def __init__(self, order: Sequence[Apply], results: Sequence[Any]) -> None:
-        self.order, self.results = order, set(results)
+        self.order, self.results, self.tries = order, set(results), 0
         self.index = {node: k for k, node in enumerate(order)}
         self.clients: dict[Any, list[Apply]] = {}
         for node in order:
@@ -92,24 +93,25 @@ class Grouping:
 
     def _merge_around(self, x: Any) -> None:
         """Make one of the groups that compute and read an array, where that is possible."""
-        pattern = x.broadcastable
-        if all(pattern):
+        if all(x.broadcastable):
             return
         near = [self.of[c] for c in self.clients.get(x, ())]
         near = [self.of[x.owner], *near] if x.owner in self.of else near
-        near = list(dict.fromkeys(g for g in near if g.pattern == pattern))
-        while len(near) > 1:
-            first = near.pop(0)
-            for other in near:
-                if self._may_merge(first, other):
-                    nodes = sorted(first.nodes + other.nodes, key=self.index.__getitem__)
-                    first.nodes = nodes
-                    self.of.update(dict.fromkeys(other.nodes, first))
-                    near[near.index(other)] = first
+        near = list(dict.fromkeys(g for g in near if g.pattern == x.broadcastable))
+        for k, group in enumerate(near):
+            for place in range(k + 1, len(near)):
+                other = near[place]
+                if other is not group and self._may_merge(group, other):
+                    nodes = sorted(group.nodes + other.nodes, key=self.index.__getitem__)
+                    other.nodes = nodes
+                    self.of.update(dict.fromkeys(nodes, other))
+                    near = [other if g is group else g for g in near]
                     break
-            near = list(dict.fromkeys(near))
 
     def _may_merge(self, a: Group, b: Group) -> bool:
+        if self.tries >= _MOST_TRIES:
+            return False
+        self.tries += 1
         if a.real != b.real or a.region != b.region or len(a.nodes) + len(b.nodes) > _MOST_NODES:
             return False
         nodes = a.nodes + b.nodes
@@ -251,7 +253,7 @@ def _fused(
     converted = [with_constants(n, constants) for n in nodes]
     renamed = {n.outputs[0]: c.outputs[0] for n, c in zip(nodes, converted, strict=True)}
     if outputs[0].ndim and not outputs[0].broadcastable[0]:  # it has an operand of its dimensions
-        for x in outside(nodes + converted):
+        for x in outside([*nodes, *converted]):
             renamed.setdefault(x, _unpadded(x, grouping))
     for n in converted:
         n.inputs = [renamed.get(x, x) for x in n.inputs]
