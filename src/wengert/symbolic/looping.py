@@ -225,6 +225,10 @@ class LoopKernel:
         loose = self.program.loose
         # Which inputs are numbers; and elements of vectors, which are to be arrays.
         self.numbers = [loose and is_number(x) for x in step.inputs[step.sequences :]]
+        self.listed = [
+            not tensor or (loose and out.ndim == 1)
+            for tensor, out in zip(self.tensors, stacked, strict=True)
+        ]
         self.wrapped = [not loose and is_number(x) for x in step.inputs[: step.sequences]]
 
     def run(self, n_steps: Any, *values: Any) -> Any:
@@ -238,7 +242,7 @@ class LoopKernel:
                 raise ValueError(
                     f"Scan: sequence {k} has {len(s)} elements, and there are {total} steps"
                 )
-        stacks: list[Any] = [None if tensor else [] for tensor in self.tensors]
+        stacks: list[Any] = [[] if listed else None for listed in self.listed]
         done = total
         function, count = self.program.function, step.carries
         carries, constants = self._loosened(carries, 0), self._loosened(constants, count)
@@ -252,12 +256,12 @@ class LoopKernel:
                 carries = out[:count]
                 for k in self.kept:
                     value, stack = out[k], stacks[k]
-                    if self.tensors[k] and (stack is None or stack.shape[1:] != value.shape):
-                        stack = stacks[k] = self._fitting(k, stack, value, t, total)
-                    if self.tensors[k]:
-                        stack[t] = value
-                    else:
+                    if self.listed[k]:
                         stack.append(value)
+                        continue
+                    if stack is None or stack.shape[1:] != value.shape:
+                        stack = stacks[k] = self._fitting(k, stack, value, t, total)
+                    stack[t] = value
                 if step.stops and bool(out[-1]):
                     done = t + 1
                     break
@@ -285,6 +289,8 @@ class LoopKernel:
         if stack is None:
             out = self.node.outputs[1 + self.step.carries + k]
             return np.zeros((0,) * out.ndim, self.dtypes[k])
+        if self.listed[k]:
+            return np.array(stack, self.dtypes[k]) if self.tensors[k] else stack
         return stack if done == total else stack[:done]
 
 

@@ -21,7 +21,9 @@ from wengert.symbolic.programs.branches import branches_of
 from wengert.symbolic.programs.fusion import Fused
 
 _MOST_NODES, _MOST_INPUTS, _MOST_ARRAYS = 40, 12, 14
-_MOST_TRIES = 2000
+_STEP = 1 << 20  # of depths, between which there is room for others
+# How many groups are looked at before a program is large enough as it is.
+_MOST_VISITS = 50_000
 # How far a path is followed that might lead from one group to another.
 _FARTHEST = 400
 _LETTERS = {"float32": "", "float64": "d:"}
@@ -34,19 +36,20 @@ class Group:
         pattern: the broadcastable dimensions of elementwise ones that a kernel may compute
             together with others; None of all others.
         real: the dtype of its floats.
+        depth: less than that of all groups that read what this one computes.
     """
 
     def __init__(self, nodes: list[Apply], region: Any) -> None:
         self.nodes, self.region = nodes, region
         self.pattern: Any = None
-        self.real = ""
+        self.real, self.depth = "", 0
 
 
 class Grouping:
     """The groups of the nodes of a program."""
 
     def __init__(self, order: Sequence[Apply], results: Sequence[Any]) -> None:
-        self.order, self.results, self.tries = order, set(results), 0
+        self.order, self.results, self.visits = order, set(results), 0
         self.index = {node: k for k, node in enumerate(order)}
         self.clients: dict[Any, list[Apply]] = {}
         for node in order:
@@ -83,8 +86,10 @@ class Grouping:
         return goal if first.outputs[0].broadcastable == out.broadcastable else None
 
     def _merge(self) -> None:
-        for group in set(self.of.values()):
+        for group in self.in_order():
             _describe(group)
+            for following in self.after(group):
+                following.depth = max(following.depth, group.depth + _STEP)
         variables = dict.fromkeys(x for node in self.order for x in (*node.inputs, *node.outputs))
         for computed in (True, False):
             for x in variables:
@@ -103,15 +108,16 @@ class Grouping:
                 other = near[place]
                 if other is not group and self._may_merge(group, other):
                     nodes = sorted(group.nodes + other.nodes, key=self.index.__getitem__)
-                    other.nodes = nodes
+                    other.nodes, other.depth = nodes, max(group.depth, other.depth)
                     self.of.update(dict.fromkeys(nodes, other))
+                    self._deepen(other)
                     near = [other if g is group else g for g in near]
                     break
 
     def _may_merge(self, a: Group, b: Group) -> bool:
-        if self.tries >= _MOST_TRIES:
+        if self.visits >= _MOST_VISITS:
             return False
-        self.tries += 1
+        self.visits += 10
         if a.real != b.real or a.region != b.region or len(a.nodes) + len(b.nodes) > _MOST_NODES:
             return False
         nodes = a.nodes + b.nodes
@@ -136,19 +142,32 @@ class Grouping:
                     if self.of[c] is not group:
                         yield self.of[c]
 
+    def _deepen(self, group: Group) -> None:
+        """Make the groups deeper that read what a group computes, where they are not."""
+        todo = [group]
+        while todo:
+            group = todo.pop()
+            self.visits += 1
+            for following in self.after(group):
+                if following.depth <= group.depth:
+                    following.depth = group.depth + 1
+                    todo.append(following)
+
     def _leads(self, a: Group, b: Group) -> bool:
         """Whether a path leads from one group to another through a third, as far as is known."""
         seen = {a, b}
-        todo = [g for g in self.after(a) if g is not b]
+        todo = [a] if a.depth < b.depth else []
         while todo:
             group = todo.pop()
-            if group in seen:
-                continue
-            seen.add(group)
+            self.visits += 1
             for following in self.after(group):
-                if following is b or len(seen) > _FARTHEST:
+                if following is b and group is not a:
                     return True
-                todo.append(following)
+                if following not in seen and following.depth < b.depth:
+                    seen.add(following)
+                    todo.append(following)
+            if len(seen) > _FARTHEST:
+                return True
         return False
 
     def in_order(self) -> list[Group]:
