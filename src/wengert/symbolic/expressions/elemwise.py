@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -311,6 +312,10 @@ class DimShuffle(Operation):
             )
         pattern = [True if d == "x" else x.broadcastable[d] for d in self.new_order]
         return Apply(self, [x], [TensorType(x.dtype, pattern)()])
+
+    def kernel(self, node: Apply) -> Kernel:
+        """`compute`; of a matrix NumPy's own attribute."""
+        return attrgetter("T") if self.new_order == (1, 0) else self.compute
 
     def compute(self, x: np.ndarray) -> np.ndarray:
         """A view."""

@@ -285,7 +285,10 @@ def _second(model: Any, value: Any) -> Any:
         return value
     if value.shape == model.shape:
         return value
-    shape = np.broadcast_shapes(model.shape, value.shape) if value.ndim else model.shape
+    if value.size == 1 and value.ndim <= model.ndim:
+        shape = model.shape
+    else:
+        shape = np.broadcast_shapes(model.shape, value.shape)
     if value.shape == shape:
         return value
     repeated = np.empty(shape, value.dtype)

@@ -11,10 +11,18 @@ from wengert.symbolic.dtypes import ALL, DISCRETE, as_name, name_of, narrowed, u
 from wengert.symbolic.graph import Apply, Constant, Type, Variable, marked
 from wengert.symbolic.settings import config
 
+_F64, _I64 = np.dtype(np.float64), np.dtype(np.int64)
 _NAMES = {
     (): "scalar", (False,): "vector", (False, True): "col", (True, False): "row",
     (False, False): "matrix",
 }  # fmt: skip
+
+
+def _is_exact(value: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a number of Python is one of that dtype, of the usual two."""
+    if dtype is _F64:
+        return type(value) is float
+    return dtype is _I64 and type(value) is int and abs(value) < 1 << 63
 
 
 class TensorType(Type):
@@ -80,7 +88,7 @@ class TensorType(Type):
 
     def _converted(self, value: Any, allow_downcast: bool | None) -> np.ndarray:
         own = self.numpy_dtype
-        if allow_downcast:
+        if allow_downcast or _is_exact(value, own):
             return np.asarray(value).astype(own)
         if isinstance(value, np.ndarray | np.generic):
             if upcast(self.dtype, name_of(value.dtype)) == self.dtype:

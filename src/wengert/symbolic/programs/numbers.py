@@ -49,8 +49,10 @@ def number_form(node: Apply) -> str | None:
     name, dtype = node.op.scalar_op.name, node.outputs[0].dtype
     dtypes = [x.dtype for x in node.inputs]
     if name in _COMPARISONS:
-        alike = len(set(dtypes)) == 1 and dtypes[0] in _FLOATS
+        alike = len(set(dtypes)) == 1 and dtypes[0] in _FLOATS | {"int64"}
         return f"{{0}} {_COMPARISONS[name]} {{1}}" if alike else None
+    if name in ("add", "sub") and {dtype, *dtypes} == {"int64"}:  # lengths and counts
+        return f"{{0}}{_OF_FLOATS[name]}{{1}}"
     if dtype not in _FLOATS or not _REALS.issuperset(dtypes):
         return None
     if name == f"Cast{{{dtype}}}":
