@@ -207,3 +207,17 @@ def test_values_are_watched_one_by_one() -> None:
     f = theano.function([v, s], [h, h + 1, T.sqr(s) / 2], mode=mode)
     np.testing.assert_allclose(f(V, 2.0)[1], V**2 * 2 + 1)
     assert len(seen) == len(f.program.nodes) > 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rectifiers_and_their_gradients_are_one_group(dtype: str) -> None:
+    x = T.vector("x", dtype)
+    f = theano.function([x], [T.nnet.relu(x) * 2, T.grad(T.nnet.relu(x, 0.25).sum(), x)])
+    assert len(groups(f)) == len(f.program.nodes) == 1
+    values = np.array([-2.0, 0.0, 3.0] * 20, dtype)
+    for out, expected in zip(f(values), ([0, 0, 6], [0.25, 0.625, 1]), strict=True):
+        assert out.dtype == dtype
+        np.testing.assert_array_equal(out, np.tile(expected, 20))
+    assert not f(values[:0])[0].size
+    slope = theano.function([x], T.grad(abs(x).sum(), x))
+    np.testing.assert_array_equal(slope(np.array([np.nan, 0, -3, np.inf], dtype)), [0, 0, -1, 1])
