@@ -73,8 +73,9 @@ class Fused(Operation):
         return compute
 
     def __str__(self) -> str:
-        names = ", ".join(n.op.scalar_op.name for n in self.nodes)
-        return f"Elemwise{{{names if len(self.nodes) == 1 else f'Composite{{{names}}}'}}}"
+        if len(self.nodes) == 1:
+            return str(self.nodes[0].op)
+        return f"Elemwise{{Composite{{{', '.join(n.op.scalar_op.name for n in self.nodes)}}}}}"
 
     def __eq__(self, other: object) -> bool:
         return self is other
