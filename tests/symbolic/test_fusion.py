@@ -221,3 +221,15 @@ def test_rectifiers_and_their_gradients_are_one_group(dtype: str) -> None:
     assert not f(values[:0])[0].size
     slope = theano.function([x], T.grad(abs(x).sum(), x))
     np.testing.assert_array_equal(slope(np.array([np.nan, 0, -3, np.inf], dtype)), [0, 0, -1, 1])
+
+
+def test_kernels_read_what_programs_put_into_storage_by_its_dtype() -> None:
+    state = theano.shared(np.zeros(40))
+    f = theano.function([], T.exp(state) * 2 + state)
+    assert f().tolist() == f().tolist() == [2.0] * 40
+    state.container.storage[0] = np.ones(40, np.float32)
+    np.testing.assert_allclose(f(), np.full(40, 2 * np.e + 1))
+    np.testing.assert_allclose(f.fn(np.ones(40, np.float32))[0], f())
+    state.container.storage[0] = np.ones(40, np.complex128)
+    with pytest.raises(TypeError, match="without risking loss of precision"):
+        f()

@@ -30,7 +30,7 @@ from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced, toposort
 from wengert.symbolic.modes import DebugMode, Mode, mode_of
 from wengert.symbolic.profiles import ProfileStats
-from wengert.symbolic.programs.assembly import Program, apart_from_others
+from wengert.symbolic.programs.assembly import Program, apart_from_others, as_declared
 from wengert.symbolic.programs.checking import RewriteChecks
 from wengert.symbolic.programs.optimizing import optimized
 from wengert.symbolic.settings import config
@@ -129,7 +129,10 @@ class Function:
         start = perf_counter() if self.profile else 0.0
         subset = kwargs.pop("output_subset", None) if kwargs else None
         values = self._values(args, kwargs)
-        values += [cell[0] for cell in self._cells]
+        # Somebody may have put something else there, or changed its dtype.
+        values += [
+            as_declared(s, cell[0]) for s, cell in zip(self.shareds, self._cells, strict=True)
+        ]
         results = self._run(*values)
         n = len(self.outs)
         outputs = results[:n]
@@ -348,7 +351,7 @@ class Function:
     @property
     def fn(self) -> Any:
         """What runs: a function of the values of inputs and of shared variables."""
-        return self.program
+        return self.program.of_any
 
     def __repr__(self) -> str:
         return f"<function {self.name!r} of {len(self.inputs)} inputs>"

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import internal
 from wengert.symbolic.expressions.elemwise import CAReduce, Elemwise
@@ -203,6 +205,10 @@ class Program:
         except Exception as error:
             raise self.explained(error) from None
 
+    def of_any(self, *values: Any) -> Any:
+        """The same of values at which nobody has looked: kernels read them by their dtypes."""
+        return self(*map(as_declared, self.inputs, values))
+
     def explained(self, error: Exception) -> Exception:
         """An error, with the node that raised it and the line where that was built."""
         trace = error.__traceback__
@@ -229,6 +235,14 @@ class Program:
 
     def __reduce__(self) -> Any:
         return Program, (self.inputs, self.outputs, self.watch, self.loose)
+
+
+def as_declared(variable: Any, value: Any) -> Any:
+    """A value as an array of its variable's dtype; TypeError where that loses something."""
+    dtype = getattr(variable.type, "numpy_dtype", None)
+    if dtype is None or (type(value) is np.ndarray and value.dtype is dtype):
+        return value
+    return variable.type.filter(value)
 
 
 class MissingInputError(Exception):
