@@ -16,7 +16,7 @@ from wengert.ops.declare import Value, primitive
 from wengert.ops.zeros import no_slope
 
 Generator.drawer = staticmethod(lambda *request: kernels.twister.drawn(*request))
-Generator.normalizer = staticmethod(lambda values: kernels.normals.box_muller(values))
+Generator.normalizer = staticmethod(lambda *request: kernels.normals.drawn(*request))
 Generator.divider = staticmethod(lambda *request: kernels.twister.remainders(*request))
 Generator.shuffler = staticmethod(lambda *arrays: kernels.twister.shuffle(*arrays))
 
