@@ -24,8 +24,9 @@ def test_halves_and_their_gradient(shape: tuple[int, ...], axis: int, dtype: str
 
     with in_python():
         slow = both()
-    error = {"f4": 2e-6, "f8": 1e-13, "f2": 2e-3}[dtype]
-    for found in (both(), slow):
+    least = {"f4": 2e-6, "f8": 1e-14, "f2": 2e-3}[dtype]
+    # In Python the functions are those of float32.
+    for found, error in ((both(), least), (slow, max(least, 2e-6))):
         for ours, theirs in zip(found, exact, strict=True):
             assert ours.dtype == dtype
             np.testing.assert_allclose(ours, theirs, rtol=error, atol=error)

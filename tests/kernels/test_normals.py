@@ -24,9 +24,19 @@ def test_draws_do_not_depend_on_kernels(
     assert found.tobytes() == expected.tobytes()
 
 
-def test_the_ends_of_the_interval() -> None:
-    below_one = np.float32(1 - 2.0**-24)
-    values = np.array([0, below_one] * 8, np.float32)
-    assert normals.box_muller(values)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("size", [16, 17, 31, 1000])
+def test_the_stream_goes_on_alike(size: int, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = wengert.Generator().manual_seed(5), wengert.Generator().manual_seed(5)
+    found = a.normal((size,), np_dtype=dtype)
+    monkeypatch.setattr(wengert.Generator, "normalizer", None)
+    np.testing.assert_array_equal(found, b.normal((size,), np_dtype=dtype))
+    np.testing.assert_array_equal(a.random32(700), b.random32(700))
+
+
+def test_the_ends_of_the_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(normals, "words", lambda *_: np.array([0, 2**24 - 1] * 8, np.int32))
+    values = normals.drawn(np.zeros(625, np.uint32), 16, np.dtype(np.float32), True)
+    assert values is not None
     assert np.isfinite(values).all()
     assert (values[:8] == 0)[::2].all()  # a radius of zero

@@ -80,6 +80,7 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "pairwise_distance": lambda x: F.pairwise_distance(x[0, 0], x[0, 1]),
     "pixel_shuffle": lambda x: F.pixel_shuffle(x.repeat(1, 4, 1, 1), 2),
     "prod": lambda x: x.prod(1),
+    "renorm": lambda x: x.renorm(2, 1, 3.0),
     "rms_norm": lambda x: F.rms_norm(x, (12,)),
     "sort": lambda x: x.sort(2, descending=True)[0] * wengert.arange(12.0),
     "tensordot": lambda x: wengert.tensordot(x[0, 0], x[1, 0], 1),

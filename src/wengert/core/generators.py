@@ -27,6 +27,7 @@ _WORDS = 624  # 32-bit words of the twister's state
 _FIRST_SEED = 67280421310721  # of an unseeded generator
 _WIDE = 1 << 28  # ranges of this size and larger draw 64 bits per integer
 _DOUBLE_BITS = np.uint64(2**53 - 1)
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _BLOCK = 16  # normals are generated in blocks of 8 pairs
 _MANY = 256  # the same for shuffling
 _RAW = 1 << 12  # up to this many words, NumPy's raw ones cost less than its array of integers
@@ -55,8 +56,8 @@ class Generator:
 
     __slots__ = ("__weakref__", "_lock", "_made", "_seed", "_spare")
 
-    # Draws arrays and takes remainders faster than NumPy (or returns None), makes uniforms normal,
-    # and shuffles faster than Python (or returns False): set by the kernels, a layer above.
+    # Draws arrays, takes remainders and draws normals faster than NumPy (or returns None), and
+    # shuffles faster than Python (or returns False): set by the kernels, a layer above.
     drawer: ClassVar[Any] = None
     divider: ClassVar[Any] = None
     normalizer: ClassVar[Any] = None
@@ -283,25 +284,29 @@ class Generator:
         return _shaped(values, to, shape)
 
     def _normal_blocks(self, n: int, to: np.dtype[Any]) -> np.ndarray:
-        draw = self.doubles if to == np.float64 else self.singles
-        tail = n % _BLOCK
-        if not tail:
-            drawn = draw(n)
-            self._make_normal(drawn)
-            return drawn
-        # An incomplete last block is redone. Half precision does not draw the end twice.
-        used = n if to.itemsize >= 4 else n - tail
-        drawn = draw(used + _BLOCK)
-        if used == n:
+        # Half precision does not draw the end twice.
+        again, double = to.itemsize >= 4, to == _DOUBLE
+        with self._lock:
+            state = (self._made or self._twister())[2]
+            if self.normalizer is not None and state is not None:
+                found: np.ndarray | None
+                found = self.normalizer(state, n, _DOUBLE if double else _SINGLE, again)
+                if found is not None:
+                    return found
+            draw = self.doubles if double else self.singles
+            tail = n % _BLOCK
+            if not tail:
+                drawn = draw(n)
+                _box_muller(drawn)
+                return drawn
+            # An incomplete last block is redone.
+            drawn = draw((n if again else n - tail) + _BLOCK)
+        if again:
             drawn[n - tail : n - tail + _BLOCK] = drawn[n:]
             drawn = drawn[: n - tail + _BLOCK]
-        self._make_normal(drawn)
+        _box_muller(drawn)
         drawn[n - _BLOCK : n] = drawn[-_BLOCK:]
         return drawn[:n].copy()
-
-    def _make_normal(self, values: np.ndarray) -> None:
-        if self.normalizer is None or not self.normalizer(values):
-            _box_muller(values)
 
     def normal_sequence(self, n: int) -> np.ndarray:
         """`n` float64 normals one after the other; the unused half of a pair is kept."""

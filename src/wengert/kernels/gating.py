@@ -8,13 +8,13 @@ import numpy as np
 
 from wengert.kernels.chunks import FEW, real_of, rows_of
 from wengert.kernels.jit import kernel
-from wengert.kernels.jit.builtins import at, f32s, i64
+from wengert.kernels.jit.builtins import at, i64, reals
 from wengert.kernels.jit.mathlib import sigmoid
 from wengert.kernels.precision import narrowed, widened
 
 
 @kernel
-def _gated(x: f32s, out: f32s, half: i64, start: i64, stop: i64) -> None:
+def _gated(x: reals, out: reals, half: i64, start: i64, stop: i64) -> None:
     for r in range(start, stop):
         values = at(x, 2 * r * half)
         gates = at(values, half)
@@ -24,7 +24,7 @@ def _gated(x: f32s, out: f32s, half: i64, start: i64, stop: i64) -> None:
 
 
 @kernel
-def _gradient(g: f32s, x: f32s, out: f32s, half: i64, start: i64, stop: i64) -> None:
+def _gradient(g: reals, x: reals, out: reals, half: i64, start: i64, stop: i64) -> None:
     for r in range(start, stop):
         values = at(x, 2 * r * half)
         gates = at(values, half)
@@ -54,9 +54,10 @@ def gated(x: np.ndarray, axis: int) -> np.ndarray:
     """The first half along an axis times the sigmoid of the second."""
     wide = widened(x)
     shape = (*x.shape[:axis], x.shape[axis] // 2, *x.shape[axis + 1 :])
-    if wide.size >= FEW and real_of(wide) == "f32":
+    real = real_of(wide) if wide.size >= FEW else None
+    if real is not None:
         out = np.empty(shape, wide.dtype)
-        _gated.f32(wide, out, *_sizes(x.shape, axis))
+        getattr(_gated, real)(wide, out, *_sizes(x.shape, axis))
     else:
         values, shares = _halves(wide, axis)
         out = values * shares
@@ -66,9 +67,10 @@ def gated(x: np.ndarray, axis: int) -> np.ndarray:
 def gradient(g: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:
     """The cotangent of `x`, of that of `gated`."""
     slopes, wide = widened(g), widened(x)
-    if wide.size >= FEW and real_of(wide, slopes) == "f32":
+    real = real_of(wide, slopes) if wide.size >= FEW else None
+    if real is not None:
         out = np.empty_like(wide)
-        _gradient.f32(slopes, wide, out, *_sizes(x.shape, axis))
+        getattr(_gradient, real)(slopes, wide, out, *_sizes(x.shape, axis))
     else:
         values, shares = _halves(wide, axis)
         first = slopes * shares

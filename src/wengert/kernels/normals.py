@@ -1,4 +1,4 @@
-"""Normal numbers of uniform ones, by the transformation of Box and Muller, as PyTorch orders them.
+"""Normal numbers of words of a stream, by the transformation of Box and Muller, as PyTorch does it.
 
 NumPy has the logarithm, the sine and the cosine; what is around them is one pass before and one
 behind, rounded as NumPy rounds it.
@@ -6,54 +6,105 @@ behind, rounded as NumPy rounds it.
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 import numpy as np
 
 from wengert.kernels.chunks import SOME
 from wengert.kernels.jit import CHUNK, available, exact_kernel, loaded
-from wengert.kernels.jit.builtins import at, i64, real, reals, sqrt
+from wengert.kernels.jit.builtins import (
+    at,
+    f32s,
+    f64s,
+    i32s,
+    i64,
+    i64s,
+    inline,
+    reals,
+    sqrt,
+)
+from wengert.kernels.twister import to_double, to_single, words
 
 # Numbers that make pairs of radius and angle, and then of cosine and sine: they lie 8 apart.
 _BLOCK = 16
 
 
-@exact_kernel
-def _separate(uniform: reals, rest: reals, angle: reals, turn: real, start: i64, stop: i64) -> None:
-    for block in range(start, stop):
-        pairs = at(uniform, 16 * block)
-        a = at(rest, 8 * block)
-        b = at(angle, 8 * block)
-        for i in range(8):
-            a[i] = 1.0 - pairs[i]
-            b[i] = pairs[i + 8] * turn
+@inline
+def _singles(words: i32s, rest: f32s, angle: f32s) -> None:
+    for i in range(8):
+        rest[i] = 1.0 - to_single(words[i])
+        angle[i] = to_single(words[i + 8]) * 6.283185307179586
+
+
+@inline
+def _doubles(pairs: i64s, rest: f64s, angle: f64s) -> None:
+    for i in range(8):
+        rest[i] = 1.0 - to_double(pairs[i])
+        angle[i] = to_double(pairs[i + 8]) * 6.283185307179586
 
 
 @exact_kernel
-def _join(logarithm: reals, cosine: reals, sine: reals, out: reals, start: i64, stop: i64) -> None:
+def _separate_singles(
+    words: i32s, rest: f32s, angle: f32s, last: i64, total: i64, start: i64, stop: i64
+) -> None:
+    # The last block, which makes the end anew, is drawn from its own place on.
     for block in range(start, stop):
-        pairs = at(out, 16 * block)
-        log = at(logarithm, 8 * block)
-        x = at(cosine, 8 * block)
-        y = at(sine, 8 * block)
-        for i in range(8):
-            radius = sqrt(log[i] * -2.0)
-            pairs[i] = radius * x[i]
-            pairs[i + 8] = radius * y[i]
+        _singles(at(words, 16 * block), at(rest, 8 * block), at(angle, 8 * block))
+    if stop == total and last > 0:
+        _singles(at(words, last), at(rest, 8 * total), at(angle, 8 * total))
 
 
-def box_muller(values: np.ndarray) -> bool:
-    """Turn blocks of 16 numbers in [0, 1) into normal ones in place; False if that cannot be."""
-    if (values.size < SOME and not loaded()) or not available():
-        return False
-    if values.itemsize == 4:
-        separate, join = _separate.f32, _join.f32
+@exact_kernel
+def _separate_doubles(
+    pairs: i64s, rest: f64s, angle: f64s, last: i64, total: i64, start: i64, stop: i64
+) -> None:
+    for block in range(start, stop):
+        _doubles(at(pairs, 16 * block), at(rest, 8 * block), at(angle, 8 * block))
+    if stop == total and last > 0:
+        _doubles(at(pairs, last), at(rest, 8 * total), at(angle, 8 * total))
+
+
+@inline
+def _joined(log: reals, x: reals, y: reals, pairs: reals) -> None:
+    for i in range(8):
+        radius = sqrt(log[i] * -2.0)
+        pairs[i] = radius * x[i]
+        pairs[i + 8] = radius * y[i]
+
+
+@exact_kernel
+def _join(
+    log: reals, x: reals, y: reals, out: reals, size: i64, total: i64, start: i64, stop: i64
+) -> None:
+    for block in range(start, stop):
+        k = 8 * block
+        _joined(at(log, k), at(x, k), at(y, k), at(out, 2 * k))
+    if stop == total and size > 16 * total:  # over the end of the block before
+        k = 8 * total
+        _joined(at(log, k), at(x, k), at(y, k), at(out, size - 16))
+
+
+def drawn(state: np.ndarray, n: int, dtype: np.dtype[Any], again: bool) -> np.ndarray | None:
+    """`n` >= 16 numbers, float32 or float64, from a twister's state; None if that cannot be.
+
+    Where `n` is no multiple of 16, the last 16 are made of words behind those of all numbers, or
+    instead of those of an incomplete block if it is not to be drawn `again`.
+    """
+    if (n < SOME and not loaded()) or not available():
+        return None
+    tail = n % _BLOCK
+    last = (n if again else n - tail) if tail else 0
+    stream = words(state, last + _BLOCK if tail else n, dtype.itemsize)
+    blocks, chunk = n // _BLOCK, CHUNK // _BLOCK
+    pairs = (blocks + (tail > 0)) * _BLOCK // 2
+    rest, angle = np.empty(pairs, dtype), np.empty(pairs, dtype)
+    if dtype.itemsize == 4:
+        _separate_singles.f32(stream, rest, angle, last, blocks, blocks, chunk)
+        join = _join.f32
     else:
-        separate, join = _separate.f64, _join.f64
-    blocks = values.size // _BLOCK
-    pairs, chunk = blocks * _BLOCK // 2, CHUNK // _BLOCK
-    rest, angle = np.empty(pairs, values.dtype), np.empty(pairs, values.dtype)
-    separate(values, rest, angle, 2 * math.pi, blocks, chunk)
+        _separate_doubles.f64(stream, rest, angle, last, blocks, blocks, chunk)
+        join = _join.f64
     logarithm, sine = np.log(rest, rest), np.sin(angle)
-    join(logarithm, np.cos(angle, angle), sine, values, blocks, chunk)
-    return True
+    out = np.empty(n, dtype)
+    join(logarithm, np.cos(angle, angle), sine, out, n, blocks, blocks, chunk)
+    return out

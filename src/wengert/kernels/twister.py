@@ -68,28 +68,40 @@ def _fill(state: i32s, out: i32s, size: i64, start: i64, stop: i64) -> None:
 
 
 @inline
-def _pair(pairs: i64s, i: i64) -> i64:
+def _ordered(pair: i64) -> i64:
     """The first word of a pair is the high one."""
-    return (pairs[i] << 32) | ((pairs[i] >> 32) & 4294967295)
+    return (pair << 32) | ((pair >> 32) & 4294967295)
 
 
 @kernel
 def _swap(pairs: i64s, start: i64, stop: i64) -> None:
     for i in range(start, stop):
-        pairs[i] = _pair(pairs, i)
+        pairs[i] = _ordered(pairs[i])
+
+
+@inline
+def to_single(word: i32) -> f32:
+    """A float in [0, 1)."""
+    return f32(word & 16777215) * 5.9604644775390625e-08
+
+
+@inline
+def to_double(pair: i64) -> f64:
+    """A double in [0, 1)."""
+    return f64(_ordered(pair) & 9007199254740991) * 1.1102230246251565e-16
 
 
 @kernel
 def _singles(words: i32s, start: i64, stop: i64) -> None:
     """In place of words, floats in [0, 1)."""
     for i in range(start, stop):
-        words[i] = bits(f32(words[i] & 16777215) * 5.9604644775390625e-08)
+        words[i] = bits(to_single(words[i]))
 
 
 @kernel
 def _doubles(pairs: i64s, start: i64, stop: i64) -> None:
     for i in range(start, stop):
-        pairs[i] = bits64(f64(_pair(pairs, i) & 9007199254740991) * 1.1102230246251565e-16)
+        pairs[i] = bits64(to_double(pairs[i]))
 
 
 @kernel
@@ -128,6 +140,13 @@ def drawn(state: np.ndarray, n: int, dtype: Any) -> np.ndarray | None:
     _fill.f32(state, out, out.nbytes // 4, 1, 1)
     if dtype in _AS:
         _AS[dtype].f32(out, n, CHUNK)
+    return out
+
+
+def words(state: np.ndarray, n: int, itemsize: int) -> np.ndarray:
+    """`n` items of so many bytes, of words as they come."""
+    out = np.empty(n, np.int32 if itemsize == 4 else np.int64)
+    _fill.f32(state, out, n * itemsize // 4, 1, 1)
     return out
 
 

@@ -18,7 +18,7 @@ from wengert.ops.op import REGISTRY, Op
 
 # What moves numbers, compares or converts them, and products. So do all views.
 _TAKE_FLOAT8 = frozenset({
-    "_blocks", "_cast", "_constant_pad", "_diagonal_adjoint", "_diagonal_copy", "_discrete",
+    "_blocks", "_cast", "_constant_pad", "diagonal_adjoint", "_diagonal_copy", "_discrete",
     "_embedding", "_erase", "_fill_rows", "_index_adjoint", "_index_erased", "_moved",
     "_overwritten", "_part", "_placed", "_put_back", "_where", "abs", "all", "any",
     "basic_adjoint", "bmm", "clone", "contract", "diag_embed", "drop", "eq", "expand_back",

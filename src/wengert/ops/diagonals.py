@@ -18,17 +18,17 @@ from wengert.ops.shape import clone, reshape
 from wengert.ops.variadic import require_tensor
 
 
-def _shifted_dims(b: Batch, rank: int) -> dict[str, int]:
+def shifted_dims(b: Batch, rank: int) -> dict[str, int]:
     """Both dimensions of a matrix of that rank, shifted for a batch."""
     return {name: axis_of(b.params[name], rank) + 1 for name in ("dim1", "dim2")}
 
 
 @multilinear(
-    input=lambda g, input_shape, offset, dim1, dim2: _diagonal_adjoint(
+    input=lambda g, input_shape, offset, dim1, dim2: diagonal_adjoint(
         g, input_shape, offset, dim1, dim2
     ),
     view=True,
-    batch=lambda b: b(**_shifted_dims(b, b.rank("input"))),
+    batch=lambda b: b(**shifted_dims(b, b.rank("input"))),
 )
 def diagonal(input: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
     """The diagonal over two dimensions as a view; it becomes the last dimension.
@@ -50,11 +50,11 @@ def diagonal(input: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Val
 @multilinear(
     g=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
     batch=lambda b: b(
-        shape=(b.size, *b.params["shape"]), **_shifted_dims(b, len(b.params["shape"]))
+        shape=(b.size, *b.params["shape"]), **shifted_dims(b, len(b.params["shape"]))
     ),
     name="diagonal_backward",
 )
-def _diagonal_adjoint(g: Value, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Value:
+def diagonal_adjoint(g: Value, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Value:
     """Zeros with `g` on the diagonal."""
     out = np.zeros(shape, g.dtype)
     diagonal(out, offset, dim1, dim2)[...] = g
@@ -63,7 +63,7 @@ def _diagonal_adjoint(g: Value, shape: tuple[int, ...], offset: int, dim1: int, 
 
 @multilinear(
     input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
-    batch=lambda b: b(**_shifted_dims(b, b.rank("input") + 1)),
+    batch=lambda b: b(**shifted_dims(b, b.rank("input") + 1)),
     layout="contiguous",
 )
 def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
@@ -102,7 +102,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
 
 @multilinear(
-    input=lambda g, input_shape, offset: _diagonal_adjoint(g, input_shape, offset, 0, 1),
+    input=lambda g, input_shape, offset: diagonal_adjoint(g, input_shape, offset, 0, 1),
     batch=lambda b: clone(diagonal(b.values["input"], b.params["offset"], 1, 2)),
     label="DiagonalBackward0",
     name="diag",

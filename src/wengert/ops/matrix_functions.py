@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from wengert import kernels
 from wengert.core.dtypes import dtype as DType
 from wengert.core.dtypes import of_numpy
@@ -12,6 +14,7 @@ from wengert.core.layout import contiguous_format
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import axis_of
 from wengert.kernels.precision import widened
+from wengert.ops.arithmetic import mul
 from wengert.ops.batching import leading
 from wengert.ops.declare import Value, primitive
 from wengert.ops.decompositions import svdvals
@@ -22,13 +25,16 @@ from wengert.ops.matmul import matmul
 from wengert.ops.matrices import check_inexact, check_square, identity, instead, mH
 from wengert.ops.numpy_names import MISSING, either, either_dims, require_arguments
 from wengert.ops.outputs import write_out
-from wengert.ops.reduction import p_norm, sum
+from wengert.ops.reduction import norm_vjp, p_norm, sum, sum_over, vector_norm
 from wengert.ops.shape import clone, contiguous, dtype_of, movedim, unsqueeze
 from wengert.ops.solving import inverse
 from wengert.ops.variadic import require_tensor
 from wengert.ops.zeros import keep, ones_matching
 
 Pair = tuple[int, int]
+
+# Added to norms before `renorm` divides by them.
+_ABOVE = 1e-7
 
 
 def _exp_vjp(g: Value, A: Value) -> Value:
@@ -248,6 +254,34 @@ def _matrix_dims(name: str, A: Tensor, dim: Sequence[int]) -> Pair:
     return rows, columns
 
 
+def _reference_shrunk(input: Tensor, p: float, dim: tuple[int, ...], maxnorm: float) -> Tensor:
+    large = p_norm(input.detach(), p, dim, True) > maxnorm
+    # Slices that are not rescaled do not take part in the derivative.
+    norms = p_norm(keep(input, large), p, dim, True)
+    return contiguous(input * where(large, maxnorm / (norms + _ABOVE), ones_matching(norms)))
+
+
+def _shrunk_vjp(g: Value, input: Value, p: float, dim: tuple[int, ...], maxnorm: float) -> Value:
+    norms = vector_norm(input, p, dim, True)
+    inverse = 1.0 / (norms + _ABOVE)
+    along = norm_vjp(sum_over(g * input, dim, True), input, norms, p, dim, True)
+    return where(norms > maxnorm, (g - along * inverse) * (inverse * maxnorm), g)
+
+
+@primitive(
+    input=_shrunk_vjp,
+    reference=_reference_shrunk,
+    label="RenormBackward0",
+    name="renorm",
+    layout="contiguous",
+)
+def _shrunk(input: Value, p: float, dim: tuple[int, ...], maxnorm: float) -> Value:
+    """The slices over `dim`, scaled down to a norm."""
+    norms = kernels.reduction.p_norm(widened(input), p, dim, True)
+    factors = np.where(norms > maxnorm, maxnorm / (norms + _ABOVE), norms.dtype.type(1))
+    return np.ascontiguousarray(mul(input, factors.astype(input.dtype, copy=False)))
+
+
 def renorm(
     input: Tensor,
     p: float,
@@ -278,12 +312,8 @@ def renorm(
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")
     axis = axis_of(dim, input.ndim)
     others = tuple(d for d in range(input.ndim) if d != axis)
-    norms = p_norm(input.detach(), p, others, True)
-    large = norms > maxnorm
-    if type(input) is not Tensor or input._edge is not None:
-        # Slices that are not rescaled do not take part in the derivative.
-        norms = p_norm(keep(input, large), p, others, True)
-    return contiguous(input * where(large, maxnorm / (norms + 1e-7), ones_matching(norms)))
+    shrink = _shrunk if input._outline.dtype.kind in "fV" else _reference_shrunk
+    return shrink(input, float(p), others, maxnorm)
 
 
 __all__ = ["chain_matmul", "matrix_exp", "matrix_power", "renorm"]

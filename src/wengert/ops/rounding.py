@@ -97,7 +97,7 @@ def round(input: Value, *, decimals: int = 0) -> Value:
 
 @elementwise(
     input=lambda g: no_slope(g),
-    scalar=lambda input: np.where(input > 0, 1.0, np.where(input < 0, -1.0, np.float32(0))),
+    scalar=lambda input: np.where(input > 0, 1.0, np.where(input < 0, -1.0, input.dtype.type(0))),
 )
 def sign(input: Value) -> Value:
     """-1, 0 or 1 by the sign of each element; 0 for NaN.

@@ -16,7 +16,7 @@ from wengert.ops.declare import Value, primitive
 from wengert.ops.zeros import no_slope
 
 Generator.drawer = staticmethod(lambda *request: kernels.twister.drawn(*request))
-Generator.normalizer = staticmethod(lambda values: kernels.normals.box_muller(values))
+Generator.normalizer = staticmethod(lambda *request: kernels.normals.drawn(*request))
 Generator.divider = staticmethod(lambda *request: kernels.twister.remainders(*request))
 Generator.shuffler = staticmethod(lambda *arrays: kernels.twister.shuffle(*arrays))
 
@@ -72,10 +72,11 @@ def normals(mean: Value, std: Value, draws: Value) -> Value:
 @primitive(input=None, batch=leading, name="multinomial")
 def check_weights(input: Value) -> Value:
     """The input; RuntimeError for weights that are not a distribution."""
-    largest = input.max(-1, initial=0)
-    if not (input.min(initial=0) >= 0 and largest.max(initial=0) < np.inf):
+    largest = np.maximum.reduce(input, axis=-1, initial=0)
+    smallest = np.minimum.reduce(input, axis=None, initial=0)
+    if not (smallest >= 0 and np.maximum.reduce(largest, axis=None, initial=0) < np.inf):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not largest.min(initial=1) > 0:
+    if not np.minimum.reduce(largest, axis=None, initial=1) > 0:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     return input
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as _unowned_view
-from numpy.lib.stride_tricks import sliding_window_view
 
 from wengert.core.dtypes import of_numpy
 from wengert.core.storage import address_of, owner
@@ -450,10 +449,13 @@ def overlap_add(g: Value, shape: tuple[int, ...], dimension: int, size: int, ste
     slices = np.moveaxis(g, dimension % len(shape), -2)
     reach = (slices.shape[-2] - 1) * step + 1
     if step >= _LONG_STEP:
+        # Views as of `sliding_window_view`, which takes longer than to add what is few.
+        memory, stride = out.reshape(-1).view(np.uint8), along.strides[-1]
+        strides = (*along.strides[:-1], step * stride, stride)
         for k in range(0, size, step):
-            width = min(step, size - k)
-            parts = sliding_window_view(along, width, -1, writeable=True)
-            parts[..., k : k + reach : step, :] += slices[..., k : k + width]
+            added = slices[..., k : k + step]
+            parts: Any = np.ndarray(added.shape, out.dtype, memory, k * stride, strides)
+            parts += added
         return out
     if slices.shape[-2] < size:
         for k in range(slices.shape[-2]):

@@ -15,14 +15,16 @@ from wengert.ops import operands
 from wengert.ops._older import reordered
 from wengert.ops._products import check_expands
 from wengert.ops.batching import Batch, batch_along
+from wengert.ops.broadcasting import expand
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear
+from wengert.ops.diagonals import diagonal_adjoint, shifted_dims
 from wengert.ops.einsum import contract, rearrange
 from wengert.ops.matmul import dot, outer
 from wengert.ops.numpy_names import either
 from wengert.ops.operands import sum_to
 from wengert.ops.outputs import write_out
-from wengert.ops.shape import reshape
+from wengert.ops.shape import reshape, unsqueeze
 from wengert.ops.variadic import require_tensor
 
 
@@ -237,6 +239,22 @@ def cross(
     return _cross(input, other, axis)
 
 
+def _trace_vjp(g: Value, input_shape: tuple[int, ...], dim1: int, dim2: int) -> Value:
+    size = min(input_shape[dim1], input_shape[dim2])
+    every = expand(unsqueeze(g, -1), (*g.shape, size))
+    return diagonal_adjoint(every, input_shape, 0, dim1, dim2)
+
+
+@multilinear(
+    input=_trace_vjp,
+    batch=lambda b: b(**shifted_dims(b, b.rank("input"))),
+    label="TraceBackward0",
+    name="trace",
+)
+def _trace(input: Value, dim1: int, dim2: int) -> Value:
+    return kernels.reduction.total(input.diagonal(0, dim1, dim2), -1)
+
+
 def trace(input: Tensor) -> Tensor:
     """Sum of the diagonal of a matrix; integers give int64.
 
@@ -250,7 +268,7 @@ def trace(input: Tensor) -> Tensor:
     array = input._outline
     if array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {array.ndim}")
-    return input.diagonal().sum()
+    return _trace(input, 0, 1) if array.dtype.kind in "fcV" else input.diagonal().sum()
 
 
 def addr(

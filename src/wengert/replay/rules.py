@@ -47,8 +47,8 @@ _OTHERS = frozenset({
     "mask_written",
     "basic_erased", "basic_adjoint", "expand_back", "_outer",
     "_softmax_pullback", "_log_softmax_pullback", "_convolution_weight", "_put_back", "add_along",
-    "_add_positions", "_weighed_put", "expand_to", "_diagonal_adjoint", "_unrepeat",
-    "resample_back", "overlap_add", "add_rows", "_weighed_rows",
+    "_add_positions", "_weighed_put", "expand_to", "diagonal_adjoint", "_unrepeat", "_trace",
+    "resample_back", "overlap_add", "add_rows", "_weighed_rows", "_shrunk",
     "_window_spread", "share_of_ties", "_gather_adjoint", "_index_select_adjoint",
 })  # fmt: skip
 # What gives floats of integers and a float.

@@ -157,8 +157,10 @@ def random_(self: Tensor, *bounds: int, generator: Generator | None = None,
 
 
 def _any_integers(source: Generator, shape: tuple[int, ...], dtype: dtypes.dtype) -> np.ndarray:
-    words = (source.random64 if dtype.itemsize == 8 else source.random32)(math.prod(shape))
-    return remainders(words, _largest(dtype) + 1).reshape(shape)
+    limit = _largest(dtype) + 1
+    if dtype.itemsize == 4 and dtype.category == dtypes.INT:  # of words, where a range takes pairs
+        return remainders(source.random32(math.prod(shape)), limit).reshape(shape)
+    return source.integers(shape, 0, limit, np.int64)
 
 
 def _largest(dtype: dtypes.dtype) -> int:

@@ -22,6 +22,7 @@ from wengert.kernels.jit.builtins import (
 )
 from wengert.kernels.jit.mathlib64 import exp_bounded_double
 from wengert.kernels.jit.mathlib64 import log as log_of_doubles
+from wengert.kernels.jit.mathlib64 import sigmoid as sigmoid_of_doubles
 from wengert.kernels.jit.mathlib64 import tanh as tanh_of_doubles
 
 
@@ -116,7 +117,7 @@ def exp_positive(x: f32) -> f32:
     return (p * (r * r) + (r + 1.0)) * from_bits((i32(n) + 127) << 23)
 
 
-@inline
+@of_doubles(sigmoid_of_doubles)
 def sigmoid(x: f32) -> f32:
     """1 / (1 + exp(-x)); 2.3 ulp."""
     e = exp(-fabs(x))

@@ -106,7 +106,7 @@ def expm1_double(x: f64) -> f64:
 
 
 @inline
-def _log_ratio(s: f64) -> f64:
+def log_ratio(s: f64) -> f64:
     """log((1 + s) / (1 - s)) for |s| < 0.172: Taylor's, whose rest is below 1e-16."""
     z = s * s
     p = f64(0.10526315789473684) * z + 0.11764705882352941
@@ -128,7 +128,7 @@ def log_double(x: f64) -> f64:
     m = from_bits64(bits64(x) - (e << 52))
     n = f64(i32(e))
     s = (m - 1.0) / (m + 1.0)
-    return (_log_ratio(s) + n * 1.9082149292705877e-10) + n * 0.6931471803691238
+    return (log_ratio(s) + n * 1.9082149292705877e-10) + n * 0.6931471803691238
 
 
 @inline
@@ -139,7 +139,7 @@ def log1p_double(x: f64) -> f64:
     # (1 + x) * scale - 1, which is x itself near 0.
     top = x * scale + (scale - 1.0)
     n = f64(i32(e))
-    return (_log_ratio(top / (top + 2.0)) + n * 1.9082149292705877e-10) + n * 0.6931471803691238
+    return (log_ratio(top / (top + 2.0)) + n * 1.9082149292705877e-10) + n * 0.6931471803691238
 
 
 @inline
@@ -190,30 +190,6 @@ def log(x: f64) -> f64:
     y = -math.inf if x == 0.0 else y
     y = math.nan if x < 0.0 else y
     return y if (x < math.inf and x == x) else x + (math.nan if x < 0.0 else 0.0)
-
-
-@inline
-def log1p(x: f64) -> f64:
-    """log(1 + x); 3 ulp."""
-    large = x > 1e300
-    y = log1p_double(x * 5.551115123125783e-17 if large else x)
-    y = y + 37.42994775023705 if large else y
-    y = -math.inf if x == -1.0 else y
-    y = math.nan if x < -1.0 else y
-    return y if (x < math.inf and fabs(x) > 1e-300) else x
-
-
-@inline
-def expm1(x: f64) -> f64:
-    """exp(x) - 1; 2 ulp."""
-    c = f64(-708.0) if x < -708.0 else x
-    c = f64(710.0) if c > 710.0 else c
-    n = rint(c * 1.4426950408889634)
-    half = f64(0.5) if n > 1023.0 else f64(1.0)  # the power of two would be out of range
-    r = turned(c, n)
-    scale = two_to(n - 1.0 if n > 1023.0 else n)
-    y = ((r + r * r * series(r)) * scale + (scale - half)) / half
-    return y if (x == x and x != 0.0) else x
 
 
 @inline
@@ -269,7 +245,7 @@ def erf(x: f64) -> f64:
 
 
 @inline
-def _sine(r: f64) -> f64:
+def sine(r: f64) -> f64:
     """The sine for |r| < 0.79: the polynomial of fdlibm."""
     z = r * r
     p = f64(1.58969099521155010221e-10) * z - 2.50507602534068634195e-08
@@ -281,7 +257,7 @@ def _sine(r: f64) -> f64:
 
 
 @inline
-def _cosine(r: f64) -> f64:
+def cosine(r: f64) -> f64:
     """The cosine for |r| < 0.79: the polynomial of fdlibm."""
     z = r * r
     p = f64(-1.13596475577881948265e-11) * z + 2.08757232129817482790e-09
@@ -295,7 +271,7 @@ def _cosine(r: f64) -> f64:
 
 
 @inline
-def _less_quarters(x: f64, n: f64) -> f64:
+def less_quarters(x: f64, n: f64) -> f64:
     """x less n times pi / 2, in three parts; the first difference is exact."""
     r = multiply_add(-n, 6.123233995736766e-17, multiply_add(-n, 1.5707963267948966, x))
     return multiply_add(-n, -1.4973849048591833e-33, r)
@@ -305,9 +281,9 @@ def _less_quarters(x: f64, n: f64) -> f64:
 def sin(x: f64) -> f64:
     """The sine for |x| <= 1e6; 2 ulp."""
     n = rint(x * 0.6366197723675814)
-    r = _less_quarters(x, n)
+    r = less_quarters(x, n)
     k = i32(n)
-    s = _cosine(r) if (k & 1) != 0 else _sine(r)
+    s = cosine(r) if (k & 1) != 0 else sine(r)
     s = -s if (k & 2) != 0 else s
     return s if (x == x and x != 0.0) else x
 
@@ -316,9 +292,9 @@ def sin(x: f64) -> f64:
 def cos(x: f64) -> f64:
     """The cosine for |x| <= 1e6; 2 ulp."""
     n = rint(x * 0.6366197723675814)
-    r = _less_quarters(x, n)
+    r = less_quarters(x, n)
     k = i32(n) + 1
-    s = _cosine(r) if (k & 1) != 0 else _sine(r)
+    s = cosine(r) if (k & 1) != 0 else sine(r)
     s = -s if (k & 2) != 0 else s
     return s if x == x else x
 

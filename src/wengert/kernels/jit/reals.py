@@ -5,23 +5,20 @@ Halves are computed in float32 and rounded once, where they are written.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
 
-from wengert.kernels.jit import mathlib, precise, special
+from wengert.kernels.jit import elementary64, mathlib, precise, special
 from wengert.kernels.jit.builtins import bits, f32, from_bits, i32, inline, u16
 from wengert.kernels.jit.mathlib64 import (
     cos,
     erf,
     exp,
-    expm1,
     fmod,
     hypot,
     log,
-    log1p,
     logaddexp,
     sigmoid,
     sin,
@@ -68,8 +65,8 @@ _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _BRAIN = np.dtype(ml_dtypes.bfloat16)
 _LIBRARY = vars(special) | vars(mathlib) | vars(precise)
 _HALVES = _LIBRARY | {"from_brain": from_brain, "to_brain": to_brain}
-_ELEMENTARY = (cos, erf, exp, expm1, fmod, hypot, log, log1p, logaddexp, sigmoid, sin, tanh)
-_DOUBLES = {f.__name__: f for f in _ELEMENTARY} | {"math": math}
+_ELEMENTARY = (cos, erf, exp, fmod, hypot, log, logaddexp, sigmoid, sin, tanh)
+_DOUBLES = vars(elementary64) | {f.__name__: f for f in _ELEMENTARY}
 
 # By the letters with which `kinds` of operands begin (see `operands.kinds_of`).
 REALS = {

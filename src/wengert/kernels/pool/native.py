@@ -7,7 +7,6 @@ size_x + x``.
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -17,281 +16,11 @@ import numpy as np
 from wengert.kernels.calling import Caller, at_once
 from wengert.kernels.chunks import real_of, stored_for, stored_of
 from wengert.kernels.geometry import Geometry, Shape, runs_of
-from wengert.kernels.jit import CHUNK, LARGE, kernel, usable
-from wengert.kernels.jit.builtins import at, i32, i32s, i64, inline, real, reals, storeds
-from wengert.kernels.jit.records import Record, by_axis
-from wengert.kernels.ordering import float_key
-
-
-class Windows(Record):
-    """Windows over planes (z, y, x): taps, `dilation` apart, every `stride` elements."""
-
-    size_z: i64
-    size_y: i64
-    size_x: i64
-    out_z: i64
-    out_y: i64
-    out_x: i64
-    taps_z: i64
-    taps_y: i64
-    taps_x: i64
-    stride_z: i64
-    stride_y: i64
-    stride_x: i64
-    padding_z: i64
-    padding_y: i64
-    padding_x: i64
-    dilation_z: i64
-    dilation_y: i64
-    dilation_x: i64
-
-
-@inline
-def _first_tap(start: i64, step: i64) -> i64:
-    """The first tap of a window that is not before the input."""
-    before = max(-start, 0)
-    if step > 1:
-        before = (before + step - 1) // step
-    return before
-
-
-@inline
-def _last_tap(start: i64, step: i64, taps: i64, size: i64) -> i64:
-    """One past the last tap inside the input. The window starts inside it or before."""
-    behind = size - 1 - start
-    if step > 1:
-        behind = behind // step
-    return min(taps, behind + 1)
-
-
-@inline
-def _inside_from(plan: Windows) -> i64:
-    """The first output of a row whose whole window is inside the row (or none is)."""
-    return min((plan.padding_x + plan.stride_x - 1) // plan.stride_x, plan.out_x)
-
-
-@inline
-def _inside_to(plan: Windows) -> i64:
-    """One past the last output whose whole window is inside the row."""
-    room = plan.size_x - 1 - (plan.taps_x - 1) * plan.dilation_x + plan.padding_x
-    return max(_inside_from(plan), min(plan.out_x, room // plan.stride_x + 1 if room >= 0 else 0))
-
-
-@inline
-def _max_pair(x: storeds, best: storeds, where: i32s, first: i32, count: i64) -> None:
-    """Windows of two with stride two."""
-    for j in range(count):
-        m = best[j]
-        w = where[j]
-        k = first + 2 * i32(j)
-        a = x[2 * j]
-        b = x[2 * j + 1]
-        larger = a > m or a != a
-        m = a if larger else m
-        w = k if larger else w
-        larger = b > m or b != b
-        best[j] = b if larger else m
-        where[j] = k + 1 if larger else w
-
-
-@inline
-def _max_three(x: storeds, best: storeds, where: i32s, first: i32, step: i64, count: i64) -> None:
-    """Windows of three."""
-    for j in range(count):
-        m = best[j]
-        w = where[j]
-        k = first + i32(step) * i32(j)
-        a = x[step * j]
-        b = x[step * j + 1]
-        c = x[step * j + 2]
-        larger = a > m or a != a
-        m = a if larger else m
-        w = k if larger else w
-        larger = b > m or b != b
-        m = b if larger else m
-        w = k + 1 if larger else w
-        larger = c > m or c != c
-        best[j] = c if larger else m
-        where[j] = k + 2 if larger else w
-
-
-@inline
-def _max_next(x: storeds, best: storeds, where: i32s, first: i32, count: i64) -> None:
-    """One tap of windows with stride one."""
-    for j in range(count):
-        a = x[j]
-        larger = a > best[j] or a != a
-        best[j] = a if larger else best[j]
-        where[j] = first + i32(j) if larger else where[j]
-
-
-@inline
-def _max_any(
-    x: storeds, best: storeds, where: i32s, plan: Windows, first: i64, low: i64, high: i64
-) -> None:
-    """Any windows, including ones that extend beyond the row."""
-    for j in range(low, high):
-        start = j * plan.stride_x - plan.padding_x
-        m = best[j]
-        w = where[j]
-        for k in range(
-            _first_tap(start, plan.dilation_x),
-            _last_tap(start, plan.dilation_x, plan.taps_x, plan.size_x),
-        ):
-            a = x[start + k * plan.dilation_x]
-            larger = a > m or a != a
-            m = a if larger else m
-            w = i32(first + start + k * plan.dilation_x) if larger else w
-        best[j] = m
-        where[j] = w
-
-
-@inline
-def _max_inside(
-    x: storeds, best: storeds, where: i32s, plan: Windows, first: i64, low: i64, high: i64
-) -> None:
-    """Windows inside the row."""
-    start = low * plan.stride_x - plan.padding_x
-    source = at(x, start)
-    most = at(best, low)
-    places = at(where, low)
-    near = first + start
-    if plan.stride_x == 2 and plan.dilation_x == 1 and plan.taps_x == 2:
-        _max_pair(source, most, places, i32(near), high - low)
-    elif plan.stride_x == 2 and plan.dilation_x == 1 and plan.taps_x == 3:
-        _max_three(source, most, places, i32(near), 2, high - low)
-    elif plan.stride_x == 1 and plan.dilation_x == 1 and plan.taps_x == 3:
-        _max_three(source, most, places, i32(near), 1, high - low)
-    elif plan.stride_x == 1:
-        for k in range(plan.taps_x):
-            _max_next(
-                at(source, k * plan.dilation_x),
-                most,
-                places,
-                i32(near + k * plan.dilation_x),
-                high - low,
-            )
-    else:
-        _max_any(x, best, where, plan, first, low, high)
-
-
-# Taps from which a window is gone through as integers.
-_WIDE = 4
-
-
-@inline
-def _has_wide_windows(plan: Windows) -> i64:
-    """Whether (1 or 0) windows are gone through as integers."""
-    return 1 if (plan.taps_x >= _WIDE and plan.dilation_x == 1 and plan.stride_x != 1) else 0
-
-
-@inline
-def _key(value: real, place: i64) -> i64:
-    """An integer that is larger for a larger number, of equal ones for the first.
-
-    It is largest for the last NaN.
-    """
-    last = 4294967295 - place if value == value else place
-    return (i64(float_key(value)) << 32) | last
-
-
-@inline
-def _max_wide(
-    x: storeds,
-    best: storeds,
-    where: i32s,
-    plan: Windows,
-    depth: i64,
-    height: i64,
-    low: i64,
-    high: i64,
-) -> None:
-    """Windows inside the row whose taps are neighbours: one comparison of integers an element."""
-    for j in range(low, high):
-        top = -9223372036854775807
-        for kd in range(
-            _first_tap(depth, plan.dilation_z),
-            _last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
-        ):
-            for kh in range(
-                _first_tap(height, plan.dilation_y),
-                _last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
-            ):
-                first = (
-                    ((depth + kd * plan.dilation_z) * plan.size_y + height + kh * plan.dilation_y)
-                    * plan.size_x
-                    + j * plan.stride_x
-                    - plan.padding_x
-                )
-                for place in range(first, first + plan.taps_x):
-                    top = max(top, _key(x[place], place))
-        missing = (top >> 32) == 2147483647
-        place = top & 4294967295 if missing else 4294967295 - (top & 4294967295)
-        best[j] = x[place]
-        where[j] = i32(place)
-
-
-@inline
-def _max_rows(
-    x: storeds,
-    best: storeds,
-    where: i32s,
-    plan: Windows,
-    depth: i64,
-    height: i64,
-    low: i64,
-    high: i64,
-) -> None:
-    """A row of outputs, whose windows start at that depth and height."""
-    # `where` starts at each window's first position inside the plane; only inner taps are compared.
-    top = depth + _first_tap(depth, plan.dilation_z) * plan.dilation_z
-    left = (
-        top * plan.size_y + height + _first_tap(height, plan.dilation_y) * plan.dilation_y
-    ) * plan.size_x
-    for j in range(low):
-        start = j * plan.stride_x - plan.padding_x
-        where[j] = i32(left + start + _first_tap(start, plan.dilation_x) * plan.dilation_x)
-    for j in range(low, plan.out_x):
-        where[j] = i32(left - plan.padding_x) + i32(j) * i32(plan.stride_x)
-    for j in range(plan.out_x):
-        best[j] = -math.inf
-    wide = _has_wide_windows(plan)
-    if wide != 0:
-        _max_wide(x, best, where, plan, depth, height, low, high)
-    for kd in range(
-        _first_tap(depth, plan.dilation_z),
-        _last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
-    ):
-        for kh in range(
-            _first_tap(height, plan.dilation_y),
-            _last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
-        ):
-            first = (
-                (depth + kd * plan.dilation_z) * plan.size_y + height + kh * plan.dilation_y
-            ) * plan.size_x
-            row = at(x, first)
-            _max_any(row, best, where, plan, first, 0, low)
-            if wide == 0:
-                _max_inside(row, best, where, plan, first, low, high)
-            _max_any(row, best, where, plan, first, high, plan.out_x)
-
-
-@kernel
-def _max_planes(
-    x: storeds, out: storeds, where: i32s, plan: Windows, start: i64, stop: i64
-) -> None:
-    plane = plan.size_z * plan.size_y * plan.size_x
-    low = _inside_from(plan)
-    high = _inside_to(plan)
-    for p in range(start, stop):
-        for od in range(plan.out_z):
-            for oh in range(plan.out_y):
-                row = ((p * plan.out_z + od) * plan.out_y + oh) * plan.out_x
-                _max_rows(
-                    at(x, p * plane), at(out, row), at(where, row), plan,
-                    od * plan.stride_z - plan.padding_z, oh * plan.stride_y - plan.padding_y,
-                    low, high,
-                )  # fmt: skip
+from wengert.kernels.jit import CHUNK, LARGE, kernel, loaded
+from wengert.kernels.jit.builtins import at, i32s, i64, inline, reals
+from wengert.kernels.jit.records import by_axis
+from wengert.kernels.pool import maxima
+from wengert.kernels.pool.windows import Windows, first_tap, inside_from, inside_to, last_tap
 
 
 @kernel
@@ -340,8 +69,8 @@ def _edge_sums(x: reals, out: reals, plan: Windows, first: i64, stop: i64) -> No
     for j in range(first, stop):
         start = j * plan.stride_x - plan.padding_x
         for k in range(
-            _first_tap(start, plan.dilation_x),
-            _last_tap(start, plan.dilation_x, plan.taps_x, plan.size_x),
+            first_tap(start, plan.dilation_x),
+            last_tap(start, plan.dilation_x, plan.taps_x, plan.size_x),
         ):
             out[j] = out[j] + x[start + k * plan.dilation_x]
 
@@ -351,10 +80,16 @@ def _edge_spread(g: reals, out: reals, plan: Windows, first: i64, stop: i64) -> 
     for j in range(first, stop):
         start = j * plan.stride_x - plan.padding_x
         for k in range(
-            _first_tap(start, plan.dilation_x),
-            _last_tap(start, plan.dilation_x, plan.taps_x, plan.size_x),
+            first_tap(start, plan.dilation_x),
+            last_tap(start, plan.dilation_x, plan.taps_x, plan.size_x),
         ):
             out[start + k * plan.dilation_x] = out[start + k * plan.dilation_x] + g[j]
+
+
+@inline
+def _has_wide_steps(plan: Windows) -> i64:
+    """Whether (1 or 0) taps that are neighbours are taken together, not windows that are."""
+    return 1 if (plan.taps_x >= 4 and plan.dilation_x == 1 and plan.stride_x > 2) else 0
 
 
 @inline
@@ -368,9 +103,17 @@ def _row_sums(x: reals, out: reals, plan: Windows, low: i64, high: i64) -> None:
     else:
         _edge_sums(x, out, plan, 0, low)
         _edge_sums(x, out, plan, high, plan.out_x)
-        for k in range(plan.taps_x):
-            start = low * plan.stride_x - plan.padding_x + k * plan.dilation_x
-            _add_taps(at(out, low), at(x, start), plan.stride_x, high - low)
+        if _has_wide_steps(plan) != 0:
+            for j in range(low, high):
+                total = out[j]
+                window = at(x, j * plan.stride_x - plan.padding_x)
+                for k in range(plan.taps_x):
+                    total += window[k]
+                out[j] = total
+        else:
+            for k in range(plan.taps_x):
+                start = low * plan.stride_x - plan.padding_x + k * plan.dilation_x
+                _add_taps(at(out, low), at(x, start), plan.stride_x, high - low)
 
 
 @inline
@@ -382,9 +125,15 @@ def _row_spread(g: reals, out: reals, plan: Windows, low: i64, high: i64) -> Non
     else:
         _edge_spread(g, out, plan, 0, low)
         _edge_spread(g, out, plan, high, plan.out_x)
-        for k in range(plan.taps_x):
-            start = low * plan.stride_x - plan.padding_x + k * plan.dilation_x
-            _spread_taps(at(out, start), at(g, low), plan.stride_x, high - low)
+        if _has_wide_steps(plan) != 0:
+            for j in range(low, high):
+                window = at(out, j * plan.stride_x - plan.padding_x)
+                for k in range(plan.taps_x):
+                    window[k] = window[k] + g[j]
+        else:
+            for k in range(plan.taps_x):
+                start = low * plan.stride_x - plan.padding_x + k * plan.dilation_x
+                _spread_taps(at(out, start), at(g, low), plan.stride_x, high - low)
 
 
 @inline
@@ -396,12 +145,12 @@ def _plane_sums(x: reals, out: reals, plan: Windows, low: i64, high: i64) -> Non
         for j in range(plan.out_x):
             target[j] = 0.0
         for kd in range(
-            _first_tap(depth, plan.dilation_z),
-            _last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
+            first_tap(depth, plan.dilation_z),
+            last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
         ):
             for kh in range(
-                _first_tap(height, plan.dilation_y),
-                _last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
+                first_tap(height, plan.dilation_y),
+                last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
             ):
                 first = (
                     (depth + kd * plan.dilation_z) * plan.size_y + height + kh * plan.dilation_y
@@ -416,12 +165,12 @@ def _plane_spread(g: reals, out: reals, plan: Windows, low: i64, high: i64) -> N
         depth = row // plan.out_y * plan.stride_z - plan.padding_z
         height = row % plan.out_y * plan.stride_y - plan.padding_y
         for kd in range(
-            _first_tap(depth, plan.dilation_z),
-            _last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
+            first_tap(depth, plan.dilation_z),
+            last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
         ):
             for kh in range(
-                _first_tap(height, plan.dilation_y),
-                _last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
+                first_tap(height, plan.dilation_y),
+                last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
             ):
                 first = (
                     (depth + kd * plan.dilation_z) * plan.size_y + height + kh * plan.dilation_y
@@ -433,8 +182,8 @@ def _plane_spread(g: reals, out: reals, plan: Windows, low: i64, high: i64) -> N
 def _sum_planes(x: reals, out: reals, plan: Windows, start: i64, stop: i64) -> None:
     plane = plan.size_z * plan.size_y * plan.size_x
     outputs = plan.out_z * plan.out_y * plan.out_x
-    low = _inside_from(plan)
-    high = _inside_to(plan)
+    low = inside_from(plan)
+    high = inside_to(plan)
     for p in range(start, stop):
         _plane_sums(at(x, p * plane), at(out, p * outputs), plan, low, high)
 
@@ -444,8 +193,8 @@ def _spread_planes(g: reals, out: reals, plan: Windows, start: i64, stop: i64) -
     """The adjoint of `_sum_planes`."""
     plane = plan.size_z * plan.size_y * plan.size_x
     outputs = plan.out_z * plan.out_y * plan.out_x
-    low = _inside_from(plan)
-    high = _inside_to(plan)
+    low = inside_from(plan)
+    high = inside_to(plan)
     for p in range(start, stop):
         target = at(out, p * plane)
         for j in range(plane):
@@ -492,9 +241,14 @@ def _variant(dtype: np.dtype[Any]) -> str:
     return "f64" if dtype == np.float64 else "f32"
 
 
-def _summable(x: np.ndarray) -> bool:
-    """Whether kernels add elements; few of float64 are not worth a compilation."""
-    return usable(x) or (x.dtype == np.float64 and x.size >= LARGE and real_of(x) is not None)
+def _many(x: np.ndarray, work: int) -> bool:
+    """Whether a kernel is worth it: few elements of float64 are not worth a compilation."""
+    return work >= LARGE or x.dtype != np.float64 or loaded()
+
+
+def _summable(x: np.ndarray, work: int) -> bool:
+    """Whether kernels add elements, or spread them over so many."""
+    return real_of(x) is not None and _many(x, work)
 
 
 def call_max_planes(
@@ -503,16 +257,15 @@ def call_max_planes(
     """Compute the maxima of windows and their positions in the planes."""
     lead, size = x.shape[: -len(kernel)], x.shape[-len(kernel) :]
     plan = _windows(size, kernel, out, geometry)
-    run = getattr(_max_planes, stored_for(x.dtype) or "f32")
+    run = getattr(maxima.max_planes, stored_for(x.dtype) or "f32")
     caller.call(run, x, values, where, plan, total=prod(lead), chunk=_share(size))
 
 
 def call_add_planes(caller: Caller, g: Any, where: Any, out: Any, rank: int) -> None:
     """Add gradients at the positions of maxima, in planes of so many dimensions."""
     lead, size, outputs = out.shape[:-rank], out.shape[-rank:], prod(g.shape[-rank:])
-    caller.call(
-        _add_planes.f32, g, where, out, outputs, prod(size), total=prod(lead), chunk=_share(size)
-    )
+    run = getattr(_add_planes, _variant(out.dtype))
+    caller.call(run, g, where, out, outputs, prod(size), total=prod(lead), chunk=_share(size))
 
 
 def call_sum_planes(
@@ -550,10 +303,10 @@ def max_planes(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """The maxima of windows and their positions in the planes; None if NumPy has to do it.
 
-    Of float32, or of halves as they lie.
+    Few of float64 are not worth a compilation.
     """
     lead, size = x.shape[: -len(kernel)], x.shape[-len(kernel) :]
-    if x.dtype == np.float64 or stored_of(x) is None or prod(size) >= 1 << 31:
+    if stored_of(x) is None or prod(size) >= 1 << 31 or not _many(x, x.size):
         return None
     values, where = np.empty((*lead, *out), x.dtype), np.empty((*lead, *out), np.int32)
     call_max_planes(at_once, x, values, where, kernel, out, geometry)
@@ -562,9 +315,11 @@ def max_planes(
 
 def add_planes(g: np.ndarray, where: np.ndarray, size: Shape) -> np.ndarray | None:
     """Zeros of that size with `g` added at the positions from `max_planes`."""
-    if where.dtype != np.int32 or not where.flags.c_contiguous or not usable(g):
-        return None
     lead = g.shape[: -len(size)]
+    if where.dtype != np.int32 or not where.flags.c_contiguous:
+        return None
+    if real_of(g) is None or not _many(g, prod(lead) * prod(size)):
+        return None
     out = np.empty((*lead, *size), g.dtype)
     call_add_planes(at_once, g, where, out, len(size))
     return out
@@ -572,7 +327,7 @@ def add_planes(g: np.ndarray, where: np.ndarray, size: Shape) -> np.ndarray | No
 
 def sum_planes(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray | None:
     """The sum of each window; None if NumPy has to do it."""
-    if not _summable(x):
+    if not _summable(x, x.size):
         return None
     sums = np.empty((*x.shape[: -len(kernel)], *out), x.dtype)
     call_sum_planes(at_once, x, sums, kernel, out, geometry)
@@ -583,7 +338,7 @@ def spread_planes(
     g: np.ndarray, kernel: Shape, size: Shape, geometry: Geometry
 ) -> np.ndarray | None:
     """The adjoint of `sum_planes`."""
-    if not _summable(g):
+    if not _summable(g, prod(g.shape[: -len(size)]) * prod(size)):
         return None
     total = np.empty((*g.shape[: -len(kernel)], *size), g.dtype)
     call_spread_planes(at_once, g, total, kernel, size, geometry)

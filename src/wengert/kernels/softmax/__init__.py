@@ -180,12 +180,14 @@ def log_softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
 
 def logsumexp(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
     """log(sum(exp(x))); -inf of nothing."""
-    if array.size >= FEW and axes == (array.ndim - 1,) and (real := real_of(array)):
-        native = _loops()
-        n = array.shape[-1]
-        out = np.empty(array.shape[:-1] + (1,) * keepdim, array.dtype)
-        getattr(native.logsumexp, real)(array, out, n, out.size, rows_of(n))
-        return out
+    if array.size >= FEW and axes is not None and len(axes) == 1 and (real := real_of(array)):
+        (axis,), shape = axes, array.shape
+        plan = _plan("logsumexp", real, shape, axis)
+        if plan is not None:
+            out = np.empty(shape[:axis] + (1,) * keepdim + shape[axis + 1 :], array.dtype)
+            run, numbers = plan
+            run(array, out, *numbers)
+            return out
     wide = widened(array)
     top = _max_reduce(wide.real, axis=axes, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, top.dtype.type(0))

@@ -285,6 +285,29 @@ def log_softmax_columns(
 
 
 @kernel
+def logsumexp_columns(
+    x: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+) -> None:
+    top = local(real, LANES)
+    total = local(real, LANES)
+    for b in range(start, stop):
+        first = (b % blocks) * LANES
+        place = (b // blocks) * n * inner + first
+        lanes = min(LANES, inner - first)
+        _column_extremes(at(x, place), top, n, inner, lanes)
+        for j in range(lanes):
+            total[j] = 0.0
+        for k in range(n):
+            row = at(x, place + k * inner)
+            for j in range(lanes):
+                total[j] = total[j] + exp_bounded(row[j] - top[j])
+        y = at(out, (b // blocks) * inner + first)
+        for j in range(lanes):
+            # The largest itself where it is infinite, or NaN.
+            y[j] = log(total[j]) + top[j] if fabs(top[j]) < math.inf else top[j]
+
+
+@kernel
 def softmax_pullback_columns(
     g: storeds, y: storeds, out: storeds, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
 ) -> None:
