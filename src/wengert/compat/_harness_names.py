@@ -16,6 +16,8 @@ HARNESS: dict[str, str] = {
         "logging_tensor": "logged_calls",
         "logging_utils": "log_records",
         "triton_utils": "needs_of_tests",
+        "opinfo": "operations",
+        "opinfo.core": "operations.core",
         "two_tensor": "paired_tensors",
     }.items()
 }

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, ClassVar, NamedTuple
 
+from wengert.compat._private.harness import op_cases
 from wengert.compat._private.harness.cases import TestCase
+from wengert.compat._private.harness.op_cases import *  # noqa: F403
 from wengert.compat._private.harness.parameters import (
     Case,
     add_test,
@@ -96,10 +98,11 @@ def instantiate_device_type_tests(
         for test_name, test in _tests_of(generic_test_class).items():
             for case, arguments in _device_cases(test, kind):
                 words = (test_name, case.name, kind, *map(_dtype_word, arguments["dtypes"]))
+                decorated = _decorated_case(case, generic_test_class, test, kind)
                 written = written_test(
-                    test, "_".join(filter(None, words)), case, **arguments["keywords"]
+                    test, "_".join(filter(None, words)), decorated, **arguments["keywords"]
                 )
-                add_test(cls, _within_tolerances(written, test, arguments["dtypes"]))
+                add_test(cls, _within_tolerances(written, arguments["dtypes"]))
         scope[name] = cls
 
 
@@ -117,6 +120,15 @@ def _tests_of(cls: type) -> dict[str, _Test]:
     }
 
 
+def _decorated_case(case: Case, generic: type, test: _Test, kind: str) -> Case:
+    """The case with the decorators that its subject has for a test."""
+    if case.subject is None:
+        return case
+    dtype, arguments = case.arguments.get("dtype"), case.arguments
+    more = case.subject.get_decorators(generic.__name__, test.__name__, kind, dtype, arguments)
+    return case._replace(decorators=(*case.decorators, *more))
+
+
 def _dtype_word(dtype: dtype_type) -> str:
     return dtype.name
 
@@ -128,6 +140,9 @@ def _device_cases(test: _Test, device: str) -> Iterator[tuple[Case, dict[str, An
     by_device = getattr(test, "dtypes_by_device", {})
     groups = by_device.get(device, by_device.get("all", [()]))
     for case in cases_of(test) if is_parametrized(test) else [Case("", {})]:
+        if isinstance(own := case.arguments.get("dtype"), dtype_type):
+            yield case, {"keywords": place, "dtypes": (own,)}
+            continue
         for group in groups:
             several = isinstance(group, tuple)
             types = group if several else (group,)
@@ -137,9 +152,9 @@ def _device_cases(test: _Test, device: str) -> Iterator[tuple[Case, dict[str, An
             yield case, {"keywords": keywords, "dtypes": types}
 
 
-def _within_tolerances(written: _Test, test: _Test, types: tuple[dtype_type, ...]) -> _Test:
+def _within_tolerances(written: _Test, types: tuple[dtype_type, ...]) -> _Test:
     """The test with the tolerances that decorators gave it for one of its dtypes."""
-    overrides = getattr(test, "tolerance_overrides", {})
+    overrides = getattr(written, "tolerance_overrides", {})
     chosen = [overrides[dtype] for dtype in types if dtype in overrides]
     if not chosen:
         return written
@@ -346,6 +361,7 @@ def largeTensorTest(size: int | str, device: str | None = None) -> Callable[[_Te
 
 
 __all__ = [
+    *op_cases.__all__,
     "CPUTestBase",
     "DeviceTypeTestBase",
     "deviceCountAtLeast",
