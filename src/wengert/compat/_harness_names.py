@@ -10,6 +10,7 @@ HARNESS: dict[str, str] = {
         "common_device_type": "devices",
         "common_dtype": "dtype_lists",
         "common_methods_invocations": "samples",
+        "common_optimizers": "optimizers",
         "common_utils": "common",
         "common_xpu": "accelerators",
         "inductor_utils": "compiled_devices",

@@ -34,7 +34,8 @@ class LoggingTensor(Tensor):
     @staticmethod
     def __new__(cls, elem: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Wrap a tensor."""
-        wrapper: Any = Tensor._make_wrapper_subclass(
+        make: Any = Tensor
+        wrapper: Any = make._make_wrapper_subclass(
             cls, elem.size(), strides=elem.stride(), storage_offset=elem.storage_offset(),
             dtype=elem.dtype, layout=elem.layout, device=elem.device,
             requires_grad=kwargs.get("requires_grad", False),
@@ -42,7 +43,7 @@ class LoggingTensor(Tensor):
         wrapper.elem = elem.detach() if wrapper.requires_grad else elem
         return wrapper
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
         """The tensor inside."""
         return f"{type(self).__name__}({self.elem})"
 
@@ -105,7 +106,8 @@ class LoggingTensorHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record of a call."""
-        args, kwargs, results = record.args  # type: ignore[misc]
+        written: Any = record.args
+        args, kwargs, results = written
         words = [*map(self._word, args), *(f"{k}={self._word(v)}" for k, v in kwargs.items())]
         several = isinstance(results, tuple | list)
         left = _as_list(results, self._typed) if several else self._typed(results)

@@ -30,7 +30,8 @@ class TwoTensor(Tensor):
         for fact in ("device", "layout", "dtype", "shape", "requires_grad"):
             one, other = getattr(a, fact), getattr(b, fact)
             _expect(one == other, f"expected a.{fact} == b.{fact}, got {one} and {other}")
-        pair: Any = Tensor._make_wrapper_subclass(
+        make: Any = Tensor
+        pair: Any = make._make_wrapper_subclass(
             cls, outer_size if outer_size is not None else a.size(),
             strides=outer_stride if outer_stride is not None else a.stride(),
             storage_offset=a.storage_offset(), dtype=a.dtype, layout=a.layout, device=a.device,
@@ -45,7 +46,7 @@ class TwoTensor(Tensor):
     ) -> None:  # fmt: skip
         pass
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
         """Both tensors."""
         return f"TwoTensor({self.a!r}, {self.b!r})"
 
