@@ -10,6 +10,8 @@ HARNESS: dict[str, str] = {
         "common_device_type": "devices",
         "common_dtype": "dtype_lists",
         "common_methods_invocations": "samples",
+        "common_modules": "layers.lists",
+        "common_nn": "layers.cases",
         "common_optimizers": "optimizers",
         "common_utils": "common",
         "common_xpu": "accelerators",

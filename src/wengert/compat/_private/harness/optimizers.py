@@ -123,7 +123,10 @@ class _Row(NamedTuple):
     refused: dict[str, Any]
 
 
-_DECAY = {"weight decay": {"weight_decay": 0.1}, "maximize": {"weight_decay": 0.1, "maximize": True}}
+_DECAY = {
+    "weight decay": {"weight_decay": 0.1},
+    "maximize": {"weight_decay": 0.1, "maximize": True},
+}
 _BETAS = {"another beta": {"lr": 0.01, "betas": (0.8, 0.95)}}
 _BAD_BETAS = {"betas": (1.0, 0.0)}
 _ROWS: dict[str, _Row] = {
