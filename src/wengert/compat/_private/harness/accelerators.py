@@ -80,14 +80,9 @@ def get_xpu_arch() -> None:
     """None: there is no XPU."""
 
 
-def is_big_gpu(index_or_device: Any = 0) -> bool:
-    """False: there is no GPU."""
-    return False
-
-
 _FLAGS = [name for name in list(globals()) if name.startswith(("HAS_", "IS_", "RUN_", "XPU_"))]
 __all__ = [
     *_FLAGS, *(name for name in list(globals()) if name.startswith("requires_")), "GPU_TYPE",
     "clone_preserve_strides_offset", "get_xpu_arch", "get_xpu_codename", "has_triton",
-    "is_big_gpu", "maybe_skip_size_asserts", "skipDeviceIf",
+    "maybe_skip_size_asserts", "skipDeviceIf",
 ]  # fmt: skip

@@ -256,7 +256,7 @@ skipMeta, skipXLA, skipMPS, skipHPU, skipXPU, skipLazy, skipPRIVATEUSE1 = map(
 )
 
 
-def _skip_if_on(device: str) -> Callable[[bool | str, str], Callable[[_Test], _Test]]:
+def _skip_if_on(device: str | None) -> Callable[[bool | str, str], Callable[[_Test], _Test]]:
     def skip_if(dep: bool | str, reason: str) -> Callable[[_Test], _Test]:
         """Skip where the condition holds, or the attribute of the test class with its name."""
 
@@ -264,7 +264,7 @@ def _skip_if_on(device: str) -> Callable[[bool | str, str], Callable[[_Test], _T
             @wraps(fn)
             def run(self: DeviceTypeTestBase, *args: Any, **kwargs: Any) -> Any:
                 holds = getattr(self, dep, False) if isinstance(dep, str) else dep
-                if holds and self.device_type == device:
+                if holds and device in (None, self.device_type):
                     raise unittest.SkipTest(reason)
                 return fn(self, *args, **kwargs)
 
@@ -285,7 +285,45 @@ skipCPUIfNoMkldnn = skipCPUIf(True, "needs oneDNN")
 skipCUDAIfNoMagma = skipCUDAIfNoCusolver = skipCUDAIf(True, "needs CUDA")
 skipCUDAIfNoMagmaAndNoCusolver = skipCUDAIfNoMagmaAndNoLinalgsolver = skipCUDAIfNoMagma
 skipCUDAIfNoCudnn = skipCUDAIfNoCusparseGeneric = skipCUDAIfNoSparseGeneric = skipCUDAIfNoMagma
+skipCUDAIfNoMiopen = skipCUDAIfNoMagma
 skipCUDAIfRocm = skipCUDAIfNotRocm = skipCUDAIfMiopen = skipCUDAIfNoMagma
+
+
+def skipIf(dep: bool | str, reason: str) -> Callable[[_Test], _Test]:
+    """Skip where the condition holds, or the attribute of the test class with its name."""
+    return _skip_if_on(None)(dep, reason)
+
+
+def skipCUDAVersionIn(versions: Any = None) -> Callable[[_Test], _Test]:
+    """Skip a test on CUDA, which is not there."""
+    return skipCUDAIfNoMagma
+
+
+onlyCUDAAndPRIVATEUSE1 = onlyOn(["cuda", "privateuse1"])
+PYTORCH_CUDA_MEMCHECK = TEST_WITH_ROCM = False
+PYTORCH_TESTING_DEVICE_ONLY_FOR_KEY = "PYTORCH_TESTING_DEVICE_ONLY_FOR"
+PYTORCH_TESTING_DEVICE_EXCEPT_FOR_KEY = "PYTORCH_TESTING_DEVICE_EXCEPT_FOR"
+
+
+def get_desired_device_type_test_bases(
+    except_for: Any = None, only_for: Any = None, *args: Any, **options: Any
+) -> list[type[DeviceTypeTestBase]]:
+    """The bases of the devices that tests are to run on."""
+    return [
+        base for base in get_device_type_test_bases()
+        if base.device_type not in _names(except_for)
+        and (only_for is None or base.device_type in _names(only_for))
+    ]  # fmt: skip
+
+
+def disablecuDNN(fn: _Test) -> _Test:
+    """The function as it is: there is no cuDNN."""
+    return fn
+
+
+def disableMkldnn(fn: _Test) -> _Test:
+    """The function as it is: there is no oneDNN."""
+    return fn
 
 
 def has_cusolver() -> bool:
@@ -324,6 +362,7 @@ def _expected_failure_on(device: str) -> Callable[[_Test], _Test]:
     expectedFailureCPU, expectedFailureCUDA, expectedFailureXPU, expectedFailureMeta,
     expectedFailureXLA, expectedFailureHPU, expectedFailureMPS,
 ) = map(_expected_failure_on, ("cpu", "cuda", "xpu", "meta", "xla", "hpu", "mps"))  # fmt: skip
+expectedFailureMPSPre14 = expectedFailureMPSPre15 = expectedFailureMPS
 
 
 class deviceCountAtLeast:
@@ -364,11 +403,18 @@ __all__ = [
     *op_cases.__all__,
     "CPUTestBase",
     "DeviceTypeTestBase",
+    "PYTORCH_CUDA_MEMCHECK",
+    "PYTORCH_TESTING_DEVICE_EXCEPT_FOR_KEY",
+    "PYTORCH_TESTING_DEVICE_ONLY_FOR_KEY",
+    "TEST_WITH_ROCM",
     "deviceCountAtLeast",
+    "disableMkldnn",
+    "disablecuDNN",
     *(name for name in list(globals()) if name.startswith(("dtypes", "expectedFailure"))),
     "e4m3_type",
     "e5m2_type",
     "get_all_device_types",
+    "get_desired_device_type_test_bases",
     "get_device_type_test_bases",
     "has_cusolver",
     "has_hipsolver",

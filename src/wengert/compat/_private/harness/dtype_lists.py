@@ -100,6 +100,18 @@ def get_all_dtypes(
     )
 
 
+def get_all_qint_dtypes() -> list[dtype]:
+    """The dtypes of quantized tensors."""
+    return [dtypes.qint8, dtypes.quint8, dtypes.qint32, dtypes.quint4x2, dtypes.quint2x4]
+
+
+float_to_corresponding_complex_type_map = {
+    dtypes.float16: dtypes.complex32,
+    dtypes.float32: dtypes.complex64,
+    dtypes.float64: dtypes.complex128,
+}
+
+
 def get_all_math_dtypes(device: str) -> list[dtype]:
     """The dtypes of numbers, without halves on the CPU."""
     half = not device.startswith("cpu")
@@ -122,6 +134,7 @@ __all__ = [
     "empty_types",
     "float8_types",
     "float8_types_and",
+    "float_to_corresponding_complex_type_map",
     "floating_and_complex_types",
     "floating_and_complex_types_and",
     "floating_types",
@@ -132,6 +145,7 @@ __all__ = [
     "get_all_fp_dtypes",
     "get_all_int_dtypes",
     "get_all_math_dtypes",
+    "get_all_qint_dtypes",
     "integral_types",
     "integral_types_and",
 ]
