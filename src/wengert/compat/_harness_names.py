@@ -21,12 +21,18 @@ HARNESS: dict[str, str] = {
         "common_xpu": "accelerators",
         "custom_op_db": "lists_elsewhere",
         "hop_db": "lists_elsewhere",
+        "hypothesis_utils": "deadlines",
         "inductor_utils": "compiled_devices",
         "logging_tensor": "logged_calls",
         "logging_utils": "log_records",
         "triton_utils": "needs_of_tests",
         "opinfo": "operations",
         "opinfo.core": "operations.core",
+        "opinfo.refs": "operations.second_forms",
         "two_tensor": "paired_tensors",
     }.items()
-} | {"torch.utils._dtype_abbrs": "harness.dtype_words"}
+} | {
+    "torch.nn.parallel._functions": "broadcasts",
+    "torch.utils._dtype_abbrs": "harness.dtype_words",
+    "torch.utils._ordered_set": "ordered_sets",
+}

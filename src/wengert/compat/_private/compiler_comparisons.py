@@ -151,12 +151,13 @@ def expectedFailureDynamic(fn: Callable[..., Any]) -> Callable[..., Any]:  # noq
     return fn
 
 
-expectedFailureCodegenDynamic = expectedFailureDynamicWrapper = expectedFailureDynamic  # noqa: N816
+expectedFailureCodegenDynamic = expectedFailureDynamic  # noqa: N816
+expectedFailureDynamicWrapper = expectedFailureDynamic  # noqa: N816
 
 
 def normalize_gm(gm_str: str) -> str:
-    """The text of a graph module without comments, trailing spaces and second empty lines."""
-    lines = remove_trailing_space(re.sub(r"(?m) *#.*$", "", gm_str)).split("\n")
+    """The text of a graph module without lines of comments, and without two empty ones."""
+    lines = remove_trailing_space(re.sub(r"(?m)^ *#.*\n?", "", gm_str)).split("\n")
     kept = [line for i, line in enumerate(lines) if line or (i and lines[i - 1])]
     return "\n".join(kept)
 
@@ -214,12 +215,14 @@ def _of_python(least: tuple[int, int], below: tuple[int, int]) -> Callable[[Any]
 skipIfNotPy311 = _of_python((3, 11), (4, 0))  # noqa: N816
 skipIfNotPy312 = _of_python((3, 12), (4, 0))  # noqa: N816
 skipIfPy312 = _of_python((3, 0), (3, 12))  # noqa: N816
-xfailIfPy312 = unittest.expectedFailure if sys.version_info >= (3, 12) else lambda fn: fn  # noqa: N816
+xfailIfPy312 = (  # noqa: N816
+    unittest.expectedFailure if sys.version_info >= (3, 12) else expectedFailureDynamic
+)
 
 __all__ = [
     "check_dynamic_shape_capture", "clone_input", "clone_me", "empty_line_normalizer",
     "expectedFailureCodegenDynamic", "expectedFailureDynamic", "expectedFailureDynamicWrapper",
-    "ifdynstaticdefault", "istype", "make_test_cls_with_patches", "normalize_gm", "rand_strided", "reduce_to_scalar_loss",
-    "remove_trailing_space", "requires_bwd_pass", "reset_rng_state", "rmse", "same", "skipIfNotPy311",
-    "skipIfNotPy312", "skipIfPy312", "xfailIfPy312",
+    "ifdynstaticdefault", "istype", "make_test_cls_with_patches", "normalize_gm", "rand_strided",
+    "reduce_to_scalar_loss", "remove_trailing_space", "requires_bwd_pass", "reset_rng_state",
+    "rmse", "same", "skipIfNotPy311", "skipIfNotPy312", "skipIfPy312", "xfailIfPy312",
 ]  # fmt: skip

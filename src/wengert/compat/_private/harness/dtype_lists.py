@@ -100,11 +100,6 @@ def get_all_dtypes(
     )
 
 
-def get_all_qint_dtypes() -> list[dtype]:
-    """The dtypes of quantized tensors."""
-    return [dtypes.qint8, dtypes.quint8, dtypes.qint32, dtypes.quint4x2, dtypes.quint2x4]
-
-
 float_to_corresponding_complex_type_map = {
     dtypes.float16: dtypes.complex32,
     dtypes.float32: dtypes.complex64,
@@ -145,7 +140,6 @@ __all__ = [
     "get_all_fp_dtypes",
     "get_all_int_dtypes",
     "get_all_math_dtypes",
-    "get_all_qint_dtypes",
     "integral_types",
     "integral_types_and",
 ]

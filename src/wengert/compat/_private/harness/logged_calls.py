@@ -43,7 +43,7 @@ class LoggingTensor(Tensor):
         wrapper.elem = elem.detach() if wrapper.requires_grad else elem
         return wrapper
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         """The tensor inside."""
         return f"{type(self).__name__}({self.elem})"
 

@@ -199,7 +199,7 @@ _ROWS: dict[str, _Row] = {
 
 def _inputs_of(row: _Row) -> Callable[..., list[OptimizerInput]]:
     def inputs(device: Any, dtype: Any = None) -> list[OptimizerInput]:
-        written = {"default": {}} | row.kwargs
+        written: dict[str, dict[str, Any]] = {"default": {}} | row.kwargs
         return [OptimizerInput(None, deepcopy(kwargs), desc) for desc, kwargs in written.items()]
 
     return inputs
@@ -223,9 +223,9 @@ def get_error_inputs_for_all_optims(device: Any, dtype: Any) -> list[ErrorOptimi
     parameter = wengert.nn.Parameter(wengert.randn(2, 3, device=device, dtype=dtype))
     plain = wengert.randn(2, 3, device=device, dtype=dtype)
     rows: list[tuple[Any, str, Any, str]] = [
-        (plain, "a tensor", TypeError, "params argument given to the optimizer should be an iterable"),
+        (plain, "a tensor", TypeError, "params argument given to the optimizer should be an iter"),
         ([], "no parameters", ValueError, "optimizer got an empty parameter list"),
-        ([parameter, parameter], "twice", UserWarning, "a parameter group with duplicate parameters"),
+        ([parameter, parameter], "twice", UserWarning, "a parameter group with duplicate param"),
         ([{"params": [parameter]}, {"params": [parameter]}], "twice, in two groups", ValueError,
          "some parameters appear in more than one parameter group"),
     ]  # fmt: skip
@@ -255,8 +255,7 @@ def _get_optim_inputs_including_global_cliquey_kwargs(
     for given in optim_info.optim_inputs_func(device):
         plain = given.kwargs | dict.fromkeys(ways, False)
         inputs.append(OptimizerInput(None, plain, given.desc))
-        for way in ways:
-            inputs.append(OptimizerInput(None, plain | {way: True}, f"{given.desc} & {way}"))
+        inputs += [OptimizerInput(None, plain | {w: True}, f"{given.desc} & {w}") for w in ways]
     return inputs
 
 
@@ -309,7 +308,7 @@ class TensorTracker:
         self, tensor_to_set: Tensor, testcase: Any,
         override_assert_eq_kwargs: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        """A tensor equals the first copy left, and is set to it, so that differences do not grow."""
+        """A tensor equals the first copy left, and is set to it: differences do not grow."""
         testcase.assertGreater(len(self.tensors), 0, "no copies are left")
         copy = self.tensors.pop(0)
         options = (

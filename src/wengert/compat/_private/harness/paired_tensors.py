@@ -46,7 +46,7 @@ class TwoTensor(Tensor):
     ) -> None:  # fmt: skip
         pass
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         """Both tensors."""
         return f"TwoTensor({self.a!r}, {self.b!r})"
 

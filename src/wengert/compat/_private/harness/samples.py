@@ -9,10 +9,11 @@ import wengert
 from wengert import Tensor
 from wengert.compat._private.harness.cases import set_rng_seed
 from wengert.compat._private.harness.common import freeze_rng_state
-from wengert.compat._private.harness.operations import core, foreach, lists
+from wengert.compat._private.harness.operations import core, foreach, lists, second_forms
 from wengert.compat._private.harness.operations.core import *  # noqa: F403
 from wengert.compat._private.harness.operations.foreach import *  # noqa: F403
 from wengert.compat._private.harness.operations.lists import *  # noqa: F403
+from wengert.compat._private.harness.operations.second_forms import *  # noqa: F403
 
 L, M, S, XS = 20, 10, 5, 3
 
@@ -35,6 +36,7 @@ def wrapper_set_seed(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 __all__ = [
-    *core.__all__, *foreach.__all__, *lists.__all__, "L", "M", "S", "XS", "mask_not_all_zeros",
+    *core.__all__, *foreach.__all__, *lists.__all__, *second_forms.__all__, "L", "M", "S",
+    "XS", "mask_not_all_zeros",
     "wrapper_set_seed",
 ]  # fmt: skip

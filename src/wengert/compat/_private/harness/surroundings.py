@@ -110,7 +110,7 @@ def find_library_location(lib_name: str) -> Path:
 
 
 def download_file(url: str, binary: bool = True) -> str:
-    """The path of a file that is fetched if it is not there; the test is skipped if it cannot be."""
+    """The path of a file that is fetched unless it is there; the test is skipped if it cannot."""
     folder = Path(tempfile.gettempdir()) / "wengert-tests"
     folder.mkdir(exist_ok=True)
     path = folder / Path(urllib.parse.urlsplit(url).path).name

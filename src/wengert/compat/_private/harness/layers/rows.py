@@ -65,7 +65,7 @@ def _spatial(shape: tuple[int, ...], *built: Callable[..., Entry]) -> tuple[Entr
 
 
 _X1, _X2, _X3 = (2, 4, 5), (1, 4, 5, 4), (1, 4, 3, 4, 3)
-_U = {"low": -1, "high": 1}
+_U: dict[str, Any] = {"low": -1, "high": 1}
 
 POOLING: dict[str, tuple[Entry, ...]] = {
     "AdaptiveAvgPool1d": _spatial(_X1, new(3)),
@@ -149,7 +149,8 @@ _PADDED = {1: (2, 3, 4), 2: (1, 2, 4, 3), 3: (1, 1, 3, 3, 2)}
 PADDINGS: dict[str, tuple[Entry, ...]] = {
     f"{kind}Pad{n}d": _spatial(_PADDED[n], new(1, *rest), new(_PADS[n], *rest))
     for kind, rest in (
-        ("Reflection", ()), ("Replication", ()), ("Zero", ()), ("Circular", ()), ("Constant", (2.0,)),
+        ("Reflection", ()), ("Replication", ()), ("Zero", ()), ("Circular", ()),
+        ("Constant", (2.0,)),
     )
     for n in (1, 2, 3)
 }  # fmt: skip
@@ -171,7 +172,9 @@ OTHERS: dict[str, tuple[Entry, ...]] = {
     ),
     "Bilinear": (new(2, 3, 4)(T(8, 2), T(8, 3)), new(2, 3, 4, bias=False)(T(8, 2), T(8, 3))),
     "Embedding": (new(5, 4)(Index(2, 3, high=5)), new(5, 4, padding_idx=1)(Index(6, high=5))),
-    "RNNCell": (new(5, 4)(T(3, 5), T(3, 4)), new(5, 4, nonlinearity="relu")(T(3, 5)), new(5, 4)(T(5))),
+    "RNNCell": (
+        new(5, 4)(T(3, 5), T(3, 4)), new(5, 4, nonlinearity="relu")(T(3, 5)), new(5, 4)(T(5)),
+    ),
     "GRUCell": (new(5, 4)(T(3, 5), T(3, 4)), new(5, 4, bias=False)(T(3, 5)), new(5, 4)(T(5))),
     "LSTMCell": (new(5, 4)(T(3, 5), (T(3, 4), T(3, 4))), new(5, 4, bias=False)(T(3, 5))),
     "RNN": (new(3, 4)(T(5, 2, 3)), new(3, 4, 2, nonlinearity="relu", batch_first=True)(T(2, 5, 3))),
@@ -197,7 +200,7 @@ OTHERS: dict[str, tuple[Entry, ...]] = {
 
 _LABELS = Const([[3, 0, -1, 1], [1, 2, 0, -1]])
 _SIGNS = Const([1, -1, 1, -1])
-_P = {"low": 0.1, "high": 0.9}
+_P: dict[str, Any] = {"low": 0.1, "high": 0.9}
 
 
 def _losses(*given: Any, extra: tuple[Callable[..., Entry], ...] = ()) -> tuple[Entry, ...]:
@@ -237,7 +240,8 @@ LOSSES: dict[str, tuple[Entry, ...]] = {
     "MultiMarginLoss": _losses(T(4, 5), Index(4, high=5), extra=(new(p=2), new(margin=0.5))),
     "CosineEmbeddingLoss": _losses(T(4, 5), T(4, 5), _SIGNS, extra=(new(margin=0.7),)),
     "CTCLoss": _losses(
-        Of(lambda draw: draw(6, 2, 4).log_softmax(2)), Const([[1, 2, 1], [3, 1, 2]]), Const([6, 5]), Const([3, 2]),
+        Of(lambda draw: draw(6, 2, 4).log_softmax(2)), Const([[1, 2, 1], [3, 1, 2]]),
+        Const([6, 5]), Const([3, 2]),
     ),
 }  # fmt: skip
 

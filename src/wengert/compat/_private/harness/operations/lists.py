@@ -35,7 +35,14 @@ shape_funcs = [op for op in op_db if isinstance(op, ShapeFuncInfo)]
 python_ref_db: list[OpInfo] = []
 ops_and_refs = op_db + python_ref_db
 
+# Nor is it listed which operations take sparse tensors, and masked ones.
+sparse_unary_ufuncs: list[OpInfo] = []
+sparse_csr_unary_ufuncs: list[OpInfo] = []
+sparse_masked_reduction_ops: list[OpInfo] = []
+reference_masked_ops: list[OpInfo] = []
+
 __all__ = [
-    "binary_ufuncs", "op_db", "ops_and_refs", "python_ref_db", "reduction_ops", "shape_funcs",
-    "spectral_funcs", "unary_ufuncs",
+    "binary_ufuncs", "op_db", "ops_and_refs", "python_ref_db", "reduction_ops",
+    "reference_masked_ops", "shape_funcs", "sparse_csr_unary_ufuncs",
+    "sparse_masked_reduction_ops", "sparse_unary_ufuncs", "spectral_funcs", "unary_ufuncs",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from wengert.compat._private.harness.operations.letters import (
     REALS,
     REALS_BOOL,
 )
-from wengert.compat._private.harness.operations.recipes import T, call, op
+from wengert.compat._private.harness.operations.recipes import Distinct, T, call, op
 from wengert.compat._private.harness.operations.records import OpInfo
 
 reduction = partial(op, kind=ReductionOpInfo)
@@ -54,8 +54,22 @@ REDUCING: list[OpInfo] = [
         call(T(), 0),
     ),
     op("min|reduction_no_dim", REALS_BOOL, call(T(3, 4)), call(T())),
-    op("median", REALS, call(T(3, 4)), call(T(3, 4), 0), call(T(3, 5), -1, True), no="out"),
-    op("nanmedian", REALS, call(T(3, 4)), call(T(3, 4), 0), call(T(3, 5), -1, True), no="out"),
+    op(
+        "median",
+        REALS,
+        call(Distinct(3, 4)),
+        call(Distinct(3, 4), 0),
+        call(Distinct(3, 5), -1, True),
+        no="out",
+    ),
+    op(
+        "nanmedian",
+        REALS,
+        call(Distinct(3, 4)),
+        call(Distinct(3, 4), 0),
+        call(Distinct(3, 5), -1, True),
+        no="out",
+    ),
     op(
         "quantile",
         FLOATS_WIDE,
