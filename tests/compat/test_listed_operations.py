@@ -38,6 +38,16 @@ from wengert.core.dtypes import dtype as dtype_type
 _BY_NAME = {op.full_name: op for op in lists.op_db}
 # Its numbers are random.
 _NOT_COMPARED = {"nn.functional.rrelu"}
+# Whole numbers, which jump where a quotient of few digits is rounded another way.
+_WHOLE = {
+    "div.trunc_rounding",
+    "div.floor_rounding",
+    "floor_divide",
+    "fmod",
+    "remainder",
+    "__rmod__",
+}
+_HALVES = {wengert.float16, wengert.bfloat16}
 _TOLERANCES = {
     "float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-4, "complex64": 1e-4, "float64": 1e-6,
     "complex128": 1e-6,
@@ -101,7 +111,7 @@ def test_samples_agree_with_pytorch(torch: Any, part: int) -> None:
         if op.full_name in _NOT_COMPARED:
             continue
         # One dtype each, another one for the next: together they are all that are listed.
-        dtypes = sorted(op.dtypes, key=str)
+        dtypes = sorted(op.dtypes - (_HALVES if op.full_name in _WHOLE else set()), key=str)
         _compare(torch, op, dtypes[i % len(dtypes)])
 
 

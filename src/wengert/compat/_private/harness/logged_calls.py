@@ -11,9 +11,9 @@ from weakref import WeakKeyDictionary
 
 import wengert
 from wengert import Tensor
+from wengert.compat._private.harness.trees import mapped
 from wengert.compat._private.mode_utils import no_dispatch
-from wengert.utils._python_dispatch import TorchDispatchMode
-from wengert.utils._pytree import tree_map
+from wengert.dispatch.modes import TorchDispatchMode
 
 _WORDS = {
     wengert.float64: "f64", wengert.float32: "f32", wengert.float16: "f16",
@@ -59,8 +59,8 @@ class LoggingTensor(Tensor):
             return cls(x) if isinstance(x, Tensor) else x
 
         with cls.context():
-            results = func(*tree_map(inside, args), **tree_map(inside, kwargs))
-        results = tree_map(wrapped, results)
+            results = func(*mapped(inside, args), **mapped(inside, kwargs))
+        results = mapped(wrapped, results)
         _log_call(func, args, kwargs, results)
         return results
 

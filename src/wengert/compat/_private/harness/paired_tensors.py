@@ -6,8 +6,8 @@ from typing import Any
 
 import wengert
 from wengert import Tensor
-from wengert.utils._python_dispatch import TorchDispatchMode
-from wengert.utils._pytree import tree_map
+from wengert.compat._private.harness.trees import mapped
+from wengert.dispatch.modes import TorchDispatchMode
 
 
 def _expect(holds: bool, what: str) -> None:
@@ -75,7 +75,7 @@ class TwoTensor(Tensor):
             def pick(x: Any) -> Any:
                 return getattr(x, name) if isinstance(x, TwoTensor) else x
 
-            return func(*tree_map(pick, args), **tree_map(pick, kwargs or {}))
+            return func(*mapped(pick, args), **mapped(pick, kwargs or {}))
 
         return _paired(side("a"), side("b"), args)
 
