@@ -15,6 +15,7 @@ from typing import Any
 import wengert
 from wengert import Tensor
 from wengert.compat._private.harness.common import LazyVal
+from wengert.compat._private.triton_answers import has_triton
 
 _Test = Callable[..., Any]
 
@@ -32,11 +33,6 @@ requires_helion = functools.partial(unittest.skipIf, not HAS_HELION, "needs Heli
 requires_cuda_and_triton = unittest.skipUnless(HAS_CUDA_AND_TRITON, "needs CUDA and Triton")
 requires_xpu_and_triton = unittest.skipUnless(HAS_XPU_AND_TRITON, "needs XPU and Triton")
 requires_gpu_and_triton = unittest.skipUnless(HAS_GPU, "needs a GPU and Triton")
-
-
-def has_triton() -> bool:
-    """False: there is no GPU that it compiles for."""
-    return HAS_TRITON
 
 
 def requires_gpu_with_enough_memory(min_mem_required: float) -> Callable[[_Test], _Test]:

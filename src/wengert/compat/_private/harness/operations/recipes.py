@@ -134,7 +134,7 @@ class Call(NamedTuple):
         return SampleInput(first, args=(*rest,), kwargs=kwargs)
 
 
-def call(*args: Any, **kwargs: Any) -> Call:
+def on(*args: Any, **kwargs: Any) -> Call:
     """A call with these arguments."""
     return Call(args, kwargs)
 
@@ -198,4 +198,4 @@ def op(
     )  # fmt: skip
 
 
-__all__ = ["Arranged", "Call", "Recipe", "call", "dtypes_of", "op"]
+__all__ = ["Arranged", "Call", "Recipe", "dtypes_of", "on", "op"]
