@@ -129,6 +129,8 @@ def test_lists_are_in_order() -> None:
         assert op.supported_backward_dtypes("cpu") <= op.dtypes, op
         for form in (*op.aliases, op.op):
             assert callable(form), op
+        for form in (op.get_method(), op.get_inplace(), op.get_operator()):
+            assert form is None or callable(form), op
     names = [info.formatted_name for info in module_db]
     assert len({*names}) == len(names) > 100
 

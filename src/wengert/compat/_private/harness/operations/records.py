@@ -148,8 +148,8 @@ class OpInfo:
             "inplace_operator_variant": _operator_of(self.name, "i"),
         }
         for form, value in forms.items():
-            if getattr(self, form) is _FROM_NAME:
-                setattr(self, form, value)
+            if getattr(self, form) is _FROM_NAME:  # a property, such as T, is no method
+                setattr(self, form, value if callable(value) else None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.op(*args, **kwargs)
