@@ -12,7 +12,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -125,6 +125,23 @@ def download_file(url: str, binary: bool = True) -> str:
     return str(path)
 
 
+_FRAME = re.compile(r'(?P<margin>\s*)File "(?P<file>[^"]*)", line \d+, in (?P<name>.*)')
+
+
+def _without_frames(lines: list[str], file: str) -> Iterator[str]:
+    """The lines of an error but for frames of other files, and of this one outside functions."""
+    depth = None  # how far the frame that is left out is indented
+    for line in lines:
+        frame = _FRAME.match(line)
+        if frame:
+            own = frame["file"] == file and frame["name"].strip() != "<module>"
+            depth = None if own else len(frame["margin"])
+        elif depth is not None and len(line) - len(line.lstrip(" ")) <= depth:
+            depth = None
+        if depth is None:
+            yield line
+
+
 def munge_exc(
     e: Any, *, suppress_suffix: bool = True, suppress_prefix: bool = True,
     file: str | None = None, skip: int = 0, **options: Any,
@@ -132,11 +149,7 @@ def munge_exc(
     """The text of an error without what changes: lines, folders, frames of other files."""
     file = inspect.stack()[1 + skip].filename if file is None else file
 
-    def own_frame(frame: re.Match[str]) -> str:
-        return frame.group(0) if frame[2] == file and frame[3] != "<module>" else ""
-
-    frames = r'( *)File "([^"]+)", line \d+, in (.+)\n(\1  .+\n( +[~^]* *\n)?)*'
-    text = re.sub(frames, own_frame, str(e))
+    text = "".join(_without_frames(str(e).splitlines(keepends=True), file))
     text = re.sub(r"line \d+", "line N", text)
     text = re.sub(r"\.py:\d+", ".py:N", text)
     text = text.replace(file, Path(file).name)

@@ -22,14 +22,14 @@ def _generate_reduction_kwargs(
 ) -> Iterator[dict[str, Any]]:
     """Dimensions to reduce, of a tensor with so many."""
     yield {}
-    yield {"dim": 0, "keepdim": True}
-    yield {"dim": -1, "keepdim": False}
-    if ndim > 2:
-        yield {"dim": ndim // 2, "keepdim": True}
-    if supports_multiple_dims:
-        yield {"dim": (*range(ndim),), "keepdim": False}
-        if ndim > 1:
-            yield {"dim": (0, -1), "keepdim": True}
+    for dim in {0: (0,), 1: (-1,)}.get(ndim, (1, -2)):
+        for keepdim in (False, True):
+            yield {"dim": dim, "keepdim": keepdim}
+    if supports_multiple_dims and ndim:
+        yield {"dim": tuple(reversed(range(ndim)))}
+        yield {"dim": (-1,), "keepdim": True}
+    if supports_multiple_dims and ndim > 2:
+        yield {"dim": (ndim - 1, 0), "keepdim": True}
 
 
 def sample_inputs_reduction(
@@ -37,7 +37,7 @@ def sample_inputs_reduction(
 ) -> Iterator[SampleInput]:
     """Tensors with up to four dimensions, and which of these to reduce."""
     several = kwargs.get("supports_multiple_dims", op_info.supports_multiple_dims)
-    for shape in [(), (2,), (3, 5), (3, 2, 1, 2)]:
+    for shape in [(), (4,), (2, 3), (2, 3, 1, 4)]:
         for reduced in _generate_reduction_kwargs(len(shape), several):
             x = make_tensor(shape, dtype=dtype, device=device, requires_grad=requires_grad)
             for args, more in op_info.generate_args_kwargs(x, **reduced):
