@@ -479,3 +479,9 @@ def test_a_gradient_that_an_operation_does_not_have_is_refused(
             function(*given, **options)
         with library.no_grad():
             assert function(*given, **options).isfinite().all()
+
+
+def test_margin_ranking_loss_of_whole_numbers_has_a_mean() -> None:
+    first = wengert.tensor([1, 2], dtype=wengert.int8)
+    loss = wengert.nn.functional.margin_ranking_loss(first, first + 1, first)
+    assert loss.item() == 1.5

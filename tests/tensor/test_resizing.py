@@ -100,6 +100,10 @@ def test_sum_to_size() -> None:
     assert x.grad.tolist() == [[1, 1, 1]] * 2
     with pytest.raises(RuntimeError, match="expand"):
         x.sum_to_size(2, 2)
+    for dtype in (wengert.uint8, wengert.int32, wengert.bool):
+        whole = wengert.ones(2, 3, dtype=dtype)
+        assert whole.sum_to_size(1, 3).dtype == wengert.int64
+        assert whole.sum_to_size(2, 3).dtype == dtype
 
 
 @pytest.mark.torch

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from wengert import compiler
+from wengert.compat._harness_names import HARNESS
 from wengert.compat._version import TorchVersion
 
 VERSION = TorchVersion("2.13.0+wengert")
@@ -300,12 +301,7 @@ PRIVATE: dict[str, str] = {
         "torch.sparse": "sparse_types",
         "torch.storage": "pickled_storages",
         "torch.testing._comparison": "comparisons",
-        "torch.testing._internal": "harness",
-        "torch.testing._internal.common_cuda": "harness.gpus",
-        "torch.testing._internal.common_device_type": "harness.devices",
-        "torch.testing._internal.common_dtype": "harness.dtype_lists",
-        "torch.testing._internal.common_methods_invocations": "harness.samples",
-        "torch.testing._internal.common_utils": "harness.common",
+        **HARNESS,
         "torch.utils._contextlib": "decorating_contexts",
         "torch.utils._device": "device_contexts",
         "torch.utils._mode_utils": "mode_utils",

@@ -361,7 +361,8 @@ def margin_ranking_loss(
     _check_margins(
         "margin_ranking_loss", ("input1", input1), ("input2", input2), ("target", target)
     )
-    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    # A number with a fraction, so that the loss of whole numbers has a mean.
+    return reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
 def hinge_embedding_loss(

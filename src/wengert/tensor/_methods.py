@@ -103,6 +103,9 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
         raise RuntimeError(
             f"size {{{list(shape)}}} is not expandable to size {{{list(self.shape)}}}."
         )
+    whole = not (self.is_floating_point() or self.is_complex())
+    if whole and tuple(shape) != tuple(self.shape):  # a sum of these is of int64
+        self = self.long()
     return sum_to(self, shape)
 
 

@@ -37,6 +37,23 @@ class EagerAndRecordGraphs:
         return gm.forward
 
 
+class AotEagerAndRecordGraphs(EagerAndRecordGraphs):
+    """Keeps the graphs that it is given; those of the backward apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fw_graphs: list[Any] = []
+        self.bw_graphs: list[Any] = []
+
+
+class InductorAndRecordGraphs(EagerAndRecordGraphs):
+    """Keeps the graphs that it is given; those that were rewritten apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inductor_graphs: list[Any] = []
+
+
 class CompileCounterWithBackend(CompileCounter):
     """Counts the graphs that it is given, and keeps them; `backend` is another one's name."""
 
@@ -54,4 +71,7 @@ class CompileCounterWithBackend(CompileCounter):
         self.graphs: list[Any] = []
 
 
-__all__ = [*_of_comparisons, "CompileCounter", "CompileCounterWithBackend", "EagerAndRecordGraphs"]
+__all__ = [
+    *_of_comparisons, "AotEagerAndRecordGraphs", "CompileCounter", "CompileCounterWithBackend",
+    "EagerAndRecordGraphs", "InductorAndRecordGraphs",
+]  # fmt: skip

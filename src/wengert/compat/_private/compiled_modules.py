@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from wengert.compat._compilers import (
@@ -34,6 +36,12 @@ def is_compile_supported(device_type: Any) -> bool:
     return str(device_type).startswith("cpu")
 
 
+@contextmanager
+def disable_cache_limit() -> Iterator[None]:
+    """A context; programs are not limited by the settings in it either."""
+    yield
+
+
 def is_dynamo_supported() -> bool:
     """Whether `torch.compile` compiles: it does."""
     return True
@@ -47,6 +55,7 @@ __all__ = [
     "compile_times",
     "counters",
     "disable",
+    "disable_cache_limit",
     "forbid_in_graph",
     "ifdynstaticdefault",
     "is_compile_supported",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import random
+import re
 import sys
 import unittest
 from collections.abc import Callable, Sequence
@@ -147,6 +151,61 @@ def expectedFailureDynamic(fn: Callable[..., Any]) -> Callable[..., Any]:  # noq
     return fn
 
 
+expectedFailureCodegenDynamic = expectedFailureDynamic  # noqa: N816
+expectedFailureDynamicWrapper = expectedFailureDynamic  # noqa: N816
+
+
+def normalize_gm(gm_str: str) -> str:
+    """The text of a graph module without lines of comments, and without two empty ones."""
+    lines = remove_trailing_space(re.sub(r"(?m)^ *#.*\n?", "", gm_str)).split("\n")
+    kept = [line for i, line in enumerate(lines) if line or (i and lines[i - 1])]
+    return "\n".join(kept)
+
+
+def check_dynamic_shape_capture() -> bool:
+    """Whether the settings say that shapes may change."""
+    settings: Any = dynamo_settings
+    return not settings.assume_static_by_default
+
+
+def reset_rng_state(use_xla: bool = False) -> None:
+    """Seed the generators of wengert, Python and NumPy."""
+    wengert.manual_seed(1337)
+    random.seed(1337)
+    np.random.seed(1337)
+
+
+def make_test_cls_with_patches(
+    cls: type, cls_prefix: str, fn_suffix: str, *patches: Any, xfail_prop: str | None = None,
+    decorator: Callable[[Any], Any] = lambda test: test,
+) -> type:  # fmt: skip
+    """A class of the same tests under settings; of each patch the module, the name, the value."""
+    name = f"{cls_prefix}{cls.__name__}"
+    made = type(name, cls.__bases__, {"__qualname__": name})
+    for member in dir(cls):
+        value = getattr(cls, member)
+        if member.startswith("test_") and callable(value):
+            test = _patched(value, member + fn_suffix, patches)
+            if xfail_prop is not None and hasattr(value, xfail_prop):
+                test = unittest.expectedFailure(test)
+            setattr(made, member + fn_suffix, decorator(test))
+        elif not hasattr(made, member):
+            setattr(made, member, value)
+    return made
+
+
+def _patched(test: Callable[..., Any], name: str, patches: Sequence[Any]) -> Any:
+    @functools.wraps(test)
+    def run(self: Any) -> Any:
+        with contextlib.ExitStack() as stack:
+            for module, attribute, value in patches:
+                stack.enter_context(module.patch({attribute: value}))
+            return test(self)
+
+    run.__name__ = name
+    return run
+
+
 def _of_python(least: tuple[int, int], below: tuple[int, int]) -> Callable[[Any], Any]:
     names = ".".join(map(str, least)), ".".join(map(str, below))
     here = least <= sys.version_info[:2] < below
@@ -156,10 +215,14 @@ def _of_python(least: tuple[int, int], below: tuple[int, int]) -> Callable[[Any]
 skipIfNotPy311 = _of_python((3, 11), (4, 0))  # noqa: N816
 skipIfNotPy312 = _of_python((3, 12), (4, 0))  # noqa: N816
 skipIfPy312 = _of_python((3, 0), (3, 12))  # noqa: N816
+xfailIfPy312 = (  # noqa: N816
+    unittest.expectedFailure if sys.version_info >= (3, 12) else expectedFailureDynamic
+)
 
 __all__ = [
-    "clone_input", "clone_me", "empty_line_normalizer", "expectedFailureDynamic",
-    "ifdynstaticdefault", "istype", "rand_strided", "reduce_to_scalar_loss",
-    "remove_trailing_space", "requires_bwd_pass", "rmse", "same", "skipIfNotPy311",
-    "skipIfNotPy312", "skipIfPy312",
+    "check_dynamic_shape_capture", "clone_input", "clone_me", "empty_line_normalizer",
+    "expectedFailureCodegenDynamic", "expectedFailureDynamic", "expectedFailureDynamicWrapper",
+    "ifdynstaticdefault", "istype", "make_test_cls_with_patches", "normalize_gm", "rand_strided",
+    "reduce_to_scalar_loss", "remove_trailing_space", "requires_bwd_pass", "reset_rng_state",
+    "rmse", "same", "skipIfNotPy311", "skipIfNotPy312", "skipIfPy312", "xfailIfPy312",
 ]  # fmt: skip

@@ -5,7 +5,10 @@ parameter, device and dtype, `conditions` and `gpus` say when tests do not run, 
 and under which settings, `matrices` draws operands and `dtype_lists` names groups of dtypes.
 `common` is what PyTorch has in `common_utils`.
 
-The database of operations (`common_methods_invocations`) is PyTorch's data and is not here.
+`operations` lists operations with inputs of their own (`samples` is what PyTorch has in
+`common_methods_invocations`), `layers` modules, and `optimizers` optimizers; `op_cases` writes a
+test for each entry of such a list. What needs a GPU, a script's compiler or another process is not
+here.
 """
 
 __all__: list[str] = []

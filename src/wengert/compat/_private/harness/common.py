@@ -27,6 +27,7 @@ from wengert.compat._private.harness import (
     creation,
     matrices,
     parameters,
+    surroundings,
 )
 from wengert.compat._private.harness.attempts import *  # noqa: F403
 from wengert.compat._private.harness.cases import *  # noqa: F403
@@ -35,6 +36,7 @@ from wengert.compat._private.harness.conditions import *  # noqa: F403
 from wengert.compat._private.harness.creation import *  # noqa: F403
 from wengert.compat._private.harness.matrices import *  # noqa: F403
 from wengert.compat._private.harness.parameters import *  # noqa: F403
+from wengert.compat._private.harness.surroundings import *  # noqa: F403
 from wengert.core.dtypes import dtype as dtype_type
 from wengert.random import fork_rng
 from wengert.testing import make_tensor
@@ -286,6 +288,7 @@ __all__ = [
     *creation.__all__,
     *matrices.__all__,
     *parameters.__all__,
+    *surroundings.__all__,
     "FILE_SCHEMA",
     "GRADCHECK_NONDET_TOL",
     "NATIVE_DEVICES",

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, ClassVar, NamedTuple
 
+from wengert.compat._private.harness import op_cases
 from wengert.compat._private.harness.cases import TestCase
+from wengert.compat._private.harness.op_cases import *  # noqa: F403
 from wengert.compat._private.harness.parameters import (
     Case,
     add_test,
@@ -96,10 +98,11 @@ def instantiate_device_type_tests(
         for test_name, test in _tests_of(generic_test_class).items():
             for case, arguments in _device_cases(test, kind):
                 words = (test_name, case.name, kind, *map(_dtype_word, arguments["dtypes"]))
+                decorated = _decorated_case(case, generic_test_class, test, kind)
                 written = written_test(
-                    test, "_".join(filter(None, words)), case, **arguments["keywords"]
+                    test, "_".join(filter(None, words)), decorated, **arguments["keywords"]
                 )
-                add_test(cls, _within_tolerances(written, test, arguments["dtypes"]))
+                add_test(cls, _within_tolerances(written, arguments["dtypes"]))
         scope[name] = cls
 
 
@@ -117,6 +120,15 @@ def _tests_of(cls: type) -> dict[str, _Test]:
     }
 
 
+def _decorated_case(case: Case, generic: type, test: _Test, kind: str) -> Case:
+    """The case with the decorators that its subject has for a test."""
+    if case.subject is None:
+        return case
+    dtype, arguments = case.arguments.get("dtype"), case.arguments
+    more = case.subject.get_decorators(generic.__name__, test.__name__, kind, dtype, arguments)
+    return case._replace(decorators=(*case.decorators, *more))
+
+
 def _dtype_word(dtype: dtype_type) -> str:
     return dtype.name
 
@@ -128,6 +140,9 @@ def _device_cases(test: _Test, device: str) -> Iterator[tuple[Case, dict[str, An
     by_device = getattr(test, "dtypes_by_device", {})
     groups = by_device.get(device, by_device.get("all", [()]))
     for case in cases_of(test) if is_parametrized(test) else [Case("", {})]:
+        if isinstance(own := case.arguments.get("dtype"), dtype_type):
+            yield case, {"keywords": place, "dtypes": (own,)}
+            continue
         for group in groups:
             several = isinstance(group, tuple)
             types = group if several else (group,)
@@ -137,9 +152,9 @@ def _device_cases(test: _Test, device: str) -> Iterator[tuple[Case, dict[str, An
             yield case, {"keywords": keywords, "dtypes": types}
 
 
-def _within_tolerances(written: _Test, test: _Test, types: tuple[dtype_type, ...]) -> _Test:
+def _within_tolerances(written: _Test, types: tuple[dtype_type, ...]) -> _Test:
     """The test with the tolerances that decorators gave it for one of its dtypes."""
-    overrides = getattr(test, "tolerance_overrides", {})
+    overrides = getattr(written, "tolerance_overrides", {})
     chosen = [overrides[dtype] for dtype in types if dtype in overrides]
     if not chosen:
         return written
@@ -241,7 +256,7 @@ skipMeta, skipXLA, skipMPS, skipHPU, skipXPU, skipLazy, skipPRIVATEUSE1 = map(
 )
 
 
-def _skip_if_on(device: str) -> Callable[[bool | str, str], Callable[[_Test], _Test]]:
+def _skip_if_on(device: str | None) -> Callable[[bool | str, str], Callable[[_Test], _Test]]:
     def skip_if(dep: bool | str, reason: str) -> Callable[[_Test], _Test]:
         """Skip where the condition holds, or the attribute of the test class with its name."""
 
@@ -249,7 +264,7 @@ def _skip_if_on(device: str) -> Callable[[bool | str, str], Callable[[_Test], _T
             @wraps(fn)
             def run(self: DeviceTypeTestBase, *args: Any, **kwargs: Any) -> Any:
                 holds = getattr(self, dep, False) if isinstance(dep, str) else dep
-                if holds and self.device_type == device:
+                if holds and device in (None, self.device_type):
                     raise unittest.SkipTest(reason)
                 return fn(self, *args, **kwargs)
 
@@ -270,7 +285,45 @@ skipCPUIfNoMkldnn = skipCPUIf(True, "needs oneDNN")
 skipCUDAIfNoMagma = skipCUDAIfNoCusolver = skipCUDAIf(True, "needs CUDA")
 skipCUDAIfNoMagmaAndNoCusolver = skipCUDAIfNoMagmaAndNoLinalgsolver = skipCUDAIfNoMagma
 skipCUDAIfNoCudnn = skipCUDAIfNoCusparseGeneric = skipCUDAIfNoSparseGeneric = skipCUDAIfNoMagma
+skipCUDAIfNoMiopen = skipCUDAIfNoMagma
 skipCUDAIfRocm = skipCUDAIfNotRocm = skipCUDAIfMiopen = skipCUDAIfNoMagma
+
+
+def skipIf(dep: bool | str, reason: str) -> Callable[[_Test], _Test]:
+    """Skip where the condition holds, or the attribute of the test class with its name."""
+    return _skip_if_on(None)(dep, reason)
+
+
+def skipCUDAVersionIn(versions: Any = None) -> Callable[[_Test], _Test]:
+    """Skip a test on CUDA, which is not there."""
+    return skipCUDAIfNoMagma
+
+
+onlyCUDAAndPRIVATEUSE1 = onlyOn(["cuda", "privateuse1"])
+PYTORCH_CUDA_MEMCHECK = TEST_WITH_ROCM = False
+PYTORCH_TESTING_DEVICE_ONLY_FOR_KEY = "PYTORCH_TESTING_DEVICE_ONLY_FOR"
+PYTORCH_TESTING_DEVICE_EXCEPT_FOR_KEY = "PYTORCH_TESTING_DEVICE_EXCEPT_FOR"
+
+
+def get_desired_device_type_test_bases(
+    except_for: Any = None, only_for: Any = None, *args: Any, **options: Any
+) -> list[type[DeviceTypeTestBase]]:
+    """The bases of the devices that tests are to run on."""
+    return [
+        base for base in get_device_type_test_bases()
+        if base.device_type not in _names(except_for)
+        and (only_for is None or base.device_type in _names(only_for))
+    ]  # fmt: skip
+
+
+def disablecuDNN(fn: _Test) -> _Test:
+    """The function as it is: there is no cuDNN."""
+    return fn
+
+
+def disableMkldnn(fn: _Test) -> _Test:
+    """The function as it is: there is no oneDNN."""
+    return fn
 
 
 def has_cusolver() -> bool:
@@ -309,6 +362,7 @@ def _expected_failure_on(device: str) -> Callable[[_Test], _Test]:
     expectedFailureCPU, expectedFailureCUDA, expectedFailureXPU, expectedFailureMeta,
     expectedFailureXLA, expectedFailureHPU, expectedFailureMPS,
 ) = map(_expected_failure_on, ("cpu", "cuda", "xpu", "meta", "xla", "hpu", "mps"))  # fmt: skip
+expectedFailureMPSPre14 = expectedFailureMPSPre15 = expectedFailureMPS
 
 
 class deviceCountAtLeast:
@@ -346,13 +400,21 @@ def largeTensorTest(size: int | str, device: str | None = None) -> Callable[[_Te
 
 
 __all__ = [
+    *op_cases.__all__,
     "CPUTestBase",
     "DeviceTypeTestBase",
+    "PYTORCH_CUDA_MEMCHECK",
+    "PYTORCH_TESTING_DEVICE_EXCEPT_FOR_KEY",
+    "PYTORCH_TESTING_DEVICE_ONLY_FOR_KEY",
+    "TEST_WITH_ROCM",
     "deviceCountAtLeast",
+    "disableMkldnn",
+    "disablecuDNN",
     *(name for name in list(globals()) if name.startswith(("dtypes", "expectedFailure"))),
     "e4m3_type",
     "e5m2_type",
     "get_all_device_types",
+    "get_desired_device_type_test_bases",
     "get_device_type_test_bases",
     "has_cusolver",
     "has_hipsolver",

@@ -100,6 +100,13 @@ def get_all_dtypes(
     )
 
 
+float_to_corresponding_complex_type_map = {
+    dtypes.float16: dtypes.complex32,
+    dtypes.float32: dtypes.complex64,
+    dtypes.float64: dtypes.complex128,
+}
+
+
 def get_all_math_dtypes(device: str) -> list[dtype]:
     """The dtypes of numbers, without halves on the CPU."""
     half = not device.startswith("cpu")
@@ -122,6 +129,7 @@ __all__ = [
     "empty_types",
     "float8_types",
     "float8_types_and",
+    "float_to_corresponding_complex_type_map",
     "floating_and_complex_types",
     "floating_and_complex_types_and",
     "floating_types",

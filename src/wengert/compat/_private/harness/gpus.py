@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from wengert.compat._private.harness import conditions
@@ -22,6 +22,12 @@ CDNA2OrLater = CDNA3OrLater = CDNA5OrLater = False
 TEST_CUSPARSE_GENERIC = TEST_HIPSPARSE_GENERIC = False
 
 tf32_off = tf32_enabled = nullcontext
+
+
+@contextmanager
+def tf32_on(self: Any, tf32_precision: float = 1e-5) -> Iterator[None]:
+    """A context that changes nothing: there is no TF32."""
+    yield
 
 
 def tf32_is_not_fp32() -> bool:
@@ -48,6 +54,11 @@ def _get_magma_version() -> tuple[int, int]:
     return 0, 0
 
 
+def _get_torch_rocm_version() -> tuple[int, int]:
+    """(0, 0)."""
+    return 0, 0
+
+
 def _get_torch_cuda_version() -> tuple[int, int]:
     """(0, 0)."""
     return 0, 0
@@ -63,10 +74,12 @@ __all__ = [
     ),
     "_get_magma_version",
     "_get_torch_cuda_version",
+    "_get_torch_rocm_version",
     "initialize_cuda_context_rng",
     "tf32_enabled",
     "tf32_is_not_fp32",
     "tf32_off",
+    "tf32_on",
     "tf32_on_and_off",
     "with_tf32_off",
 ]

@@ -16,11 +16,15 @@ _Decorator = Callable[[_Test], _Test]
 
 
 class Case(NamedTuple):
-    """What one test of many is called, which arguments it gets, and what decorates it."""
+    """What one test of many is called, which arguments it gets, and what decorates it.
+
+    A `subject` is what it is about, and knows further decorators: `get_decorators`.
+    """
 
     name: str
     arguments: dict[str, Any]
     decorators: tuple[_Decorator, ...] = ()
+    subject: Any = None
 
     def beside(self, other: Case) -> Case:
         """The case of both parameters at once."""
@@ -28,7 +32,9 @@ class Case(NamedTuple):
         if both:
             raise RuntimeError(f"parametrize: several decorators set the argument {min(both)!r}")
         name = "_".join(filter(None, (self.name, other.name)))
-        return Case(name, self.arguments | other.arguments, self.decorators + other.decorators)
+        decorators = self.decorators + other.decorators
+        subject = self.subject or other.subject
+        return Case(name, self.arguments | other.arguments, decorators, subject)
 
 
 def cases_of(test: _Test) -> list[Case]:
@@ -128,7 +134,7 @@ class reparametrize(_TestParametrizer):
             for pair in self.adapter_fn(case.name, case.arguments) or ():
                 if pair is not None:
                     name, arguments = pair
-                    yield Case(name, arguments, case.decorators)
+                    yield Case(name, arguments, case.decorators, case.subject)
 
 
 class decorateIf(_TestParametrizer):
@@ -176,6 +182,11 @@ def instantiate_parametrized_tests(generic_cls: type) -> type:
         if inspect.isfunction(test) and is_parametrized(test):
             delattr(generic_cls, name)
             for case in cases_of(test):
+                if case.subject is not None:
+                    raise RuntimeError(
+                        f"{name} goes through operations, modules or optimizers: use"
+                        " instantiate_device_type_tests() for its class"
+                    )
                 add_test(generic_cls, written_test(test, f"{name}_{case.name}", case))
     return generic_cls
 
