@@ -185,7 +185,7 @@ NUMBER = re.compile(r"-?\d+\.\d+|nan")
 def test_the_summary_says_what_was_compiled(tmp_path: Path) -> None:
     path = str(script(tmp_path, START + CLASSIFIER))
     told = forked("wengert", "-m", "wengert", "run", "--compile", path).stderr
-    assert re.search(r"script\.py:\d+: \d+ operations and \d+ backwards in \d+ programs", told)
+    assert re.search(r"script\.py:\d+: \d+ operations and \d+ backwards? in \d+ programs?", told)
     assert forked("wengert", "-m", "wengert", "run", "--compile", "--quiet", path).stderr == ""
 
 
@@ -198,3 +198,24 @@ def test_a_report_of_each_operation_is_refused(tmp_path: Path) -> None:
 def test_a_failing_script_fails_as_without(tmp_path: Path) -> None:
     path = str(script(tmp_path, START + "mlp(2, 3)(torch.ones(1, 2)); raise SystemExit(3)"))
     assert forked("wengert", "-m", "wengert", "run", "--compile", path).returncode == 3
+
+
+COMPILED = """
+@torch.compile(fullgraph=True)
+def step(x):
+    model.zero_grad()
+    model(x).square().mean().backward()
+
+model = mlp(2, 3)
+for _ in range(8):
+    step(torch.ones(4, 2))
+    show(model[0].weight.grad.sum())
+"""
+
+
+def test_a_plain_run_leaves_backwards_to_the_programs_of_compiled_functions(tmp_path: Path) -> None:
+    path = str(script(tmp_path, START + COMPILED))
+    told = forked("wengert", "-m", "wengert", "run", path).stderr
+    programs = re.search(r"programs +.*  step: (\d+) operations and 1 backward in 1 program", told)
+    assert programs is not None
+    assert re.search(r"compiled +.*backward\(\): \d+ calls in programs of compiled functions", told)

@@ -11,6 +11,7 @@ import pytest
 import wengert
 from wengert.autograd import engine
 from wengert.graph import Recorder, _recorder
+from wengert.replay.background import background
 
 
 @pytest.fixture
@@ -43,6 +44,33 @@ def test_counts_by_operation_and_line(recorder, w):
     assert first.text == "w.tanh().sum().backward()"
     assert first.where.startswith(f"{__file__}:")
     assert (second.calls, second.what, second.released_nodes) == (1, "grad()", 2)
+
+
+@pytest.mark.parametrize("mode", [None, "reduce-overhead"])
+def test_backwards_of_compiled_functions_stay_in_their_programs(recorder, w, mode):
+    def step():
+        w.grad = None
+        (w.tanh() * 2).sum().backward()
+        return w.grad.clone()
+
+    compiled = wengert.compiler.compile(step, fullgraph=True, mode=mode)
+    results = [compiled() for _ in range(8)]
+    assert all(wengert.equal(result, step()) for result in results)
+    report = recorder.report()
+    (line,) = report.lines
+    assert (line.calls, line.nodes, line.text) == (16, 48, "(w.tanh() * 2).sum().backward()")
+    assert line.compiled >= 6
+    assert report.ops == {"tanh": 16, "mul": 16, "sum": 16}
+    assert line.measured == line.calls - line.compiled
+
+
+def test_a_backward_that_goes_on_outside_of_a_program_is_counted_once(recorder, w, monkeypatch):
+    monkeypatch.setattr(background, "at_once", True)
+    head = wengert.compiler.compile(lambda y: (y * y).sum().backward())
+    for _ in range(6):
+        head(w.exp())
+    report = recorder.report()
+    assert (report.backward_calls, report.ops) == (6, {"exp": 6, "mul": 6, "sum": 6})
 
 
 def test_release_gives_back_what_was_held(recorder, w):

@@ -64,3 +64,14 @@ def test_probabilities_have_no_gradient() -> None:
                   streams.choice(size=1, p=chances, replace=False)):  # fmt: skip
         with pytest.raises(NullTypeGradError, match="undefined"):
             T.grad(drawn.sum(), p)
+
+
+@pytest.mark.parametrize("bits", [np.random.MT19937, np.random.PCG64])
+def test_the_generator_that_is_passed_on_goes_on_as_the_one_before(bits: Any) -> None:
+    given, own = (np.random.RandomState(bits(3)) for _ in range(2))
+    assert given.normal() == own.normal()  # which leaves another number for the next call
+    state = theano.shared(given)
+    after, numbers = raw_random.RandomFunction("normal", T.dvector)(state, (3,), 0.0, 1.0)
+    f = theano.function([], numbers, updates=[(state, after)])
+    for _ in range(3):
+        np.testing.assert_array_equal(f(), own.normal(0.0, 1.0, 3))

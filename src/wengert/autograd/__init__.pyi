@@ -2,6 +2,7 @@
 # edit.
 
 from wengert.autograd import anomaly_mode as anomaly_mode
+from wengert.autograd import counters as counters
 from wengert.autograd import custom as custom
 from wengert.autograd import diagnosis as diagnosis
 from wengert.autograd import edges as edges

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import Call, Cut, Leaf, Node
 
@@ -21,14 +23,23 @@ def describe_call(call: Call | Cut | None) -> str:
 
 def op_name(node: Node) -> str:
     """The public name of a node's operation: that of the function that was called."""
-    name = op_name_of_class(type(node))
-    return f"{name}{len(node.shape) - 2}d" if name in OF_IMAGES else name
+    return public_name(getattr(type(node), "op", None) or type(node), len(node.shape))
+
+
+def public_name(op: Any, rank: int) -> str:
+    """The public name of an operation, or node class, whose results have so many dimensions."""
+    name = _name_of(op)
+    return f"{name}{rank - 2}d" if name in OF_IMAGES else name
 
 
 def op_name_of_class(kind: type[Node]) -> str:
     """The name of the operation of a node class; for a Function, its class name."""
-    named = getattr(kind, "op", None) or kind
-    return getattr(named, "public_name", "") or kind.__name__.removesuffix("Backward")
+    return _name_of(getattr(kind, "op", None) or kind)
+
+
+def _name_of(named: Any) -> str:
+    name: str = getattr(named, "public_name", "") or getattr(named, "__name__", "")
+    return name.removesuffix("Backward")
 
 
 # Operations for any number of dimensions; their public names include the number.

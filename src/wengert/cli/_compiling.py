@@ -1,14 +1,18 @@
-"""``wengert run --compile``: the training steps of a script, compiled without a change to it."""
+"""What is compiled of a script: its own functions, or with ``--compile`` its training steps."""
 
 from __future__ import annotations
 
+import inspect
+from types import CodeType
 from typing import Any
 
 from wengert.core.storage import location_of
-from wengert.core.tensor import Site, caller, getframe, mode
+from wengert.core.tensor import Site, caller, getframe, internal, mode
+from wengert.graph.formatting import shorten_path
 from wengert.nn import Module
 from wengert.optim.optimizer import register_optimizer_step_post_hook
-from wengert.replay.explanation import explanation_of
+from wengert.replay.compiled import alive
+from wengert.replay.explanation import Explanation, explanation_of
 from wengert.replay.regions import Region, Regions
 
 
@@ -35,22 +39,55 @@ class Compiling:
     def summary(self, script: str, seconds: float) -> str:
         """What was compiled, a few lines for each line where regions begin."""
         self.regions.close()
-        lines = [f"wengert: {script}, {seconds:.1f} s, {_count(self.regions.steps)} compiled"]
+        lines = [
+            f"wengert: {script}, {seconds:.1f} s, {_count(self.regions.steps, 'step')} compiled"
+        ]
         for region in self.regions.by_line.values():
             lines += _described(region)
         return "\n".join(lines) + "\n"
 
 
-def _count(steps: int) -> str:
-    return "1 step" if steps == 1 else f"{steps:,} steps"
+def program_lines() -> list[str]:
+    """What the script's own compiled functions have become, a line for each."""
+    found: list[str] = []
+    for function in alive():
+        name = _name_of(function.function)
+        if name is not None:
+            told, splits = _told(explanation_of(function))
+            told += [f"split where a value is read: {line}" for line in splits[:1]]
+            found.append(f"{name}: {'; '.join(told)}")
+    return sorted(found)
+
+
+def _name_of(function: Any) -> str | None:
+    """Where a function or module is written, and its name; None for a function of the package."""
+    of_module = isinstance(function, Module)
+    own = type(function).forward if of_module else function
+    code = getattr(inspect.unwrap(own), "__code__", None)
+    if isinstance(code, CodeType) and code.co_filename not in internal:
+        where = shorten_path(f"{code.co_filename}:{code.co_firstlineno}")
+        return f"{where}  {code.co_qualname}"
+    return type(function).__name__ if of_module else None
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _described(region: Region) -> list[str]:
-    found = explanation_of(region)
-    lines = [
-        f"  {location_of(*region.line)}: {found.operations} operations and {found.backwards}"
-        f" backwards in {len(found.programs)} programs, {found.calls} calls"
+    (programs, *retired), splits = _told(explanation_of(region))
+    lines = [f"  {location_of(*region.line)}: {programs}", *[f"    {line}" for line in retired]]
+    return lines + [f"    split where a value is read: {line}" for line in splits]
+
+
+def _told(found: Explanation) -> tuple[list[str], list[str]]:
+    """What there is to say of a function, and the lines that split it."""
+    told = [
+        f"{_count(found.operations, 'operation')} and {_count(found.backwards, 'backward')} in"
+        f" {_count(len(found.programs), 'program')}, {_count(found.calls, 'call')}"
     ]
     if found.retired:
-        lines.append(f"    runs as it is by now: {found.retired}")
-    return lines + [f"    split where a value is read: {line}" for line in found.splits]
+        told.append(f"runs as it is by now: {found.retired}")
+    if found.python:
+        told.append(found.python)
+    return told, found.splits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from wengert.cli._colour import Palette
 from wengert.graph import Finding, Line, Report
@@ -14,9 +14,15 @@ _TOP_LINES = 6
 _FINDINGS = "look at"
 
 
-def format_report(report: Report, script: str, seconds: float, paint: Palette | None = None) -> str:
-    """The report as text, one fact to a line; labels in colour where `paint` has some."""
-    lines = _lines(report, script, seconds)
+def format_report(
+    report: Report, script: str, seconds: float, paint: Palette | None = None,
+    programs: Sequence[str] = (),
+) -> str:  # fmt: skip
+    """The report as text, one fact to a line; labels in colour where `paint` has some.
+
+    `programs` says what compiled functions have become.
+    """
+    lines = _lines(report, script, seconds, programs)
     if paint is not None and paint.enabled:
         lines = (_painted(line, paint) for line in lines)
     return "".join(f"{line}\n" for line in lines)
@@ -29,16 +35,20 @@ def _painted(line: str, paint: Palette) -> str:
     return paint(label, "yellow" if label.strip() == _FINDINGS else "cyan") + text
 
 
-def _lines(report: Report, script: str, seconds: float) -> Iterator[str]:
+def _lines(report: Report, script: str, seconds: float, programs: Sequence[str]) -> Iterator[str]:
     head = f"wengert: {os.path.basename(script)}, {seconds:.1f} s"
     if not report.backward_calls:
         yield f"{head}, no backward call"
+        yield from _by_line("programs", iter(programs))
         yield from _by_line(_FINDINGS, map(_finding, report.findings))
         return
     calls = _count(report.backward_calls, "backward call")
     yield f"{head}, {calls} through {_count(report.nodes, 'operation')}"
     yield _entry("operations", _ops(report.ops))
-    yield _entry("graph memory", _memory(report))
+    if any(line.measured for line in report.lines):
+        yield _entry("graph memory", _memory(report))
+    yield from _by_line("programs", iter(programs))
+    yield from _by_line("compiled", map(_compiled, _most(report, "compiled")))
     yield from _by_line("released by", map(_releases, _most(report, "released_nodes")))
     yield from _by_line("retained by", map(_retains, _most(report, "retaining")))
     yield from _by_line(_FINDINGS, map(_finding, report.findings))
@@ -75,10 +85,14 @@ def _most(report: Report, what: str) -> list[Line]:
     return sorted(lines, key=lambda line: getattr(line, what), reverse=True)[:_TOP_LINES]
 
 
+def _compiled(line: Line) -> str:
+    return f"{_place(line)}: {_count(line.compiled, 'call')} in programs of compiled functions"
+
+
 def _releases(line: Line) -> str:
     nodes = round(line.released_nodes / line.measured)
     each = f"{_count(nodes, 'operation')}, {format_bytes(line.released_bytes / line.measured)}"
-    return f"{_place(line)}: {_calls(line.calls, each)}"
+    return f"{_place(line)}: {_calls(line.calls - line.compiled, each)}"
 
 
 def _retains(line: Line) -> str:

@@ -292,10 +292,20 @@ def _deliver(run: Run, quiet: bool, page: str | None, data: str | None) -> None:
         _flush()
         with contextlib.suppress(OSError, ValueError, AttributeError):
             paint = Palette(sys.stderr)
-            sys.stderr.write(format_report(run.report, run.script, run.seconds, paint))
+            text = format_report(run.report, run.script, run.seconds, paint, _programs())
+            sys.stderr.write(text)
             if written:
                 sys.stderr.write(paint("  report       ", "cyan") + f" {page}\n")
             sys.stderr.flush()
+
+
+def _programs() -> list[str]:
+    """What the script's compiled functions have become; it need not have any."""
+    if "wengert.replay.compiled" not in sys.modules:
+        return []
+    from wengert.cli._compiling import program_lines
+
+    return program_lines()
 
 
 def _deliver_summary(compiling: Compiling, quiet: bool, script: str, seconds: float) -> None:

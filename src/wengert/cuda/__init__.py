@@ -15,6 +15,9 @@ from wengert.cuda import amp as amp
 from wengert.cuda import nvtx as nvtx
 from wengert.platform.absences import refusing
 
+# Those of the devices: none.
+default_generators: tuple[Any, ...] = ()
+
 
 def is_available() -> bool:
     """False: wengert computes on the CPU.

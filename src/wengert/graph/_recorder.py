@@ -15,10 +15,11 @@ from types import CodeType
 from weakref import WeakKeyDictionary, ref
 
 from wengert.autograd import engine
+from wengert.autograd.counters import counters
 from wengert.autograd.engine import Walk
 from wengert.autograd.naming import OF_IMAGES, op_name, op_name_of_class
 from wengert.core.storage import location_of, source_text
-from wengert.core.tensor import Leaf, Node, by_seq
+from wengert.core.tensor import Call, Leaf, Node, by_seq
 from wengert.graph._memory_sampler import MemorySampler
 from wengert.graph.memory import (
     Finding,
@@ -97,10 +98,12 @@ class Recorder:
     def start(self) -> None:
         """Start watching."""
         engine.observers.append(self.observe)
+        counters.append(self.count)
 
     def stop(self) -> None:
         """Stop watching."""
         engine.observers.remove(self.observe)
+        counters.remove(self.count)
         self.look("")
 
     def look(self, where: str) -> None:
@@ -125,8 +128,19 @@ class Recorder:
             else:
                 self._after(walk)
 
+    def count(self, call: Call, operations: Counter[str], calls: int) -> None:
+        """Take note of a backward that a compiled program does."""
+        if os.getpid() != self._process:
+            return
+        with without_collecting(), self._lock:
+            line = self._line(call)
+            line.calls += calls
+            line.compiled += calls
+            line.nodes += operations.total()
+            self._ops += operations
+
     def _before(self, walk: Walk) -> None:
-        line, order = self._line(walk), walk.order
+        line, order = self._line(walk.call), walk.order
         count = self._count(order)
         line.calls += 1
         line.nodes += count
@@ -182,8 +196,8 @@ class Recorder:
                 self._ops[name] += count
         return len(order) - leaves
 
-    def _line(self, walk: Walk) -> Line:
-        what, code, lasti = walk.call
+    def _line(self, call: Call) -> Line:
+        what, code, lasti = call
         entry = self._places.get((id(code), lasti))
         if entry is None:
             where = location_of(code, lasti)

@@ -118,6 +118,7 @@ class Line:
         text: the text of that line.
         what: "backward()" or "grad()".
         calls: how many there were.
+        compiled: how many of them were part of compiled programs, which nothing can measure.
         measured: how many of them were measured.
         nodes: recorded operations that all calls went through.
         released_nodes: operations that the measured calls released.
@@ -130,6 +131,7 @@ class Line:
     text: str
     what: str
     calls: int = 0
+    compiled: int = 0
     measured: int = 0
     nodes: int = 0
     released_nodes: int = 0

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.counters import counters
 from wengert.autograd.engine import compatibility
 from wengert.autograd.transforms.tree import unflatten_tree
 from wengert.core.generators import default_generator
 from wengert.core.storage import add_writes
 from wengert.core.tensor import Tensor, tick, wrap
 from wengert.replay.bindings import Binding
+from wengert.replay.counting import count_backward
 from wengert.replay.observing import Effect, Value
 from wengert.replay.rules import Step
 from wengert.replay.settling import Plan, count_use, cut_of, made_nodes, own_arrays, plan_of
@@ -69,7 +71,7 @@ class Immediate:
         self._varying = [slot for slot in self._reached if self._inputs[slot] is None]
         # Places whose values may have left a graph.
         self._cuts: list[int] = []
-        self._steps = shortcut.steps
+        self._steps, self._walks = shortcut.steps, shortcut.walks
         self._leaf = way.spec.kind is None
 
     def call(self, shortcut: Shortcut, record: Record, leaves: Sequence[Any]) -> Any:
@@ -131,6 +133,8 @@ class Immediate:
         arrays = [x if type(x) is np.ndarray else x._array for x in inputs]
         plan = self._plan_of(record)
         count_use(plan, record)
+        for walk in self._walks if counters else ():
+            count_backward(walk)
         record.settled += 1
         record.deferred += len(self._steps)
         function, fresh, constants = plan.code  # at once: another thread may compile it

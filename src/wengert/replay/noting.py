@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.engine import anomaly, observers
+from wengert.autograd.counters import are_walks_wanted
+from wengert.autograd.engine import anomaly
 from wengert.core.dispatching import dispatched
 from wengert.core.tensor import Leaf, Site, Tensor, getframe, inferences, internal, mode, tensors
 from wengert.kernels.jit.pace import pace
@@ -309,7 +310,7 @@ class NotingRun(Run):
         """Whether a backward was noted, and has happened."""
         if inputs is not None or retain or any(seed is not None for seed in seeds):
             return False
-        if unusual() or observers or mode.site is None:
+        if unusual() or are_walks_wanted() or mode.site is None:
             return False
         notes, starts = self.notes, list[Seen]()
         for x in roots:

@@ -13,6 +13,7 @@ import numpy as np
 from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
 from wengert.core.generators import Generator, default_generator
 from wengert.core.tensor import Tensor, internal, new, tick
+from wengert.replay.counting import count_backward
 from wengert.replay.deferred import Deferred, settle
 from wengert.replay.direct import deferred_at
 from wengert.replay.guards import Guard, UnguardedError
@@ -292,6 +293,7 @@ class Shortcut:
             for entry, (site, off) in zip(way.path[start:stop], way.sites[start:stop], strict=True):
                 run.steps.append((site, off, tick()))
                 if isinstance(entry, BackwardEntry):
+                    count_backward(entry)
                     self._walk(run, entry)
                 elif entry in self.updates:
                     buffers = [x() for x in map(partial(_reference, run), self.updates[entry])]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.storage import location_of, source_text
-from wengert.core.tensor import Leaf, tensors
+from wengert.core.tensor import Call, Leaf, tensors
 from wengert.kernels.jit.pace import pace
 from wengert.replay.deferred import Deferred, Outline
 from wengert.replay.signatures import Line, Signature, Signatures
@@ -418,11 +418,12 @@ class BackwardEntry(Entry):
         releases: whether it releases the nodes that it passes.
         key: what it is on record by.
         simple: whether it is a `backward()` without arguments, all of which is in the run.
+        counted: what is told of it to who counts backwards, once somebody does.
     """
 
     __slots__ = (
-        "added", "key", "leaves", "onward", "passed", "reach", "releases", "roots", "seeds",
-        "simple", "targets",
+        "added", "counted", "key", "leaves", "onward", "passed", "reach", "releases", "roots",
+        "seeds", "simple", "targets",
     )  # fmt: skip
 
     def __init__(
@@ -437,6 +438,7 @@ class BackwardEntry(Entry):
         self.passed: frozenset[Ref] | None = None
         self.releases, self.simple = releases, False
         self.key: Any = None
+        self.counted: tuple[Call, Counter[str], int] | None = None
 
     @property
     def name(self) -> str:

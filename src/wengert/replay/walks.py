@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.engine import observers
+from wengert.autograd.counters import are_walks_wanted
 from wengert.autograd.onward import Onward
 from wengert.core.tensor import Leaf, Tensor, caller, getframe, mode, new, tick
 from wengert.kernels.precision import BRAIN
+from wengert.replay.counting import count_backward
 from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.emitting import dense_strides
 from wengert.replay.operands import Operands, UnseenError, among
@@ -137,7 +138,8 @@ class Walks(Operands):
         child = self.entry.hot
         if type(child) is not BackwardEntry or not child.simple or self.recording or self.settled:
             return False
-        if unusual() or observers or mode.site is None or (child.code, child.lasti) != line:
+        seen = unusual() or are_walks_wanted() or mode.site is None
+        if seen or (child.code, child.lasti) != line:
             return False
         if len(roots) != len(child.roots) or any([seed is not None for seed in seeds]):
             return False
@@ -181,6 +183,7 @@ class Walks(Operands):
             self._bind(asked.fresh, [])
             self.entry = child
             self.steps.append((mode.site, line, tick()))
+            count_backward(child)
             return tuple([self._deferred(outline, None) for outline in child.outlines])
 
     def _next_walk(self, key: Any) -> Any:
@@ -213,7 +216,7 @@ class Walks(Operands):
     def _asked(self, roots: Sequence[Tensor], seeds: Sequence[Any]) -> Asked | None:
         """Where a walk begins, and what is below; None if the record cannot hold it."""
         places, keys, fresh = list[int](), list[Any](), list[Tensor]()
-        if unusual() or observers or mode.site is None:
+        if unusual() or are_walks_wanted() or mode.site is None:
             return None
         for root, seed in zip(roots, seeds, strict=True):
             place = self.place_of(root)
@@ -381,6 +384,7 @@ class Walks(Operands):
     def _defer_gradients(self, entry: BackwardEntry, step: Step) -> list[Deferred]:
         """Give leaves their gradients; those of inner nodes are the result."""
         self.steps.append(step)
+        count_backward(entry)
         assert entry.added is not None
         inner, onward, tensors = list[Deferred](), entry.onward, self.tensors
         targets = zip(entry.targets, entry.outlines, entry.added, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,20 @@ def upcast(*dtypes: str) -> str:
 
     With ``cast_policy="numpy+floatX"`` and floatX float32, integers alone never make float64.
     """
-    result = np.result_type(*[np.dtype(d) for d in dtypes]).name
+    result = _common(dtypes)
     narrow = config.cast_policy == "numpy+floatX" and config.floatX == "float32"
     return "float32" if narrow and result == "float64" and "float64" not in dtypes else result
+
+
+@lru_cache(1024)
+def _common(dtypes: tuple[str, ...]) -> str:
+    return np.result_type(*[np.dtype(d) for d in dtypes]).name
+
+
+@lru_cache(256)
+def name_of(dtype: np.dtype[Any]) -> str:
+    """The name of a dtype, which NumPy puts together each time."""
+    return dtype.name
 
 
 def to_float(dtype: str) -> str:

@@ -25,11 +25,12 @@ from wengert.symbolic.arguments import (
     listed_outputs,
 )
 from wengert.symbolic.containers import Containers, container_of
+from wengert.symbolic.expressions.type import TensorType
 from wengert.symbolic.gof.fg import FunctionGraph
 from wengert.symbolic.graph import Constant, Variable, ancestors, replaced, toposort
 from wengert.symbolic.modes import DebugMode, Mode, mode_of
 from wengert.symbolic.profiles import ProfileStats
-from wengert.symbolic.programs.assembly import Program
+from wengert.symbolic.programs.assembly import Program, apart_from_others, as_declared
 from wengert.symbolic.programs.checking import RewriteChecks
 from wengert.symbolic.programs.optimizing import optimized
 from wengert.symbolic.settings import config
@@ -100,6 +101,10 @@ class Function:
         self._places = {i.name: k for k, i in enumerate(self.inputs) if i.name is not None}
         self._copied = [not out.borrow for out in self.outs]
         self._filters = [i.variable.type.filter for i in self.inputs]
+        self._plain = [_plain_form(i.variable.type) for i in self.inputs]
+        apart = apart_from_others(self.program)
+        self._outputs_apart = all(apart)  # an update may be a view of an output
+        self._updates_apart = all(apart[len(targets) : len(targets) + len(new_values)])
         refused = set(self.program.outputs)
         for node in self.program.nodes:
             refused.update(() if getattr(node.op, "takes_none", False) else node.inputs)
@@ -124,16 +129,20 @@ class Function:
         start = perf_counter() if self.profile else 0.0
         subset = kwargs.pop("output_subset", None) if kwargs else None
         values = self._values(args, kwargs)
-        values += [cell[0] for cell in self._cells]
+        # Somebody may have put something else there, or changed its dtype.
+        values += [
+            as_declared(s, cell[0]) for s, cell in zip(self.shareds, self._cells, strict=True)
+        ]
         results = self._run(*values)
         n = len(self.outs)
         outputs = results[:n]
         changed = results[n : n + len(self._update_cells)]
-        if outputs:
+        if not self._outputs_apart:
             outputs = self._own(outputs, values, changed)
-        if changed:
-            for cell, new in zip(self._update_cells, _unaliased(changed, values), strict=True):
-                cell[0] = new
+        if not self._updates_apart:
+            changed = _unaliased(changed, values)
+        for cell, new in zip(self._update_cells, changed, strict=True):
+            cell[0] = new
         for k, new in zip(self._stateful, results[n + len(changed) :], strict=True):
             self._containers[k].storage[0] = new
         if self.profile:
@@ -160,6 +169,13 @@ class Function:
             slots = self._arranged(args, kwargs)
         values: list[Any] = []
         for k, (value, own) in enumerate(zip(slots, self.inputs, strict=True)):
+            if (
+                type(value) is np.ndarray
+                and (value.dtype, value.ndim) == self._plain[k]
+                and value.flags.aligned
+            ):
+                values.append(value)
+                continue
             if type(value) is Variable:
                 raise TypeError("a symbolic variable was passed for a value")
             if value is None and k in self._optional:
@@ -335,13 +351,20 @@ class Function:
     @property
     def fn(self) -> Any:
         """What runs: a function of the values of inputs and of shared variables."""
-        return self.program
+        return self.program.of_any
 
     def __repr__(self) -> str:
         return f"<function {self.name!r} of {len(self.inputs)} inputs>"
 
 
 _MISSING: Any = object()
+
+
+def _plain_form(type_: Any) -> tuple[Any, int] | None:
+    """The dtype and number of dimensions of arrays that need no other check, if there are such."""
+    if type(type_) is not TensorType or any(type_.broadcastable):
+        return None
+    return type_.numpy_dtype, type_.ndim
 
 
 def _owner(array: np.ndarray) -> Any:

@@ -41,6 +41,7 @@ from wengert.symbolic.ifelse import IfElse
 from wengert.symbolic.modes import Mode
 from wengert.symbolic.programs.algebra import number_of
 from wengert.symbolic.programs.assembly import Program
+from wengert.symbolic.programs.numbers import is_number
 from wengert.symbolic.programs.optimizing import optimized
 from wengert.symbolic.programs.rewriting import rule
 from wengert.symbolic.settings import config
@@ -215,12 +216,20 @@ class LoopKernel:
         step = op.step
         mode = op.mode if isinstance(op.mode, Mode) else Mode()
         final = optimized(step.outputs, step.inputs, mode)
-        self.program = Program(step.inputs, final, mode.watch)
+        self.program = Program(step.inputs, final, mode.watch, loose=True)
         self.op, self.step, self.node = op, step, node
         stacked = node.outputs[1 + step.carries :]
-        self.stacked = [out in used for out in stacked]
+        self.kept = [k for k, out in enumerate(stacked) if out in used]
         self.tensors = [isinstance(out.type, TensorType) for out in stacked]
         self.dtypes = [getattr(out.type, "numpy_dtype", None) for out in stacked]
+        loose = self.program.loose
+        # Which inputs are numbers; and elements of vectors, which are to be arrays.
+        self.numbers = [loose and is_number(x) for x in step.inputs[step.sequences :]]
+        self.listed = [
+            not tensor or (loose and out.ndim == 1)
+            for tensor, out in zip(self.tensors, stacked, strict=True)
+        ]
+        self.wrapped = [not loose and is_number(x) for x in step.inputs[: step.sequences]]
 
     def run(self, n_steps: Any, *values: Any) -> Any:
         """The outputs."""
@@ -233,42 +242,55 @@ class LoopKernel:
                 raise ValueError(
                     f"Scan: sequence {k} has {len(s)} elements, and there are {total} steps"
                 )
-        stacks: list[Any] = [None if tensor else [] for tensor in self.tensors]
-        function = self.program
+        stacks: list[Any] = [[] if listed else None for listed in self.listed]
         done = total
-        for t in range(total):
-            elements = [s[t] if type(s) is list else np.asarray(s[t]) for s in sequences]
-            out = function(*elements, *carries, *constants)
-            carries = list(out[: step.carries])
-            self._stack(stacks, out, t, total)
-            if step.stops and bool(out[-1]):
-                done = t + 1
-                break
+        function, count = self.program.function, step.carries
+        carries, constants = self._loosened(carries, 0), self._loosened(constants, count)
+        try:
+            for t in range(total):
+                elements = [
+                    np.asarray(s[t]) if number else s[t]
+                    for s, number in zip(sequences, self.wrapped, strict=True)
+                ]  # fmt: skip
+                out = function(*elements, *carries, *constants)
+                carries = out[:count]
+                for k in self.kept:
+                    value, stack = out[k], stacks[k]
+                    if self.listed[k]:
+                        stack.append(value)
+                        continue
+                    if stack is None or stack.shape[1:] != value.shape:
+                        stack = stacks[k] = self._fitting(k, stack, value, t, total)
+                    stack[t] = value
+                if step.stops and bool(out[-1]):
+                    done = t + 1
+                    break
+        except Exception as error:
+            raise self.program.explained(error) from None
         stacks = [self._finished(k, s, done, total) for k, s in enumerate(stacks)]
+        carries = [np.asarray(v) if isinstance(v, np.generic) else v for v in carries]
         return (np.asarray(done, np.int64), *carries, *stacks)
 
-    def _stack(self, stacks: list[Any], out: Any, t: int, total: int) -> None:
-        """Keep what a step has computed."""
-        for k, needed in enumerate(self.stacked):
-            if not needed:
-                continue
-            value = out[k]
-            if not self.tensors[k]:
-                stacks[k].append(value)
-                continue
-            if stacks[k] is None:
-                stacks[k] = np.empty((total, *value.shape), self.dtypes[k])
-            elif stacks[k].shape[1:] != value.shape:
-                raise ValueError(
-                    f"Scan: output {k} has shape {value.shape} at step {t}, and"
-                    f" {stacks[k].shape[1:]} before"
-                )
-            stacks[k][t] = value
+    def _loosened(self, values: Sequence[Any], start: int) -> list[Any]:
+        """Arrays without dimensions as NumPy's scalars, where steps take them."""
+        numbers = self.numbers[start : start + len(values)]
+        return [v[()] if number else v for v, number in zip(values, numbers, strict=True)]
+
+    def _fitting(self, k: int, stack: Any, value: Any, t: int, total: int) -> np.ndarray:
+        """Where the values of an output are kept; ValueError if they change their shape."""
+        if stack is not None:
+            raise ValueError(
+                f"Scan: output {k} has shape {value.shape} at step {t}, and"
+                f" {stack.shape[1:]} before"
+            )
+        return np.empty((total, *value.shape), self.dtypes[k])
 
     def _finished(self, k: int, stack: Any, done: int, total: int) -> Any:
         if stack is None:
             out = self.node.outputs[1 + self.step.carries + k]
             return np.zeros((0,) * out.ndim, self.dtypes[k])
+        if self.listed[k]:
+            return np.array(stack, self.dtypes[k]) if self.tensors[k] else stack
         return stack if done == total else stack[:done]
 
 

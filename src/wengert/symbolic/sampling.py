@@ -58,7 +58,7 @@ class RandomFunction(Operation):
 
     def compute(self, state: Any, size: Any, *args: Any) -> Any:
         """Draw from a copy of the generator."""
-        state = copy.deepcopy(state)
+        state = _copied(state)
         shape = tuple(int(n) for n in size) if len(size) or not self.type.ndim else None
         values = np.asarray(self.draw(state, *args, shape), self.type.dtype)
         if values.ndim != self.type.ndim:
@@ -79,6 +79,24 @@ class RandomFunction(Operation):
 
     def __str__(self) -> str:
         return f"RandomFunction{{{self.name}}}"
+
+
+class _Unseeded(np.random.bit_generator.ISeedSequence):
+    """The seed of a generator that gets its state from another."""
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray:
+        """Zeros: others take NumPy longer than the copy."""
+        return np.zeros(n_words, dtype)
+
+
+def _copied(state: Any) -> Any:
+    """A generator that goes on as another does."""
+    own = type(state) is np.random.RandomState and state.get_state(legacy=False)
+    if not own or own["bit_generator"] != "MT19937":
+        return copy.deepcopy(state)
+    fresh = np.random.RandomState(np.random.MT19937(_Unseeded()))  # type: ignore[arg-type]
+    fresh.set_state(own)
+    return fresh
 
 
 def _uniform(r: Any, low: Any, high: Any, size: Any) -> Any:

@@ -19,9 +19,10 @@ Array = np.ndarray[Any, Any]
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 3.5, np.inf, -np.inf, np.nan, 5e-324, 1e308, 1e-160])
 REFERENCES: dict[str, Callable[..., Array]] = {
     "sin": np.sin, "cos": np.cos, "hypot": np.hypot, "fmod": np.fmod,
-    "logaddexp": np.logaddexp, "remainder": np.remainder, "floor_divide": np.floor_divide,
+    "log1p": np.log1p, "expm1": np.expm1, "logaddexp": np.logaddexp,
+    "remainder": np.remainder, "floor_divide": np.floor_divide,
 }  # fmt: skip
-ONE = ("sin", "cos")
+ONE = ("sin", "cos", "log1p", "expm1")
 
 
 def computed(name: str, *arrays: Array) -> Array:
@@ -51,11 +52,15 @@ def stated(name: str) -> float:
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="nothing to compare with")
-@pytest.mark.parametrize("name", ["sin", "cos", "hypot"])
+@pytest.mark.parametrize("name", ["sin", "cos", "hypot", "log1p", "expm1"])
 @pytest.mark.parametrize("scale", [1.0, 1e-158, 1e155, 1e-300])
 def test_errors_are_at_most_the_stated_ones(name: str, scale: float) -> None:
     arrays = samples(scale)[: 1 if name in ONE else 2]
-    if name in ONE:
+    if name == "log1p":
+        arrays = (np.concatenate([np.abs(arrays[0]), -1 / (1 + 1e-15 + np.abs(arrays[0]))]),)
+    elif name == "expm1":
+        arrays = (np.concatenate([np.clip(arrays[0], -800, 709.7), np.linspace(-1, 709.7, 9999)]),)
+    elif name in ONE:
         multiples = np.arange(1, 30_000) * 17 * np.longdouble(np.pi) / 2
         arrays = (np.concatenate([np.clip(arrays[0], -1e6, 1e6), multiples.astype(float)]),)
     exact = REFERENCES[name](*[a.astype(np.longdouble) for a in arrays])
@@ -78,7 +83,7 @@ def test_logarithms_of_sums() -> None:
     assert (error <= stated("logaddexp") * np.spacing(np.maximum(larger, 0.5))).all()
 
 
-@pytest.mark.parametrize("name", ["sin", "cos", "hypot", "fmod", "logaddexp"])
+@pytest.mark.parametrize("name", ["sin", "cos", "log1p", "expm1", "hypot", "fmod", "logaddexp"])
 def test_special_values_are_those_of_numpy(name: str) -> None:
     x, y = (np.tile(g.ravel(), LARGE // 100) for g in np.meshgrid(SPECIAL, SPECIAL))
     arrays = (x,) if name in ONE else (x, y)

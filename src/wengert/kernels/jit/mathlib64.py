@@ -193,6 +193,30 @@ def log(x: f64) -> f64:
 
 
 @inline
+def log1p(x: f64) -> f64:
+    """log(1 + x); 3 ulp."""
+    large = x > 1e300
+    y = log1p_double(x * 5.551115123125783e-17 if large else x)
+    y = y + 37.42994775023705 if large else y
+    y = -math.inf if x == -1.0 else y
+    y = math.nan if x < -1.0 else y
+    return y if (x < math.inf and fabs(x) > 1e-300) else x
+
+
+@inline
+def expm1(x: f64) -> f64:
+    """exp(x) - 1; 2 ulp."""
+    c = f64(-708.0) if x < -708.0 else x
+    c = f64(710.0) if c > 710.0 else c
+    n = rint(c * 1.4426950408889634)
+    half = f64(0.5) if n > 1023.0 else f64(1.0)  # the power of two would be out of range
+    r = turned(c, n)
+    scale = two_to(n - 1.0 if n > 1023.0 else n)
+    y = ((r + r * r * series(r)) * scale + (scale - half)) / half
+    return y if (x == x and x != 0.0) else x
+
+
+@inline
 def tanh(x: f64) -> f64:
     """The hyperbolic tangent; 3 ulp."""
     a = -x if x < 0.0 else x

@@ -36,10 +36,16 @@ class Layout(NamedTuple):
 
     def empty(self, dtype: np.dtype[Any]) -> np.ndarray:
         """An array for a result."""
+        shape, back = self.memory()
+        result = np.empty(shape, dtype)
+        return result if back is None else result.transpose(back)
+
+    def memory(self) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+        """The shape of a result in memory, and the permutation from there, if there is one."""
         if self.order is None:
-            return np.empty(self.shape, dtype)
+            return self.shape, None
         there, back = self.order
-        return np.empty([self.shape[d] for d in there], dtype).transpose(back)
+        return tuple([self.shape[d] for d in there]), back
 
 
 def kinds_of(arrays: Arrays) -> str | None:
@@ -250,8 +256,7 @@ class ElementwisePlan(NamedTuple):
         chunk = max(1, self.chunk // layout.width)
         kernel, dtype, scalars = self.kernel, self.outputs[0], self.scalars
         behind = *self.numbers, *layout.numbers, layout.extent, chunk
-        order, back = layout.order or ((), None)
-        memory = layout.shape if back is None else tuple([layout.shape[d] for d in order])
+        memory, back = layout.memory()
 
         def results(arrays: Sequence[Any]) -> Sequence[Any]:
             result = np.empty(memory, dtype)

@@ -17,9 +17,11 @@ from wengert.kernels.jit.mathlib64 import (
     cos,
     erf,
     exp,
+    expm1,
     fmod,
     hypot,
     log,
+    log1p,
     logaddexp,
     sigmoid,
     sin,
@@ -66,7 +68,7 @@ _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _BRAIN = np.dtype(ml_dtypes.bfloat16)
 _LIBRARY = vars(special) | vars(mathlib) | vars(precise)
 _HALVES = _LIBRARY | {"from_brain": from_brain, "to_brain": to_brain}
-_ELEMENTARY = (cos, erf, exp, fmod, hypot, log, logaddexp, sigmoid, sin, tanh)
+_ELEMENTARY = (cos, erf, exp, expm1, fmod, hypot, log, log1p, logaddexp, sigmoid, sin, tanh)
 _DOUBLES = {f.__name__: f for f in _ELEMENTARY} | {"math": math}
 
 # By the letters with which `kinds` of operands begin (see `operands.kinds_of`).

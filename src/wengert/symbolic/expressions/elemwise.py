@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -114,9 +115,9 @@ class Elemwise(Operation):
 
     def kernel(self, node: Apply) -> Kernel:
         """The scalar's function, with the check that nothing broadcasts undeclared."""
-        function = elementwise_kernel(node)
         if node.nin == 1 or not node.outputs[0].ndim:
-            return function
+            return elementwise_kernel(node)
+        function, expected = _converting(node), np.dtype(node.outputs[0].dtype)
         check = undeclared(node.inputs, str(self))
 
         def run(*values: np.ndarray) -> np.ndarray:
@@ -124,6 +125,8 @@ class Elemwise(Operation):
                 out = function(*values)
             except (ValueError, RuntimeError) as error:
                 raise mismatch(values, str(self)) or error from None
+            if type(out) is not np.ndarray or out.dtype is not expected:
+                out = _fitted(out, expected)
             check(out.shape, values)
             return out
 
@@ -161,53 +164,70 @@ class Elemwise(Operation):
 
 def elementwise_kernel(node: Apply) -> Kernel:
     """A function of arrays (or of elements in a kernel) for an elementwise node."""
-    scalar, out = node.op.scalar_op, node.outputs[0]
-    dtypes = [x.dtype for x in node.inputs]
-    target = None if scalar.operand_dtype is None else scalar.operand_dtype(dtypes, out.dtype)
-    expected = np.dtype(out.dtype)
-    function = scalar.function
-    if target is not None and any(d != target for d in dtypes):
-        operand = np.dtype(target)
-        converted = [d != target for d in dtypes]
-
-        def convert(*values: Any) -> Any:
-            arrays = [v.astype(operand) if c else v for v, c in zip(values, converted, strict=True)]
-            return function(*arrays)
-    else:
-        convert = function
+    function, expected = _converting(node), np.dtype(node.outputs[0].dtype)
 
     def run(*values: Any) -> Any:
-        result = convert(*values)
+        result = function(*values)
         if type(result) is np.ndarray and result.dtype is expected:
             return result
-        if result.dtype != expected:
-            result = result.astype(expected)
-        return np.asarray(result) if isinstance(result, np.generic) else result
+        return _fitted(result, expected)
 
     return run
 
 
+def _fitted(result: Any, expected: np.dtype[Any]) -> Any:
+    """A result as an array (or an element in a kernel) of a dtype."""
+    if result.dtype != expected:
+        result = result.astype(expected)
+    return np.asarray(result) if isinstance(result, np.generic) else result
+
+
+def _converting(node: Apply) -> Kernel:
+    """A scalar's function on operands in the dtype in which it computes."""
+    scalar = node.op.scalar_op
+    function: Kernel = scalar.function
+    dtypes = [x.dtype for x in node.inputs]
+    target = scalar.operand_dtype and scalar.operand_dtype(dtypes, node.outputs[0].dtype)
+    if target is None or all(d == target for d in dtypes):
+        return function
+    operand = np.dtype(target)
+    converted = [d != target for d in dtypes]
+
+    def convert(*values: Any) -> Any:
+        arrays = [v.astype(operand) if c else v for v, c in zip(values, converted, strict=True)]
+        return function(*arrays)
+
+    return convert
+
+
 def mismatch(values: Sequence[np.ndarray], what: str) -> ValueError | None:
     """The error for arrays that do not broadcast, if that is what they do not."""
-    for axis in range(values[0].ndim):
-        longer = [(k, v.shape[axis]) for k, v in enumerate(values) if v.shape[axis] != 1]
+    ndim = max(v.ndim for v in values)
+    for axis in range(-ndim, 0):
+        longer = [
+            (k, v.shape[axis])
+            for k, v in enumerate(values) if v.ndim >= -axis and v.shape[axis] != 1
+        ]  # fmt: skip
         for k, length in longer[1:]:
             if length != longer[0][1]:
                 return ValueError(
-                    f"Input dimension mis-match. (input[{longer[0][0]}].shape[{axis}] ="
-                    f" {longer[0][1]}, input[{k}].shape[{axis}] = {length}) in {what}"
+                    f"Input dimension mis-match. (input[{longer[0][0]}].shape[{axis + ndim}] ="
+                    f" {longer[0][1]}, input[{k}].shape[{axis + ndim}] = {length}) in {what}"
                 )
     return None
 
 
 def undeclared(inputs: Sequence[Any], what: str) -> Callable[[Any, Sequence[np.ndarray]], None]:
-    """A check that arrays were repeated only along dimensions declared broadcastable."""
-    full = [k for k, x in enumerate(inputs) if not any(x.broadcastable)]
+    """A check that arrays were repeated only along dimensions declared broadcastable.
+
+    Dimensions that are missing in front are.
+    """
+    ndim = max(x.ndim for x in inputs)
+    full = [k for k, x in enumerate(inputs) if x.ndim == ndim and not any(x.broadcastable)]
     mixed = [
-        (k, [d for d, b in enumerate(x.broadcastable) if not b])
-        for k, x in enumerate(inputs)
-        if any(x.broadcastable) and not all(x.broadcastable)
-    ]
+        (k, [d - x.ndim for d, b in enumerate(x.broadcastable) if not b])
+        for k, x in enumerate(inputs) if k not in full and not all(x.broadcastable)
+    ]  # fmt: skip
 
     def check(shape: tuple[int, ...], values: Sequence[np.ndarray]) -> None:
         for k in full:
@@ -225,15 +245,15 @@ def undeclared(inputs: Sequence[Any], what: str) -> Callable[[Any, Sequence[np.n
 def _undeclared_error(
     values: Sequence[np.ndarray], shape: tuple[int, ...], k: int, what: str
 ) -> ValueError:
-    own = values[k].shape
-    if len(own) != len(shape):
+    own, ndim = values[k].shape, len(shape)
+    if len(own) > ndim:
         return ValueError(f"Input dimension mis-match: {own} in a result of shape {shape}")
-    axis = next(d for d in range(len(shape)) if own[d] != shape[d])
-    other = next(j for j, v in enumerate(values) if v.shape[axis] == shape[axis])
-    first, second = sorted((k, other))
+    axis = next(d for d in range(-len(own), 0) if own[d] != shape[d])
+    others = [j for j, v in enumerate(values) if v.ndim >= -axis and v.shape[axis] == shape[axis]]
+    first, second = sorted((k, others[0]))
     return ValueError(
-        f"Input dimension mis-match. (input[{first}].shape[{axis}] ="
-        f" {values[first].shape[axis]}, input[{second}].shape[{axis}] ="
+        f"Input dimension mis-match. (input[{first}].shape[{axis + ndim}] ="
+        f" {values[first].shape[axis]}, input[{second}].shape[{axis + ndim}] ="
         f" {values[second].shape[axis]}) in {what}: a dimension of length 1 is repeated only if"
         " its variable declares it broadcastable"
     )
@@ -292,6 +312,10 @@ class DimShuffle(Operation):
             )
         pattern = [True if d == "x" else x.broadcastable[d] for d in self.new_order]
         return Apply(self, [x], [TensorType(x.dtype, pattern)()])
+
+    def kernel(self, node: Apply) -> Kernel:
+        """`compute`; of a matrix NumPy's own attribute."""
+        return attrgetter("T") if self.new_order == (1, 0) else self.compute
 
     def compute(self, x: np.ndarray) -> np.ndarray:
         """A view."""
@@ -414,6 +438,10 @@ class Reduction(Operation):
         return f"{type(self).__name__}{axis}"
 
 
+_FEW = 1 << 10  # elements whose sum NumPy begins sooner than the library
+_F64 = np.dtype(np.float64)
+
+
 class CAReduce(Reduction):
     """A commutative operation of two elements, applied to all that lie along axes.
 
@@ -446,7 +474,15 @@ class CAReduce(Reduction):
             return lambda v: v.astype(out)
         every = None if axes == tuple(range(x.ndim)) else axes
         reduce, wide = REDUCERS[self.scalar_op.name], np.dtype(self.accumulator(x.dtype))
-        return lambda v: np.asarray(reduce(v, every, wide), out)
+        if self.scalar_op.name != "add" or wide != _F64:
+            return lambda v: np.asarray(reduce(v, every, wide), out)
+        few = np.add.reduce
+
+        def run(v: np.ndarray) -> np.ndarray:
+            total = few(v, every, wide) if v.size <= _FEW else reduce(v, every, wide)
+            return np.asarray(total, out)
+
+        return run
 
 
 class CAReduceDtype(CAReduce):

@@ -45,7 +45,7 @@ class Dot(Operation):
         if node.outputs[0].dtype in ("float32", "float64") and node.inputs[0].ndim == 2 and (
                 node.inputs[1].ndim == 2):  # fmt: skip
             return _product
-        return _checked_dot
+        return _with_vector if node.outputs[0].ndim else _checked_dot
 
     def compute(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """NumPy's product."""
@@ -90,6 +90,10 @@ def _require_aligned(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    rows, columns = x.shape[0], y.shape[1]
+    most = _SMALL if rows == 1 or columns == 1 else _MEDIUM
+    if x.size * columns <= most and x.shape[1] == len(y):
+        return x.dot(y)  # as `mm` does, at once
     _require_aligned(x, y)
     return ops.mm(x, y)  # type: ignore[return-value]
 
@@ -97,6 +101,10 @@ def _product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _checked_dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     _require_aligned(x, y)
     return np.asarray(np.dot(x, y))
+
+
+def _with_vector(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return x.dot(y)  # whose errors say what does not fit
 
 
 class BatchedDot(Operation):
@@ -159,6 +167,8 @@ def _padded(x: Any, right: bool) -> Any:
     return DimShuffle(x.broadcastable, (0, 1, "x") if right else (0, "x", 1))(x)
 
 
+# Multiplications for which `mm` has nothing better than NumPy, with a vector and without.
+_SMALL, _MEDIUM = 1 << 12, 1 << 18
 dot_op, batched_dot_op = Dot(), BatchedDot()
 
 

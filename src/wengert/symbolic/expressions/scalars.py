@@ -161,9 +161,9 @@ def _pow_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
 
 
 def _abs_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
-    """Along a complex number, and 0 at 0; for real ones the library's."""
+    """Along a complex number, and 0 at 0; by the sign of real ones."""
     if inputs[0].dtype not in COMPLEX:
-        return by_rules(REGISTRY["abs"])(inputs, out, g)
+        return [_apply("mul")(g, _apply("sgn")(inputs[0]))]
     length = _apply("switch")(out, out, _float_scalar(1, out))
     return [_apply("mul")(g, _apply("true_div")(inputs[0], length))]
 
@@ -183,7 +183,7 @@ def _arithmetic() -> None:
     Scalar("maximum", _extreme(ops.maximum, np.maximum), upcast, _larger_gradient, _operands)
     Scalar("minimum", _extreme(ops.minimum, np.minimum), upcast, _larger_gradient, _operands)
     Scalar("sqr", np.square, upcast, lambda i, o, g: [_apply("mul")(g, _times(i[0], 2.0))])
-    Scalar("sgn", REGISTRY["sign"].function, upcast, _nothing)
+    Scalar("sgn", _sign, upcast, _nothing)
     Scalar("clip", _clipped, upcast, _clip_gradient, _operands)
     Scalar("inv", REGISTRY["reciprocal"].function, to_float, by_rules(REGISTRY["reciprocal"]),
            _operands)  # fmt: skip
@@ -213,6 +213,12 @@ def rounded_away(x: Any) -> Any:
     array([ 1., -2.])
     """
     return np.copysign(np.floor(np.abs(x) + 0.5), x).astype(x.dtype)
+
+
+def _sign(x: Any) -> Any:
+    if isinstance(x, np.ndarray | np.generic):
+        return REGISTRY["sign"].function(x)
+    return np.where(x > 0, 1.0, np.where(x < 0, -1.0, x.dtype.type(0)))
 
 
 def _clipped(x: Any, low: Any, high: Any) -> Any:
@@ -283,8 +289,17 @@ def _switched(condition: Any, a: Any, b: Any) -> Any:
 def _second(model: Any, value: Any) -> Any:
     if not isinstance(model, np.ndarray):
         return value
-    shape = np.broadcast_shapes(model.shape, value.shape)
-    return value if value.shape == shape else np.broadcast_to(value, shape).copy()
+    if value.shape == model.shape:
+        return value
+    if value.size == 1 and value.ndim <= model.ndim:
+        shape = model.shape
+    else:
+        shape = np.broadcast_shapes(model.shape, value.shape)
+    if value.shape == shape:
+        return value
+    repeated = np.empty(shape, value.dtype)
+    repeated[...] = value
+    return repeated
 
 
 def _complexes() -> None:

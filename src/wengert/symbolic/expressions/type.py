@@ -7,14 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from wengert.symbolic.dtypes import ALL, DISCRETE, as_name, narrowed, upcast
+from wengert.symbolic.dtypes import ALL, DISCRETE, as_name, name_of, narrowed, upcast
 from wengert.symbolic.graph import Apply, Constant, Type, Variable, marked
 from wengert.symbolic.settings import config
 
+_F64, _I64 = np.dtype(np.float64), np.dtype(np.int64)
 _NAMES = {
     (): "scalar", (False,): "vector", (False, True): "col", (True, False): "row",
     (False, False): "matrix",
 }  # fmt: skip
+
+
+def _is_exact(value: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a number of Python is one of that dtype, of the usual two."""
+    if dtype is _F64:
+        return type(value) is float
+    return dtype is _I64 and type(value) is int and abs(value) < 1 << 63
 
 
 class TensorType(Type):
@@ -80,10 +88,10 @@ class TensorType(Type):
 
     def _converted(self, value: Any, allow_downcast: bool | None) -> np.ndarray:
         own = self.numpy_dtype
-        if allow_downcast:
+        if allow_downcast or _is_exact(value, own):
             return np.asarray(value).astype(own)
         if isinstance(value, np.ndarray | np.generic):
-            if upcast(self.dtype, value.dtype.name) == self.dtype:
+            if upcast(self.dtype, name_of(value.dtype)) == self.dtype:
                 return np.asarray(value, own)
             if allow_downcast is None and type(value) is np.float64 and self.dtype == config.floatX:
                 return np.asarray(value, own)
@@ -100,7 +108,7 @@ class TensorType(Type):
         widened = np.asarray(value)
         if widened.dtype == object:
             raise TypeError(f"{self} cannot store {value!r}")
-        if upcast(self.dtype, widened.dtype.name) == self.dtype:
+        if upcast(self.dtype, name_of(widened.dtype)) == self.dtype:
             return widened.astype(own)
         with np.errstate(over="ignore", invalid="ignore"):
             data = widened.astype(own)

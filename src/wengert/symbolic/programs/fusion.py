@@ -1,79 +1,80 @@
-"""Chains of elementwise operations as one: a kernel runs through large arrays once.
+"""Elementwise operations as one: a kernel runs through arrays once.
 
-A node joins the one that uses its result if nothing else does and both results have the same
-shape. The kernel is written by applying the operations to the elements of a kernel
-(`kernels/jit/tracing.py`); small arrays, other dtypes than float32 and operations that cannot be
-traced are computed one operation after the other.
+The kernel is written by applying the operations to the elements of a kernel
+(`kernels/jit/tracing.py`). Where there is none, for integers and operations that cannot be traced,
+NumPy computes one operation after the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from wengert.kernels import jit
-from wengert.symbolic.expressions.elemwise import (
-    Elemwise,
-    elementwise_kernel,
-    mismatch,
-    undeclared,
-)
-from wengert.symbolic.expressions.type import TensorConstant, TensorType
-from wengert.symbolic.graph import Apply, Kernel, Operation, toposort
+from wengert.symbolic.expressions.elemwise import elementwise_kernel, mismatch, undeclared
+from wengert.symbolic.expressions.type import TensorConstant
+from wengert.symbolic.graph import Apply, Kernel, Operation
 
-_MOST_NODES, _MOST_INPUTS = 40, 12
+# What is written for arrays that lie in a certain way.
+Call = Callable[..., Any]
+_MOST_CALLS = 256
 _UNKNOWN: Any = object()
 
 
 class Fused(Operation):
-    """Elementwise operations on the same shape; `nodes` in order, the last gives the result."""
+    """Elementwise operations on the same shape.
 
-    def __init__(self, nodes: Sequence[Apply], inputs: Sequence[Any]) -> None:
-        self.nodes, self.inputs = list(nodes), list(inputs)
+    Args:
+        nodes: the operations, in order.
+        inputs: what they read from outside. Where dimensions are missing they are broadcastable
+            ones in front; those of `node` stand for these inputs.
+        results: the variables of `nodes` that are outputs.
+    """
+
+    def __init__(
+        self, nodes: Sequence[Apply], inputs: Sequence[Any], results: Sequence[Any]
+    ) -> None:  # fmt: skip
+        self.nodes, self.inputs, self.results = list(nodes), list(inputs), list(results)
 
     def make_node(self, *inputs: Any) -> Apply:
-        """The last node's type."""
-        return Apply(self, inputs, [self.nodes[-1].outputs[0].type()])
+        """The types of the results."""
+        return Apply(self, inputs, [v.type() for v in self.results])
 
     def kernel(self, node: Apply) -> Kernel:
-        """One kernel for large arrays of float32."""
-        plain = self._plain()
-        what = str(self)
-        check = undeclared(node.inputs, what) if node.outputs[0].ndim else None
-        plans: dict[str, Any] = {}
-
-        def run(*values: np.ndarray) -> np.ndarray:
-            try:
-                out = _large(values, plans, plain)
-                if out is None:
-                    out = plain(*values)
-            except (ValueError, RuntimeError) as error:
-                raise mismatch(values, what) or error from None
-            if check is not None:
-                check(out.shape, values)
-            return out
-
+        """One call of a kernel, which is looked up by how arrays lie."""
+        runner = _Runner(self, node.inputs)
+        arrays = [k for k, x in enumerate(node.inputs) if x.ndim]
+        names = [f"a{k}" for k in range(node.nin)]
+        key = "".join(f"a{k}.shape, a{k}.flags.num, " for k in arrays)
+        scope: dict[str, Any] = {"__name__": __name__, "calls": runner.calls, "slow": runner.slow}
+        exec(_compiled(_RUN.format(names=", ".join(names), key=key)), scope)
+        run: Kernel = scope["run"]
         return run
 
-    def _plain(self) -> Callable[..., Any]:
+    def one_by_one(self) -> Callable[..., list[Any]]:
         """One operation after the other, on arrays or on elements of a kernel."""
         positions = {x: k for k, x in enumerate(self.inputs)}
         steps: list[tuple[Kernel, tuple[int, ...]]] = []
         for node in self.nodes:
             steps.append((elementwise_kernel(node), tuple(positions[x] for x in node.inputs)))
             positions[node.outputs[0]] = len(positions)
+        wanted = [positions[v] for v in self.results]
 
-        def compute(*values: Any) -> Any:
+        def compute(*values: Any) -> list[Any]:
             everything = list(values)
             for function, operands in steps:
                 everything.append(function(*[everything[k] for k in operands]))
-            return everything[-1]
+            return [everything[k] for k in wanted]
 
         return compute
 
     def __str__(self) -> str:
+        if len(self.nodes) == 1:
+            return str(self.nodes[0].op)
         return f"Elemwise{{Composite{{{', '.join(n.op.scalar_op.name for n in self.nodes)}}}}}"
 
     def __eq__(self, other: object) -> bool:
@@ -83,112 +84,160 @@ class Fused(Operation):
         return id(self)
 
 
-def _large(values: Sequence[Any], plans: dict[str, Any], plain: Callable[..., Any]) -> Any:
-    """The result by a kernel; None where there is none."""
-    kinds, layout = jit.operands.kinds_of(values), None
-    if kinds is None:
-        layout = jit.operands.layout_of(values)
-        if layout is None:
-            return None
-        kinds = layout.kinds
-    plan = plans.get(kinds, _UNKNOWN)
-    if plan is _UNKNOWN:
-        plan = plans[kinds] = jit.operands.plan_of([plain], kinds, False)
-    if plan is None:
-        return None
-    outputs = plan.flat(values) if layout is None else plan.laid_out(values, layout)
-    return None if outputs is None else outputs[0]
+_RUN = """\
+def run({names}):
+    call = calls.get(({key}))
+    if call is None:
+        return slow({names})
+    return call({names})
+"""
+_CALL = """\
+def call({names}):
+{results}\
+    kernel({arguments})
+    return {returned}
+"""
 
 
-def fused(results: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
-    """Expressions in which chains of elementwise operations are one."""
-    order = toposort(results, set(inputs))
-    clients: dict[Any, list[Apply]] = {}
-    for node in order:
-        for x in set(node.inputs):
-            clients.setdefault(x, []).append(node)
-    root: dict[Apply, Apply] = {}
-    groups: dict[Apply, list[Apply]] = {}
-    outputs = set(results)
-    for node in reversed(order):
-        if not isinstance(node.op, Elemwise):
-            continue
-        goal = _goal(node, clients, root, outputs)
-        if goal is not None and len(groups[goal]) < _MOST_NODES:
-            root[node] = goal
-            groups[goal].insert(0, node)
+@lru_cache(1024)
+def _compiled(text: str) -> CodeType:
+    return compile(text, "<call of a kernel>", "exec")
+
+
+class _Runner:
+    """The calls of the kernels of some operations.
+
+    Attributes:
+        calls: by shapes and flags, which tell how contiguous arrays lie.
+    """
+
+    def __init__(self, op: Fused, inputs: Sequence[Any]) -> None:
+        self.what, self.inputs = str(op), list(inputs)
+        self.compute = op.one_by_one()
+        self.passing = [v.owner.op.scalar_op.name in PASSING for v in op.results]
+        self.count = len(op.results)
+        # Numbers that never change are passed as such.
+        self.numbers = [
+            x.data.item() if isinstance(x, TensorConstant) and not x.ndim else None for x in inputs
+        ]
+        self.arrays = [k for k, x in enumerate(inputs) if x.ndim]
+        self.check = undeclared(self.inputs, self.what)
+        self.calls: dict[Any, Call] = {}
+        self.strided: dict[Any, Call] = {}
+        self.plans: dict[str, Any] = {}
+        self.flat: dict[Any, Call] = {}
+        # NumPy is as good at one operation, which has a kernel of its own for large arrays.
+        self.fuses = len(op.nodes) > 1
+
+    def slow(self, *given: Any) -> Any:
+        """The results, and what computes them the next time."""
+        values = [np.asarray(v) for v in given]
+        arrays = [values[k] for k in self.arrays]
+        outlines = tuple([(v.shape, v.strides, v.flags.num) for v in arrays])
+        call = self.strided.get(outlines)
+        if call is not None:
+            return call(*given)
+        try:
+            call = self._call(values)
+            out = call(*given)
+        except (ValueError, RuntimeError) as error:
+            raise mismatch(values, self.what) or error from None
+        self.check((out if self.count == 1 else out[0]).shape, values)
+        if all(v.flags.c_contiguous or v.flags.f_contiguous for v in arrays):
+            key: Any = tuple([part for v in arrays for part in (v.shape, v.flags.num)])
+            known = self.calls
         else:
-            root[node] = node
-            groups[node] = [node]
-    return _replaced(results, [g for g in groups.values() if len(g) > 1])
+            key, known = outlines, self.strided
+        if len(known) >= _MOST_CALLS:
+            known.clear()
+        known[key] = call
+        return out
+
+    def plain(self, *values: Any) -> Any:
+        """The results by NumPy, in memory of their own."""
+        arrays = [v if type(v) is np.ndarray else np.asarray(v) for v in values]
+        results = [
+            v.copy() if passed else v
+            for v, passed in zip(self.compute(*arrays), self.passing, strict=True)
+        ]
+        return results[0] if self.count == 1 else tuple(results)
+
+    def _call(self, values: Sequence[Any]) -> Call:
+        """What computes the results for arrays that lie as these do."""
+        kinds = jit.operands.kinds_of(values) if self.fuses else None
+        layout = jit.operands.layout_of(values) if self.fuses and kinds is None else None
+        if layout is not None:
+            kinds = layout.kinds
+        plan = None if kinds is None else self._plan(kinds)
+        if plan is None or any(plan.passed):
+            return self.plain
+        if plan.guarded:
+            return self._guarded(plan, layout)
+        return self._flat(plan) if layout is None else self._in_layout(plan, layout)
+
+    def _plan(self, kinds: str) -> Any:
+        plan = self.plans.get(kinds, _UNKNOWN)
+        if plan is _UNKNOWN:
+            of_result = [lambda *v, k=k: self.compute(*v)[k] for k in range(self.count)]
+            plan = self.plans[kinds] = jit.operands.plan_of(of_result, kinds, False)
+        return plan
+
+    def _guarded(self, plan: Any, layout: Any) -> Call:
+        """A kernel where elements are in the range for which it is, and else NumPy."""
+
+        def call(*given: Any) -> Any:
+            values = [np.asarray(v) for v in given]
+            out = plan.flat(values) if layout is None else plan.laid_out(values, layout)
+            if out is None:
+                return self.plain(*values)
+            return out[0] if self.count == 1 else tuple(out)
+
+        return call
+
+    def _flat(self, plan: Any) -> Call:
+        """A call for contiguous arrays of one shape, of any size."""
+        if plan.kernel not in self.flat:
+            first = f"a{plan.first}"
+            behind = f"*numbers, {first}.size, {plan.chunk}"
+            scope = {"numbers": plan.numbers}
+            self.flat[plan.kernel] = self._written(plan, f"{first}.shape", "", behind, scope)
+        return self.flat[plan.kernel]
+
+    def _in_layout(self, plan: Any, layout: Any) -> Call:
+        """A call for arrays that all have this layout."""
+        memory, back = layout.memory()
+        chunk = max(1, plan.chunk // layout.width)
+        behind = (*plan.numbers, *layout.numbers, layout.extent, chunk)
+        scope = {"memory": memory, "back": back, "behind": behind}
+        turned = "" if back is None else ".transpose(back)"
+        return self._written(plan, "memory", turned, "*behind", scope)
+
+    def _written(
+        self, plan: Any, memory: str, turned: str, behind: str, scope: dict[str, Any]
+    ) -> Call:
+        """A call of a kernel, as a function that does nothing else."""
+        scope |= {"__name__": __name__, "kernel": plan.kernel, "empty": np.empty}
+        arguments = [f"a{k}" for k in range(len(self.inputs))]
+        names = ", ".join(arguments)
+        for k in plan.scalars:
+            if self.numbers[k] is None:
+                arguments[k] += ".item()"
+            else:
+                arguments[k] = f"c{k}"
+                scope[f"c{k}"] = self.numbers[k]
+        results = [f"r{k}" for k in range(self.count)]
+        lines = ""
+        for k, dtype in enumerate(plan.outputs):
+            scope[f"d{k}"] = dtype
+            lines += f"    r{k} = empty({memory}, d{k}){turned}\n"
+        text = _CALL.format(
+            names=names, results=lines, arguments=", ".join([*arguments, *results, behind]),
+            returned=", ".join(results),
+        )  # fmt: skip
+        exec(_compiled(text), scope)
+        call: Call = scope["call"]
+        return call
 
 
-def _goal(
-    node: Apply, clients: dict[Any, list[Apply]], root: dict[Apply, Apply], outputs: set[Any]
-) -> Apply | None:
-    """The group that a node may join: that of all who use its result."""
-    out = node.outputs[0]
-    if out in outputs or not out.ndim:
-        return None
-    goals = {root.get(c) for c in clients.get(out, ())}
-    if len(goals) != 1:
-        return None
-    goal = goals.pop()
-    if goal is None or goal.outputs[0].broadcastable != out.broadcastable:
-        return None
-    return goal
-
-
-def _replaced(results: Sequence[Any], groups: Sequence[list[Apply]]) -> list[Any]:
-    table: dict[Any, Any] = {}
-    for nodes in groups:
-        constants: dict[Any, Any] = {}
-        converted = [_with_constants(n, constants) for n in nodes]
-        renamed = dict(zip([n.outputs[0] for n in nodes], [n.outputs[0] for n in converted],
-                           strict=True))  # fmt: skip
-        for n in converted:
-            n.inputs = [renamed.get(x, x) for x in n.inputs]
-        external = list(
-            dict.fromkeys(x for n in converted for x in n.inputs if x not in renamed.values())
-        )
-        if len(external) > _MOST_INPUTS:
-            continue
-        out = Fused(converted, external)(*external)
-        out.owner.trace = nodes[-1].trace
-        table[nodes[-1].outputs[0]] = out
-    return _deeply_replaced(results, table)
-
-
-def _with_constants(node: Apply, constants: dict[Any, Any]) -> Apply:
-    """A copy of a node whose constants have the dtype in which the operation computes."""
-    scalar, out = node.op.scalar_op, node.outputs[0]
-    dtypes = [x.dtype for x in node.inputs]
-    target = None if scalar.operand_dtype is None else scalar.operand_dtype(dtypes, out.dtype)
-    inputs = []
-    for x in node.inputs:
-        if isinstance(x, TensorConstant) and target is not None and x.dtype != target:
-            key = x, target
-            if key not in constants:
-                data = x.data.astype(target)
-                constants[key] = TensorConstant(TensorType(target, x.broadcastable), data)
-            x = constants[key]
-        inputs.append(x)
-    return Apply(node.op, inputs, [out.type()])
-
-
-def _deeply_replaced(results: Sequence[Any], table: dict[Any, Any]) -> list[Any]:
-    """Replace from the inputs on: what is put in place depends on what was replaced before."""
-    memo: dict[Any, Any] = {}
-    for node in toposort(list(results)):
-        _renew(node, table, memo)
-    return [memo.get(v, v) for v in results]
-
-
-def _renew(node: Apply, table: dict[Any, Any], memo: dict[Any, Any]) -> None:
-    new = table.get(node.outputs[0]) if len(node.outputs) == 1 else None
-    source = node if new is None else new.owner
-    inputs = [memo.get(x, x) for x in source.inputs]
-    if new is None and all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
-        return
-    clone = source.clone_with_new_inputs(inputs)
-    memo.update(zip(node.outputs, clone.outputs, strict=True))
+# Operations that may give an input, or a view of it.
+PASSING = frozenset({"second", "identity", "real", "imag"})

@@ -10,7 +10,7 @@ from wengert.symbolic.graph import replaced, toposort
 from wengert.symbolic.modes import Mode
 from wengert.symbolic.programs import algebra as algebra
 from wengert.symbolic.programs import stability as stability
-from wengert.symbolic.programs.fusion import fused
+from wengert.symbolic.programs.grouping import fused
 from wengert.symbolic.programs.registered import active
 from wengert.symbolic.programs.rewriting import Rewriter
 from wengert.symbolic.settings import config
