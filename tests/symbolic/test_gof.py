@@ -42,9 +42,12 @@ def test_walks_and_copies() -> None:
     x, y, w = T.dscalar("x"), T.dscalar("y"), theano.shared(2.0, "w")
     middle = x * w
     out = middle + y
-    assert graph.variables([x, y], [out]) == [x, w, middle, y, out]
+    assert graph.variables([x, y], [out]) == [out, middle, x, w, y]
+    assert graph.variables_and_orphans([middle], [out, y]) == ([y, out, middle], [y])
     assert graph.orphans([x, y], [out]) == [w]
-    assert graph.inputs([out], blockers=[middle]) == [middle, y]
+    assert graph.ancestors([x, out]) == [out, middle, x, w, y]
+    assert graph.inputs([out], blockers=[middle]) == [y]
+    assert graph.inputs([x, w, y]) == [y, w, x]
     assert [n.outputs[0] for n in graph.io_toposort([x, y], [out])] == [middle, out]
     assert graph.ops([middle, y], [out]) == {out.owner}
     assert out.owner.get_parents() == [middle, y]

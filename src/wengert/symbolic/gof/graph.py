@@ -9,18 +9,24 @@ from typing import Any
 from wengert.symbolic.graph import Apply as Apply
 from wengert.symbolic.graph import Constant as Constant
 from wengert.symbolic.graph import Variable as Variable
-from wengert.symbolic.graph import ancestors as _ancestors
-from wengert.symbolic.graph import inputs as _inputs
 from wengert.symbolic.graph import replaced, toposort
 
 
 def ancestors(variable_list: Iterable[Any], blockers: Iterable[Any] | None = None) -> list[Any]:
-    """All variables that some depend on, these among them."""
-    return _ancestors(variable_list, blockers or ())
+    """All variables that some depend on, these among them: the last of them first, depth first."""
+    blocked = set(blockers or ())
+
+    def expand(v: Any) -> Iterable[Any] | None:
+        return None if v.owner is None or v in blocked else reversed(v.owner.inputs)
+
+    found: list[Any] = stack_search(deque(variable_list), expand, "dfs")
+    return found
 
 
 def inputs(variable_list: Iterable[Any], blockers: Iterable[Any] | None = None) -> list[Any]:
     """The variables without owner that others depend on: inputs, shared variables, constants.
+
+    Packages take the order, that of `ancestors`, for their own lists of variables.
 
     >>> from wengert.symbolic import tensor as T
     >>> from wengert.symbolic.gof import graph
@@ -28,28 +34,33 @@ def inputs(variable_list: Iterable[Any], blockers: Iterable[Any] | None = None) 
     >>> graph.inputs([x * y])
     [x, y]
     """
-    return _inputs(variable_list, blockers or ())
+    return [v for v in ancestors(variable_list, blockers) if v.owner is None]
 
 
 graph_inputs = inputs
 
 
 def variables(i: Iterable[Any], o: Iterable[Any]) -> list[Any]:
-    """All variables between inputs and outputs, both of them included."""
-    i, o = list(i), list(o)
-    return list(dict.fromkeys([*_ancestors(o, i), *i]))
+    """The variables between inputs and outputs, both included, in the order of `ancestors`."""
+    return variables_and_orphans(i, o)[0]
 
 
 def orphans(i: Iterable[Any], o: Iterable[Any]) -> list[Any]:
     """The variables without owner that outputs depend on beside the inputs."""
-    i, o = list(i), list(o)
-    return [v for v in _inputs(o, i) if v not in set(i)]
+    return variables_and_orphans(i, o)[1]
 
 
 def variables_and_orphans(i: Iterable[Any], o: Iterable[Any]) -> tuple[list[Any], list[Any]]:
     """`variables` and `orphans`."""
-    i, o = list(i), list(o)
-    return variables(i, o), orphans(i, o)
+    blocked = set(i)
+
+    def expand(v: Any) -> Iterable[Any] | None:
+        if v.owner is None or v in blocked:
+            return None
+        return reversed((*v.owner.inputs, *v.owner.outputs))
+
+    found: list[Any] = stack_search(deque(o), expand, "dfs")
+    return found, [v for v in found if v.owner is None and v not in blocked]
 
 
 def stack_search(
