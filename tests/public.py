@@ -45,8 +45,8 @@ INNER = (
 # Modules that packages have for each other, beside those for users.
 FOR_EACH_OTHER = {
     "amp": "casts state",
-    "autograd": "counters custom diagnosis edges engine errors gc_queries grad_mode history hooks naming"
-    " onward profiling refusals relay saved transforms",
+    "autograd": "counters custom diagnosis edges engine errors gc_queries grad_mode history hooks"
+    " naming onward profiling refusals relay saved transforms",
     "compat": "differences missing_names package resolution torch_names",
     "distributed": "arguments backend batch_statistics objects observers process_group reduce_op"
     " run schedules sparse_sums store tcp_store workers world fsdp.fully_shard fsdp.gathering"
