@@ -244,7 +244,6 @@ def pool() -> tuple[Callable[[int], None], Callable[[], None]]:
     return limit, reset
 
 
-_methods: list[Any] = []  # which the functions refer to
 _loaded: dict[str, Function] = {}
 
 
@@ -294,7 +293,8 @@ def task(kernel: Function) -> tuple[int, str]:
 def function(name: str, address: int, flags: int) -> Function:
     """A C function that takes its arguments as `flags` say, as a function of Python."""
     method = _Method(name.encode(), address, flags, None)
-    _methods.append(method)
+    # For good: somebody, such as a profiler, may let go of the function after all modules.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
     entry: Function = new(ctypes.addressof(method), None, None)
