@@ -151,6 +151,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sums of products": lambda x: (w.addmm(x, x, x, beta=0.5, alpha=2), w.baddbmm(*[x[None]] * 3)),
     "einsum": lambda x: (w.einsum("ij,jk->ik", x, x), w.einsum("ij->ji", x), w.einsum("ii->i", x)),
     "other products": lambda x: (w.kron(x, x[:2]), x.trace(), w.inner(x[0], x[1]), x.diagonal()),
+    "slices scaled down": lambda x: (x.renorm(2, 0, 1.0), x.renorm(1, 1, 0.5), x.renorm(3, 0, 9)),
     "losses": lambda x: (F.mse_loss(x, -x), F.l1_loss(x, -x)),
     "attention": lambda x: F.scaled_dot_product_attention(
         x[None], x[None], x[None], attn_mask=w.ones(3, 3).triu().bool()
