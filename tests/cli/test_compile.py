@@ -210,6 +210,12 @@ model = mlp(2, 3)
 for _ in range(8):
     step(torch.ones(4, 2))
     show(model[0].weight.grad.sum())
+
+@torch.compile
+def once(x):
+    return x + 1
+
+once(torch.ones(2))
 """
 
 
@@ -218,4 +224,5 @@ def test_a_plain_run_leaves_backwards_to_the_programs_of_compiled_functions(tmp_
     told = forked("wengert", "-m", "wengert", "run", path).stderr
     programs = re.search(r"programs +.*  step: (\d+) operations and 1 backward in 1 program", told)
     assert programs is not None
+    assert re.search(r"  once: no program so far\n", told)
     assert re.search(r"compiled +.*backward\(\): \d+ calls in programs of compiled functions", told)

@@ -82,10 +82,12 @@ def _described(region: Region) -> list[str]:
 
 def _told(found: Explanation) -> tuple[list[str], list[str]]:
     """What there is to say of a function, and the lines that split it."""
-    told = [
-        f"{_count(found.operations, 'operation')} and {_count(found.backwards, 'backward')} in"
-        f" {_count(len(found.programs), 'program')}, {_count(found.calls, 'call')}"
-    ]
+    told = ["no program so far"]
+    if found.programs:
+        told = [
+            f"{_count(found.operations, 'operation')} and {_count(found.backwards, 'backward')} in"
+            f" {_count(len(found.programs), 'program')}, {_count(found.calls, 'call')}"
+        ]
     if found.retired:
         told.append(f"runs as it is by now: {found.retired}")
     if found.python:
