@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from wengert.autograd.engine import observers
+from wengert.autograd.engine import Walk, observers
 from wengert.core.tensor import Call
 
-# Of observers of walks that can do without those of programs: called with such a backward, its
-# operations by their names, and how many calls it counts as, which is none for one that a walk
-# goes on with.
-counters: list[Callable[[Call, Counter[str], int], None]] = []
+# Of observers of walks that can do without those of programs, what is called instead: with such a
+# backward, its operations by their names, and how many calls it counts as, which is none for one
+# that a walk goes on with.
+counters: dict[Callable[[Walk, str], None], Callable[[Call, Counter[str], int], None]] = {}
 
 
 def are_walks_wanted() -> bool:
@@ -23,4 +23,4 @@ def are_walks_wanted() -> bool:
     ...     are_walks_wanted()
     True
     """
-    return len(observers) > len(counters)
+    return any([observe not in counters for observe in observers])

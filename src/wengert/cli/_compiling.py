@@ -8,7 +8,7 @@ from typing import Any
 
 from wengert.core.storage import location_of
 from wengert.core.tensor import Site, caller, getframe, internal, mode
-from wengert.graph.formatting import shorten_path
+from wengert.graph.formatting import format_count, shorten_path
 from wengert.nn import Module
 from wengert.optim.optimizer import register_optimizer_step_post_hook
 from wengert.replay.compiled import alive
@@ -39,9 +39,8 @@ class Compiling:
     def summary(self, script: str, seconds: float) -> str:
         """What was compiled, a few lines for each line where regions begin."""
         self.regions.close()
-        lines = [
-            f"wengert: {script}, {seconds:.1f} s, {_count(self.regions.steps, 'step')} compiled"
-        ]
+        steps = format_count(self.regions.steps, "step")
+        lines = [f"wengert: {script}, {seconds:.1f} s, {steps} compiled"]
         for region in self.regions.by_line.values():
             lines += _described(region)
         return "\n".join(lines) + "\n"
@@ -70,10 +69,6 @@ def _name_of(function: Any) -> str | None:
     return type(function).__name__ if of_module else None
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def _described(region: Region) -> list[str]:
     (programs, *retired), splits = _told(explanation_of(region))
     lines = [f"  {location_of(*region.line)}: {programs}", *[f"    {line}" for line in retired]]
@@ -85,8 +80,9 @@ def _told(found: Explanation) -> tuple[list[str], list[str]]:
     told = ["no program so far"]
     if found.programs:
         told = [
-            f"{_count(found.operations, 'operation')} and {_count(found.backwards, 'backward')} in"
-            f" {_count(len(found.programs), 'program')}, {_count(found.calls, 'call')}"
+            f"{format_count(found.operations, 'operation')} and"
+            f" {format_count(found.backwards, 'backward')} in"
+            f" {format_count(len(found.programs), 'program')}, {format_count(found.calls, 'call')}"
         ]
     if found.retired:
         told.append(f"runs as it is by now: {found.retired}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from wengert.cli._colour import Palette
 from wengert.graph import Finding, Line, Report
-from wengert.graph.formatting import format_bytes, format_memory, shorten_path
+from wengert.graph.formatting import format_bytes, format_count, format_memory, shorten_path
 
 _TOP_OPS = 8
 _TOP_LINES = 6
@@ -42,8 +42,8 @@ def _lines(report: Report, script: str, seconds: float, programs: Sequence[str])
         yield from _by_line("programs", iter(programs))
         yield from _by_line(_FINDINGS, map(_finding, report.findings))
         return
-    calls = _count(report.backward_calls, "backward call")
-    yield f"{head}, {calls} through {_count(report.nodes, 'operation')}"
+    calls = format_count(report.backward_calls, "backward call")
+    yield f"{head}, {calls} through {format_count(report.nodes, 'operation')}"
     yield _entry("operations", _ops(report.ops))
     if any(line.measured for line in report.lines):
         yield _entry("graph memory", _memory(report))
@@ -67,7 +67,7 @@ def _ops(ops: dict[str, int]) -> str:
     top = [f"{name} {count:,}" for name, count in list(ops.items())[:_TOP_OPS]]
     others = len(ops) - len(top)
     if others:
-        top.append(f"{_count(others, 'other kind')} {sum(list(ops.values())[_TOP_OPS:]):,}")
+        top.append(f"{format_count(others, 'other kind')} {sum(list(ops.values())[_TOP_OPS:]):,}")
     return ", ".join(top)
 
 
@@ -86,12 +86,16 @@ def _most(report: Report, what: str) -> list[Line]:
 
 
 def _compiled(line: Line) -> str:
-    return f"{_place(line)}: {_count(line.compiled, 'call')} in programs of compiled functions"
+    return (
+        f"{_place(line)}: {format_count(line.compiled, 'call')} in programs of compiled functions"
+    )
 
 
 def _releases(line: Line) -> str:
     nodes = round(line.released_nodes / line.measured)
-    each = f"{_count(nodes, 'operation')}, {format_bytes(line.released_bytes / line.measured)}"
+    each = (
+        f"{format_count(nodes, 'operation')}, {format_bytes(line.released_bytes / line.measured)}"
+    )
     return f"{_place(line)}: {_calls(line.calls - line.compiled, each)}"
 
 
@@ -100,11 +104,11 @@ def _retains(line: Line) -> str:
 
 
 def _calls(calls: int, each: str) -> str:
-    return f"{_count(calls, 'call')}, {each}{' each' if calls > 1 else ''}"
+    return f"{format_count(calls, 'call')}, {each}{' each' if calls > 1 else ''}"
 
 
 def _finding(finding: Finding) -> str:
-    times = f" ({_count(finding.times, 'time')})" if finding.times > 1 else ""
+    times = f" ({format_count(finding.times, 'time')})" if finding.times > 1 else ""
     facts = "".join(f"; {label}: {shorten_path(text)}" for label, text in finding.facts[:1])
     remedy = f". Remedy: {finding.remedies[0]}" if finding.remedies else ""
     return f"{shorten_path(finding.where)}: {finding.text}{facts}{times}{remedy}"
@@ -112,7 +116,3 @@ def _finding(finding: Finding) -> str:
 
 def _place(line: Line) -> str:
     return f"{shorten_path(line.where)}  {line.text or line.what}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -98,12 +98,12 @@ class Recorder:
     def start(self) -> None:
         """Start watching."""
         engine.observers.append(self.observe)
-        counters.append(self.count)
+        counters[self.observe] = self.note_compiled
 
     def stop(self) -> None:
         """Stop watching."""
         engine.observers.remove(self.observe)
-        counters.remove(self.count)
+        del counters[self.observe]
         self.look("")
 
     def look(self, where: str) -> None:
@@ -128,7 +128,7 @@ class Recorder:
             else:
                 self._after(walk)
 
-    def count(self, call: Call, operations: Counter[str], calls: int) -> None:
+    def note_compiled(self, call: Call, operations: Counter[str], calls: int) -> None:
         """Take note of a backward that a compiled program does."""
         if os.getpid() != self._process:
             return

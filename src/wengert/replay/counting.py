@@ -18,7 +18,7 @@ def count_backward(walk: BackwardEntry) -> None:
         assert walk.code is not None
         call = Call(walk.name, walk.code, walk.lasti)
         walk.counted = call, _operations(walk), int(not walk.onward)
-    for count in counters:
+    for count in counters.values():
         count(*walk.counted)
 
 

@@ -31,6 +31,8 @@ from wengert.kernels.jit.mathlib64 import (
     exp_double,
     log1p_double,
     log_double,
+    quantile_far,
+    quantile_near,
 )
 from wengert.kernels.jit.precise import cosine_64, sine_64
 
@@ -74,38 +76,8 @@ def logaddexp2(x: f32, y: f32) -> f32:
 def erfinv(x: f32) -> f32:
     """The inverse of the error function; 0.6 ulp."""
     m = f64(fabs(x))
-    # Of twice the quantile's distance from the middle, for |x| <= 0.85,
-    s = 0.180625 - 0.25 * m * m
-    p = f64(2509.0809287301226727) * s + 33430.575583588128105
-    p = p * s + 67265.770927008700853
-    p = p * s + 45921.953931549871457
-    p = p * s + 13731.693765509461125
-    p = p * s + 1971.5909503065514427
-    p = p * s + 133.14166789178437745
-    p = p * s + 3.387132872796366608
-    q = f64(5226.495278852545925) * s + 28729.085735721942674
-    q = q * s + 39307.89580009271061
-    q = q * s + 21213.794301586595867
-    q = q * s + 5394.1960214247511077
-    q = q * s + 687.1870074920579083
-    q = q * s + 42.313330701600911252
-    near = 0.5 * m * p / (q * s + 1.0)
-    # and of the root of the logarithm of the tail beyond it.
-    t = sqrt(-log_double(maximum(0.5 - 0.5 * m, f64(1e-30)))) - 1.6
-    p = f64(7.7454501427834140764e-4) * t + 0.0227238449892691845833
-    p = p * t + 0.24178072517745061177
-    p = p * t + 1.27045825245236838258
-    p = p * t + 3.64784832476320460504
-    p = p * t + 5.7694972214606914055
-    p = p * t + 4.6303378461565452959
-    p = p * t + 1.42343711074968357734
-    q = f64(1.05075007164441684324e-9) * t + 5.475938084995344946e-4
-    q = q * t + 0.0151986665636164571966
-    q = q * t + 0.14810397642748007459
-    q = q * t + 0.68976733498510000455
-    q = q * t + 1.6763848301838038494
-    q = q * t + 2.05319162663775882187
-    far = p / (q * t + 1.0)
+    near = quantile_near(m)
+    far = quantile_far(sqrt(-log_double(maximum(0.5 - 0.5 * m, f64(1e-30)))) - 1.6)
     y = copysign(f32(0.7071067811865476 * (near if m <= 0.85 else far)), x)
     y = copysign(math.inf, x) if m == 1.0 else y
     return y if m <= 1.0 else math.nan

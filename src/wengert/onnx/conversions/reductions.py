@@ -97,16 +97,6 @@ def _vector_norm(
     return b("Pow", total, b.scalar(1 / p, input.dtype))
 
 
-@converts("_trace")
-def _trace(b: Builder, input: Value, dim1: int = 0, dim2: int = 1) -> str:
-    if input.shape[dim1] != input.shape[dim2]:
-        raise b.refuse("the trace of a matrix that is not square")
-    names = list("abcdefghijklmnopqrstuvwxyz"[: input.rank])
-    names[dim2] = names[dim1]
-    kept = [name for name in names if name != names[dim1]]
-    return b("Einsum", b.cast(input, b.out.dtype), equation=f"{''.join(names)}->{''.join(kept)}")
-
-
 @converts("_shrunk")
 def _shrunk(b: Builder, input: Value, p: float, dim: Any, maxnorm: float) -> str:
     norms = _vector_norm(b, input, p, dim, True)

@@ -77,15 +77,29 @@ def _rearranged(b: Builder, input: Value, sizes: Any, order: Any, shape: Any) ->
     return b.reshape(parts, list(shape))
 
 
+def _along_diagonal(b: Builder, input: Value, dim1: int, dim2: int) -> tuple[str, str, str]:
+    """For an Einsum, letters of the dimensions, with one for two: all, the others, and that one."""
+    first, second = input.axis(dim1), input.axis(dim2)
+    if input.shape[first] != input.shape[second]:
+        raise b.refuse("a diagonal of a matrix that is not square")
+    letters = "abcdefghijklmnopqrstuvwxyz"[: input.rank]
+    own = letters[first]
+    every = letters.replace(letters[second], own)
+    return every, every.replace(own, ""), own
+
+
 @converts("diagonal")
 def _diagonal(b: Builder, input: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> str:
-    first, second = input.axis(dim1), input.axis(dim2)
-    if offset or input.shape[first] != input.shape[second]:
-        raise b.refuse("a diagonal beside the main one, or of a matrix that is not square")
-    names = list("abcdefghijklmnopqrstuvwxyz"[: input.rank])
-    others = [name for d, name in enumerate(names) if d not in (first, second)]
-    names[second] = names[first]
-    return b("Einsum", input, equation=f"{''.join(names)}->{''.join([*others, names[first]])}")
+    if offset:
+        raise b.refuse("a diagonal beside the main one")
+    every, others, own = _along_diagonal(b, input, dim1, dim2)
+    return b("Einsum", input, equation=f"{every}->{others}{own}")
+
+
+@converts("_trace")
+def _trace(b: Builder, input: Value, dim1: int = 0, dim2: int = 1) -> str:
+    every, others, _ = _along_diagonal(b, input, dim1, dim2)
+    return b("Einsum", b.cast(input, b.out.dtype), equation=f"{every}->{others}")
 
 
 @converts("clone")
