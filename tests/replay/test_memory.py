@@ -11,6 +11,7 @@ import wengert
 from tests.replay.harness import Program, adding_to, batch, check_same, compare, mlp, state
 from wengert import compiler, nn
 from wengert.replay import compiled as trial
+from wengert.replay.run import current_run
 
 PROGRAMS: list[Program] = []
 program = adding_to(PROGRAMS)
@@ -238,3 +239,38 @@ def test_where_a_result_left_its_graph_is_found_in_one_pass() -> None:
     x = wengert.ones(3)
     for _ in range(3):
         check_same(step(x), several(x))
+
+
+CALLS = {
+    "index": lambda x: x[INDEX],
+    "index and slice": lambda x: x[INDEX].sum() + x[1:, :2].sum(),
+    "mask": lambda x: x[MASK],
+    "write": lambda x: wengert.index_put(x, (INDEX,), wengert.zeros(2, 3)),
+    "trace": lambda x: x.trace(),
+    "loss": lambda x: nn.functional.cross_entropy(x, CLASSES),
+    "rms_norm": lambda x: nn.functional.rms_norm(x, (3,)),
+    "gumbel_softmax": lambda x: nn.functional.gumbel_softmax(x),
+    "linear": lambda x: nn.functional.linear(x, x),
+}  # fmt: skip
+INDEX, CLASSES = wengert.tensor([0, 2]), wengert.tensor([0, 1, 2, 0])
+MASK = wengert.tensor([True, False, True, True])
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_memory_that_nobody_else_has_is_not_copied(call: Program) -> None:
+    x = wengert.randn(4, 3, requires_grad=True)
+    copied: list[int] = []
+
+    @compiler.compile
+    def step():
+        x.grad = None
+        out = call(x).sum()
+        run = current_run()
+        if run is not None:
+            copied.extend(k for k in run.copies if run.originals[k] is x._array)
+        out.backward()
+
+    for _ in range(5):
+        step()
+        assert x.grad.isfinite().all()
+    assert copied == []

@@ -289,11 +289,11 @@ def _index_loss(
     check_reduction(reduction)
     if not input._outline.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    x = input._outline
+    shape, dtype = input._outline.shape, input._outline.dtype
     index, share, nothing = _shares(
-        x.shape, x.dtype, target, weight, ignore_index, reduction == "mean", sign
+        shape, dtype, target, weight, ignore_index, reduction == "mean", sign
     )
-    axis = _class_axis(x.shape)
+    axis = _class_axis(shape)
     if nothing:  # the mean is nan, as in PyTorch; it depends on no score
         return reduced(loss(input, index, share, axis, False, *options), "sum") + np.nan
     out: Tensor = loss(input, index, share, axis, reduction != "none", *options)

@@ -140,15 +140,15 @@ def rms_norm(
     """
     require_tensor("rms_norm", "input", input)
     wide = _check_dtypes("rms_norm", input, weight=weight)
-    array = input._outline
-    trailing = _check_trailing("rms_norm", array.shape, normalized_shape, ("weight", weight))
-    computed = _FLOAT32 if array.dtype in HALF else array.dtype
+    shape, dtype = input._outline.shape, input._outline.dtype
+    trailing = _check_trailing("rms_norm", shape, normalized_shape, ("weight", weight))
+    computed = _FLOAT32 if dtype in HALF else dtype
     least = finfo(of_numpy[computed]).eps if eps is None else eps
-    if array.dtype.kind == "c":  # the square of a complex number, not of its magnitude
+    if dtype.kind == "c":  # the square of a complex number, not of its magnitude
         dims = tuple(range(-len(trailing), 0))
         out: Tensor = input * ((input * input).mean(dims, True) + least).rsqrt()
         return out if weight is None else out * weight
-    return _rms_norm(input, weight, None, _over_last(array.shape, trailing, False, wide), least)
+    return _rms_norm(input, weight, None, _over_last(shape, trailing, False, wide), least)
 
 
 def group_norm(

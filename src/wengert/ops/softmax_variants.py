@@ -77,17 +77,17 @@ def gumbel_softmax(
     >>> wengert.nn.functional.gumbel_softmax(wengert.tensor([0.0, 99.0]), hard=True)
     tensor([0., 1.])
     """
-    outline = logits._outline
+    shape, dtype = logits._outline.shape, logits._outline.dtype
 
-    def noise(shape: tuple[int, ...]) -> np.ndarray:
-        waits = default_generator.exponential(math.prod(shape)).astype(outline.dtype)
-        return -np.log(waits).reshape(shape)
+    def noise(sizes: tuple[int, ...]) -> np.ndarray:
+        waits = default_generator.exponential(math.prod(sizes)).astype(dtype)
+        return -np.log(waits).reshape(sizes)
 
-    soft = _softmax((logits + draw_numbers(noise, outline.shape, partner=logits)) / tau, dim)
+    soft = _softmax((logits + draw_numbers(noise, shape, partner=logits)) / tau, dim)
     if not hard:
         return soft
-    axis = axis_of(dim, outline.ndim)
-    classes = np.arange(outline.shape[axis]).reshape(-1, *(1,) * (outline.ndim - axis - 1))
+    axis = axis_of(dim, len(shape))
+    classes = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - axis - 1))
     one_hot = (wrap(classes) == argmax(soft, axis, True)).to(soft.dtype)
     return one_hot - soft.detach() + soft
 

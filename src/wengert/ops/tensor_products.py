@@ -265,10 +265,9 @@ def trace(input: Tensor) -> Tensor:
     require_tensor("trace", "input", input)
     if not isinstance(input, Tensor):
         input = wrap(np.asarray(input))
-    array = input._outline
-    if array.ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {array.ndim}")
-    return _trace(input, 0, 1) if array.dtype.kind in "fcV" else input.diagonal().sum()
+    if input._outline.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    return _trace(input, 0, 1) if input._outline.dtype.kind in "fcV" else input.diagonal().sum()
 
 
 def addr(

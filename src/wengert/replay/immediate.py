@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.counters import counters
 from wengert.autograd.engine import compatibility
 from wengert.autograd.transforms.tree import unflatten_tree
 from wengert.core.generators import default_generator
@@ -133,7 +132,7 @@ class Immediate:
         arrays = [x if type(x) is np.ndarray else x._array for x in inputs]
         plan = self._plan_of(record)
         count_use(plan, record)
-        for walk in self._walks if counters else ():
+        for walk in self._walks:
             count_backward(walk)
         record.settled += 1
         record.deferred += len(self._steps)

@@ -56,16 +56,17 @@ def picked(tensor: Any, key: Any) -> Any:
     """The elements at the indices of a key; None where they are picked as ever."""
     if not asking or active.busy or (run := current_run()) is None:
         return None
-    outline = tensor._outline
-    if not run.recording and type(tensor) is not Deferred and outline.dtype.kind in "biu":
+    # Its outline may be its array: somebody who had that here could write to it, by its count.
+    shape = tensor._outline.shape
+    if not run.recording and type(tensor) is not Deferred and tensor._outline.dtype.kind in "biu":
         return None  # it is looked at next
-    if type(key) in _INDICES and outline.shape and _is_index(key):
-        n = outline.shape[0]
+    if type(key) in _INDICES and shape and _is_index(key):
+        n = shape[0]
         if not are_within(key, -n, n):
             return None
         args = (tensor, key, None, None, None, _FIRST)
     else:
-        parsed = _parsed(key, outline.shape)
+        parsed = _parsed(key, shape)
         if parsed is None or not parsed.picks:
             return None
         if parsed.view is not None:
