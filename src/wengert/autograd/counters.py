@@ -1,4 +1,4 @@
-"""Who counts the backwards that compiled programs do: no walk is made for them."""
+"""Counting the backwards of compiled programs, for which the engine makes no walk."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable
 from wengert.autograd.engine import Walk, observers
 from wengert.core.tensor import Call
 
-# Of observers of walks that can do without those of programs, what is called instead: with such a
-# backward, its operations by their names, and how many calls it counts as, which is none for one
-# that a walk goes on with.
+# For each observer that need not see the walks of programs, what is called instead: with the call
+# of the backward, its operations by name, and how many calls it counts as. That is 0 for a backward
+# that goes on outside of the program, as a walk which is observed.
 counters: dict[Callable[[Walk, str], None], Callable[[Call, Counter[str], int], None]] = {}
 
 
 def are_walks_wanted() -> bool:
-    """Whether somebody observes walks who cannot do without those of programs.
+    """Whether an observer has to see all walks, those of compiled programs included.
 
     >>> from wengert.autograd.counters import are_walks_wanted
     >>> from wengert.graph import profile

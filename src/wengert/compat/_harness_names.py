@@ -6,7 +6,7 @@ HARNESS: dict[str, str] = {
     f"torch.testing._internal{'.' * bool(path)}{path}": f"harness{'.' * bool(module)}{module}"
     for path, module in {
         "": "",
-        "autograd_function_db": "lists_elsewhere",
+        "autograd_function_db": "empty_lists",
         "common_cuda": "gpus",
         "common_device_type": "devices",
         "common_dtype": "dtype_lists",
@@ -19,13 +19,13 @@ HARNESS: dict[str, str] = {
         "common_quantized": "vendor_switches",
         "common_utils": "common",
         "common_xpu": "accelerators",
-        "custom_op_db": "lists_elsewhere",
-        "hop_db": "lists_elsewhere",
+        "custom_op_db": "empty_lists",
+        "hop_db": "empty_lists",
         "hypothesis_utils": "deadlines",
         "inductor_utils": "compiled_devices",
         "logging_tensor": "logged_calls",
         "logging_utils": "log_records",
-        "triton_utils": "needs_of_tests",
+        "triton_utils": "gpu_requirements",
         "opinfo": "operations",
         "opinfo.core": "operations.core",
         "opinfo.refs": "operations.second_forms",
@@ -33,6 +33,6 @@ HARNESS: dict[str, str] = {
     }.items()
 } | {
     "torch.nn.parallel._functions": "broadcasts",
-    "torch.utils._dtype_abbrs": "harness.dtype_words",
+    "torch.utils._dtype_abbrs": "harness.dtype_abbreviations",
     "torch.utils._ordered_set": "ordered_sets",
 }

@@ -56,7 +56,7 @@ def picked(tensor: Any, key: Any) -> Any:
     """The elements at the indices of a key; None where they are picked as ever."""
     if not asking or active.busy or (run := current_run()) is None:
         return None
-    # Its outline may be its array: somebody who had that here could write to it, by its count.
+    # No name for the outline: it may be the array, which a second reference makes look shared.
     shape = tensor._outline.shape
     if not run.recording and type(tensor) is not Deferred and tensor._outline.dtype.kind in "biu":
         return None  # it is looked at next
