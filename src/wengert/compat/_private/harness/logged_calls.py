@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import wengert
 from wengert import Tensor
-from wengert.compat._private.harness.trees import mapped
+from wengert.autograd.transforms.tree import map_leaves
 from wengert.compat._private.mode_utils import no_dispatch
 from wengert.dispatch.modes import TorchDispatchMode
 
@@ -59,8 +59,8 @@ class LoggingTensor(Tensor):
             return cls(x) if isinstance(x, Tensor) else x
 
         with cls.context():
-            results = func(*mapped(inside, args), **mapped(inside, kwargs))
-        results = mapped(wrapped, results)
+            results = func(*map_leaves(inside, args), **map_leaves(inside, kwargs))
+        results = map_leaves(wrapped, results)
         _log_call(func, args, kwargs, results)
         return results
 

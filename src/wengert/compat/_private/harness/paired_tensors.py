@@ -6,7 +6,7 @@ from typing import Any
 
 import wengert
 from wengert import Tensor
-from wengert.compat._private.harness.trees import mapped
+from wengert.autograd.transforms.tree import map_leaves
 from wengert.dispatch.modes import TorchDispatchMode
 
 
@@ -75,7 +75,7 @@ class TwoTensor(Tensor):
             def pick(x: Any) -> Any:
                 return getattr(x, name) if isinstance(x, TwoTensor) else x
 
-            return func(*mapped(pick, args), **mapped(pick, kwargs or {}))
+            return func(*map_leaves(pick, args), **map_leaves(pick, kwargs or {}))
 
         return _paired(side("a"), side("b"), args)
 

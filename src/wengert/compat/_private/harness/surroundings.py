@@ -20,8 +20,8 @@ from unittest import mock
 import wengert
 from wengert import Tensor
 from wengert.autograd import gradcheck, gradgradcheck
+from wengert.autograd.transforms.tree import flatten_tree
 from wengert.compat._private.harness.cases import TestCase
-from wengert.compat._private.harness.trees import leaves_of
 
 _Test = Callable[..., Any]
 
@@ -87,10 +87,10 @@ def get_tensors_from(args: Any, kwargs: dict[str, Any]) -> set[Tensor]:
 def outs_and_grads(fn: _Test, graph_inps: Any, inps: Any) -> tuple[Any, list[Any]]:
     """What a function gives, and the gradients of its sum, which the inputs do not keep."""
     outs = fn(*graph_inps)
-    for out in leaves_of(outs):
+    for out in flatten_tree(outs)[0]:
         if isinstance(out, Tensor) and out.requires_grad:
             out.sum().backward(retain_graph=True)
-    tensors = [x for x in leaves_of(inps) if isinstance(x, Tensor)]
+    tensors = [x for x in flatten_tree(inps)[0] if isinstance(x, Tensor)]
     grads = [x.grad for x in tensors]
     for x in tensors:
         x.grad = None
@@ -220,7 +220,7 @@ class TestGradients(TestCase):
 def _of_leaves(op: Any, variant: Any, sample: Any) -> tuple[_Test, tuple[Tensor, ...]]:
     """A call as a function of the tensors in it that require grad."""
     given = sample.input, sample.args, sample.kwargs
-    leaves = [x for x in leaves_of(given) if isinstance(x, Tensor) and x.requires_grad]
+    leaves = [x for x in flatten_tree(given)[0] if isinstance(x, Tensor) and x.requires_grad]
 
     def call(*values: Tensor) -> Any:
         by_leaf = {id(x): v for x, v in zip(leaves, values, strict=True)}
