@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from threading import get_ident
 from time import perf_counter, sleep
@@ -71,7 +71,7 @@ class Compiled:
         if active.inside or active.busy or Stance.eager or self.record.retired:
             return self.function(*args, **kwargs)
         start, run = perf_counter(), current_run()
-        if run is not None and any(run.is_value(x) for x in _tensors((args, kwargs))):
+        if run is not None and (_has_value(run, args) or _has_value(run, kwargs.values())):
             self.continues = True
         else:
             if run is not None:
@@ -246,11 +246,15 @@ def forget() -> None:
         one.forget()
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, tuple | list):
-        for one in value:
-            yield from _tensors(one)
-    elif isinstance(value, dict):
-        yield from _tensors(tuple(value.values()))
+def _has_value(run: Run, arguments: Iterable[Any]) -> bool:
+    """Whether a value of a run is among some arguments, or inside of one."""
+    for x in arguments:
+        if isinstance(x, Tensor):
+            if run.is_value(x):
+                return True
+        elif isinstance(x, tuple | list):
+            if _has_value(run, x):
+                return True
+        elif isinstance(x, dict) and _has_value(run, x.values()):
+            return True
+    return False

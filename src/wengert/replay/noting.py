@@ -23,7 +23,7 @@ from wengert.core.tensor import Leaf, Site, Tensor, getframe, inferences, intern
 from wengert.kernels.jit.pace import pace
 from wengert.replay.background import background
 from wengert.replay.deferred import Deferred, Outline
-from wengert.replay.operands import OF_INTS
+from wengert.replay.operands import OF_INTS, Operands
 from wengert.replay.rules import READ_AGAIN
 from wengert.replay.run import CALLER, Run
 from wengert.replay.settling import count_use, foresee
@@ -121,6 +121,11 @@ def _caught_up(name: str) -> Any:
         setattr(self, name, value)
 
     return property(read, write)
+
+
+# What a run has in slots, without asking that it be right.
+_TENSORS = vars(Operands)["tensors"].__get__
+_ENTRY, _OUTPUTS = vars(Run)["entry"].__get__, vars(Run)["outputs"].__get__
 
 
 class NotingRun(Run):
@@ -243,7 +248,7 @@ class NotingRun(Run):
         of, place = own["recorded"].get(id(x), _NOTHING)
         slot = own["slots"].get(id(x))
         is_value = of() is x
-        if is_value or (slot is not None and own["tensors"][slot]() is x):
+        if is_value or (slot is not None and _TENSORS(self)[slot]() is x):
             one = self.notes.add(x, grad, _VALUE if is_value else _INPUT)
             one[_KEY] = place if is_value else ("i", slot)
             return one
@@ -333,14 +338,14 @@ class NotingRun(Run):
 
     def _leaves(self) -> list[tuple[Seen, Tensor]] | None:
         """The leaves among the inputs; None if a walk to one of them cannot be noted."""
-        own, notes = self.__dict__, self.notes
-        for of in own["tensors"]:
+        notes = self.notes
+        for of in _TENSORS(self):
             x = of()
             if isinstance(x, Tensor) and notes.of(x) is None:
                 self._met(x)
         every = [*notes.seen.values()]
         met = {one[_KEY][1] for one in every if type(one[_KEY]) is tuple}
-        for slot, known in enumerate(inputs_of(own["entry"].path())):
+        for slot, known in enumerate(inputs_of(_ENTRY(self).path())):
             if known.grad == INNER or (known.grad and slot not in met):
                 return None
         found = list[tuple[Seen, Tensor]]()
@@ -367,7 +372,7 @@ class NotingRun(Run):
     def _note_end(self) -> None:
         """Note what is alive where a run that goes the same way may be settled."""
         notes = self.notes
-        for of in self.__dict__["outputs"]:
+        for of in _OUTPUTS(self):
             if (x := of()) is not None and notes.of(x) is None:
                 self._met(x)
         alive = [o for o in notes.seen.values() if o[_KIND] == _VALUE and o[_OF]() is not None]

@@ -52,6 +52,11 @@ class Operands:
         leaves: the slots of values that have become leaves, by their places.
     """
 
+    # What native code reads is in slots: see `following`.
+    __slots__ = (
+        "__dict__", "__weakref__", "arrays", "edges", "numbers", "originals", "tensors", "updates",
+    )  # fmt: skip
+
     record: Record
 
     def __init__(self) -> None:

@@ -32,6 +32,7 @@ from wengert.core.tensor import (
     tick,
 )
 from wengert.replay.deferred import Deferred, Outline, set_class
+from wengert.replay.looks import packed
 from wengert.replay.operands import UnseenError, among
 from wengert.replay.rules import READ_AGAIN, Step
 from wengert.replay.settling import compute
@@ -82,6 +83,8 @@ class Run(Walks):
         shown: whether others than tensors were given the memory of a value.
         may_note: whether it may note calls before it makes entries of them: see `noting`.
     """
+
+    __slots__ = ("entry", "follows", "outputs", "state", "steps")
 
     may_note = False
     noting: ClassVar[Callable[[Run], None]]
@@ -373,6 +376,9 @@ class Run(Walks):
         entry.inputs = tuple(inputs)
         known = tuple(outlines)
         entry.outlines = self.record.signatures.shared.setdefault(known, known)
+        if entry.count:
+            entry.look = packed(entry, CALLER, entry.lasting())
+            entry.quick = op
         self.grow(entry, key)
 
     def _refs(

@@ -175,6 +175,9 @@ class Plan:
 
     def _compiled(self) -> bool:
         """Make native segments of the program; False if kernels compute too little of it."""
+        from wengert.replay import following
+
+        following.install()
         with self._lock:
             program = self._rewritten().copy()
         threads = jit.get_threads()

@@ -302,6 +302,7 @@ class OpEntry(Entry):
             which `values` says which are which values of the run, `again` which tensors that it
             has met, and `floats` which are numbers. `others` are arrays that it has met, tensors
             and arrays that it has not (Memos), and what else is Known.
+        look: the same for native code, see `looks.packed`.
         end: the last offset of the instruction, which Python gives for it as well.
         grad: whether operations were recorded.
         continues: whether a value of the run is among the operands.
@@ -321,6 +322,7 @@ class OpEntry(Entry):
         "grad",
         "inner",
         "keywords",
+        "look",
         "op",
         "others",
         "params",
@@ -340,6 +342,7 @@ class OpEntry(Entry):
     grad: bool
     inner: CodeType
     keywords: tuple[str, ...]
+    look: bytes
     reach: int
     pattern: tuple[Any, ...]
     shows: bool
@@ -373,7 +376,7 @@ class OpEntry(Entry):
         self.pattern = tuple(pattern)
 
     def look_no_further(self, args: Sequence[Any], met: int) -> None:
-        """Let `quick` say what the arguments of a run are that has met so many inputs.
+        """Note what the arguments of a run are that has met so many inputs, for `quick`.
 
         Not of a view of an input, nor where an input that is new comes twice.
         """
@@ -399,9 +402,15 @@ class OpEntry(Entry):
                     again.append((n, expected.slot))
             else:
                 others.append((n, Known(expected, args[n]) if kind is tuple else expected))
-        self.quick, self.count = self.op, len(pattern)
+        self.count = len(pattern)
         self.values, self.again, self.floats = tuple(values), tuple(again), tuple(floats)
         self.others = tuple(others)
+
+    def lasting(self) -> list[tuple[int, int]] | None:
+        """The indices and addresses of `others` if these are objects that never change."""
+        if not all(type(one) is Known and one.value is not _gone for _, one in self.others):
+            return None
+        return [(k, id(one.value)) for k, one in self.others]
 
 
 class BackwardEntry(Entry):

@@ -116,7 +116,7 @@ def at(pointer: Any, index: int) -> Any:
 
 
 def array_at(kind: Any, address: int) -> Any:
-    """The array that begins at an address: `array_at(f32, addresses[k])`."""
+    """The array or record that begins at an address: `array_at(f32, addresses[k])`."""
     raise NotImplementedError("addresses are for compiled kernels")
 
 

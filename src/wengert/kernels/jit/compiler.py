@@ -301,6 +301,21 @@ def function(name: str, address: int, flags: int) -> Function:
     return entry
 
 
+def method(cls: type, name: str, address: int) -> Function:
+    """A C function of an object of a class and what Python gives as FASTCALL, as its method."""
+    definition = _Method(name.encode(), address, FASTCALL, None)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
+    new = ctypes.pythonapi.PyDescr_NewMethod
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
+    made: Function = new(cls, ctypes.addressof(definition))
+    return made
+
+
+def define(symbol: str, address: int) -> None:
+    """Let modules refer to an address by a name."""
+    llvm.add_symbol(symbol, address)
+
+
 def reads_arrays() -> bool:
     """Whether arrays of this Python and NumPy have their address where kernels look for it."""
     probe = np.zeros(1)

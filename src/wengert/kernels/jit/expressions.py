@@ -18,6 +18,7 @@ from wengert.kernels.jit.machine_types import (
     float_text,
     llvm_type,
 )
+from wengert.kernels.jit.records import Record
 
 if TYPE_CHECKING:
     from wengert.kernels.jit.records import Field
@@ -382,9 +383,13 @@ class _Builtins:
 
     @staticmethod
     def array_at(f: Expressions, node: ast.Call) -> Term:
-        kind = ast.unparse(node.args[0]).replace("real", f.unit.real)
+        kind = ast.unparse(node.args[0])
         address = f.to(f.value(node.args[1]), "i64")
-        return Term(f.emit(f"inttoptr i64 {address} to ptr"), f"{kind}*")
+        pointer = f.emit(f"inttoptr i64 {address} to ptr")
+        record = f.scope.get(kind)
+        if isinstance(record, type) and issubclass(record, Record):
+            return Term(pointer, RecordType(record))
+        return Term(pointer, f"{kind.replace('real', f.unit.real)}*")
 
     @staticmethod
     def item(f: Expressions, node: ast.Call) -> Term:
