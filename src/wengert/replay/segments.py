@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Sequence
+from functools import partial
 from heapq import heappop, heappush
 from itertools import chain
 from threading import Lock
@@ -20,6 +21,7 @@ from wengert.kernels.jit.heads import Layouts
 from wengert.kernels.jit.pace import pace
 from wengert.replay.emitting import Call, Emitter, Scalar, View
 from wengert.replay.ir import Instruction, Program
+from wengert.replay.placing import placed
 
 # Bytes between the beginnings of blocks: a line of the caches.
 _LINE = 64
@@ -70,8 +72,9 @@ class Segment:
         """Write the table of calls, and their arguments."""
         from wengert.kernels.jit import compiler
 
-        calls = _with_scalars(calls)
         outside = {*self.inputs, *self.outputs, *self.constants}
+        calls = placed(calls, partial(_size_of, emitter=emitter), outside)
+        calls = _with_scalars(calls)
         places, self.blocks = planned(calls, emitter, outside)
         first = len(self.inputs) + len(self.outputs)
         order = {v: k for k, v in enumerate((*self.inputs, *self.outputs))}
@@ -293,13 +296,16 @@ def _gap(size: int, taken: list[tuple[int, int, int]]) -> int:
     return place
 
 
-def _bytes_of(root: int, emitter: Emitter) -> int:
+def _size_of(root: int, emitter: Emitter) -> int:
+    """The bytes of a root."""
     if root < 0:
-        size = emitter.temporaries[root]
-    else:
-        view = emitter.views[root]
-        size = view.size * view.dtype.itemsize
-    return -(-max(size, 1) // _LINE) * _LINE
+        return emitter.temporaries[root]
+    view = emitter.views[root]
+    return view.size * view.dtype.itemsize
+
+
+def _bytes_of(root: int, emitter: Emitter) -> int:
+    return -(-max(_size_of(root, emitter), 1) // _LINE) * _LINE
 
 
 def _address(array: np.ndarray) -> int:

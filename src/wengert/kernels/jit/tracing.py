@@ -438,5 +438,6 @@ class Traced:
 
     @property
     def chunk(self) -> int:
-        """Elements for one thread: some 20 microseconds of work."""
-        return 1 << (14 if self.trace.work > 0.5 else 16)
+        """Elements for one thread: some ten microseconds of work."""
+        work = self.trace.work
+        return 1 << (16 if work <= 0.5 else max(10, int(math.log2(1e4 / work))))
