@@ -21,6 +21,7 @@ from wengert.kernels.jit.heads import Layouts
 from wengert.kernels.jit.pace import pace
 from wengert.replay.emitting import Call, Emitter, Scalar, View
 from wengert.replay.ir import Instruction, Program
+from wengert.replay.packing import packed_once
 from wengert.replay.placing import placed
 
 # Bytes between the beginnings of blocks: a line of the caches.
@@ -74,6 +75,7 @@ class Segment:
 
         outside = {*self.inputs, *self.outputs, *self.constants}
         calls = placed(calls, partial(_size_of, emitter=emitter), outside)
+        calls = packed_once(calls, emitter)
         calls = _with_scalars(calls)
         places, self.blocks = planned(calls, emitter, outside)
         first = len(self.inputs) + len(self.outputs)

@@ -34,7 +34,7 @@ Shape = tuple[int, ...]
 
 
 @kernel
-def _pack(b: f32s, to: f32s, sizes: Blocks, padded: i64, start: i64, stop: i64) -> None:
+def pack(b: f32s, to: f32s, sizes: Blocks, padded: i64, start: i64, stop: i64) -> None:
     """Some blocks of terms of the right factor."""
     for block in range(start, stop):
         p = block * sizes.block_depth
@@ -43,7 +43,7 @@ def _pack(b: f32s, to: f32s, sizes: Blocks, padded: i64, start: i64, stop: i64) 
 
 
 @kernel
-def _multiply(
+def multiply(
     a: f32s, right: f32s, c: f32s, bias: f32s, scratch: f32s, busy: i64s, slots: i64,
     sizes: Blocks, padded: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
@@ -83,21 +83,48 @@ def _multiply(
     leave(busy, slot)
 
 
-class _Ready(NamedTuple):
-    """How a product is computed: as planned, by a packed factor of so many columns; and what it
-    is kept as."""
+class Form(NamedTuple):
+    """How products are computed whose right factor is packed.
 
-    plan: Plan
+    Attributes:
+        padded: the columns of the packed factor.
+        key: what it is kept as; products with the same key are by the same packed factor.
+        blocks: how many blocks of terms it has, and `chunk` how many a thread packs.
+    """
+
     sizes: Blocks
     padded: int
     key: Shape
+    blocks: int
+    chunk: int
+
+    @property
+    def packed_size(self) -> int:
+        """The elements of the packed factor."""
+        return self.padded * self.sizes.depth
+
+
+def form_of(planned: Blocks) -> Form:
+    """The form of a product that is planned, of one matrix."""
+    sizes = planned.copy()
+    sizes.in_place = 0
+    padded = -(-sizes.columns // sizes.lanes) * sizes.lanes
+    b = sizes.depth, sizes.columns, sizes.b_row, sizes.b_column
+    blocks = -(-sizes.depth // sizes.block_depth)
+    chunk = 1 + _CHUNK // (padded * sizes.block_depth)
+    return Form(sizes, padded, (*b, sizes.block_depth, sizes.wide), blocks, chunk)
+
+
+class _Ready(NamedTuple):
+    """How a product is computed: as planned, in a form."""
+
+    plan: Plan
+    form: Form
 
     def packed(self, b: np.ndarray) -> np.ndarray:
         """The right factor, packed."""
-        sizes, to = self.sizes, np.empty(self.padded * self.sizes.depth, np.float32)
-        blocks = -(-sizes.depth // sizes.block_depth)
-        chunk = 1 + _CHUNK // (self.padded * sizes.block_depth)
-        _pack.f32(b, to, sizes, self.padded, blocks, chunk)
+        form, to = self.form, np.empty(self.form.packed_size, np.float32)
+        pack.f32(b, to, form.sizes, form.padded, form.blocks, form.chunk)
         return to
 
 
@@ -106,11 +133,7 @@ def _ready(a: Shape, a_steps: Shape, b: Shape, b_steps: Shape, threads: int) -> 
     """The plan for matrices with such shapes and strides, in bytes."""
     steps = [step // 4 for step in (*a_steps, *b_steps)]
     planned = plan(Factors(a[0], b[1], a[1], *steps), threads)
-    sizes = planned.sizes.copy()
-    sizes.in_place = 0
-    padded = -(-sizes.columns // sizes.lanes) * sizes.lanes
-    key = (*b, *b_steps, sizes.block_depth, sizes.wide)
-    return _Ready(planned, sizes, padded, key)
+    return _Ready(planned, form_of(planned.sizes))
 
 
 def times_kept(
@@ -122,11 +145,11 @@ def times_kept(
     of whole elements.
     """
     ready = _ready(a.shape, a.strides, b.shape, b.strides, get_threads())
-    (_, slots, room, tasks, chunk), sizes = ready.plan, ready.sizes
-    right = derived(weight, ready.key, lambda: ready.packed(b))
+    (_, slots, room, tasks, chunk), form = ready
+    right = derived(weight, form.key, lambda: ready.packed(b))
     out, scratch = np.empty((len(a), b.shape[1]), np.float32), np.empty(room, np.float32)
-    _multiply.f32(
-        a, right, out, bias, scratch, np.zeros(slots, np.int64), slots, sizes, ready.padded, tasks,
-        chunk,
+    multiply.f32(
+        a, right, out, bias, scratch, np.zeros(slots, np.int64), slots, form.sizes, form.padded,
+        tasks, chunk,
     )  # fmt: skip
     return out
