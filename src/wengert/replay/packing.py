@@ -31,8 +31,8 @@ def packed_once(calls: Sequence[Call], emitter: Emitter) -> list[Call]:
         form = ready.form_of(sizes)
         if key not in rights:
             rights[key] = emitter.temporary([form.packed_size])
-            arguments = b, rights[key], form.sizes, form.padded
-            found.append(Call(ready.pack.f32, arguments, form.blocks, form.chunk))
+            packing = b, rights[key], form.sizes, form.padded
+            found.append(Call(ready.pack.f32, packing, form.blocks, form.chunk))
         arguments = (a, rights[key], out, bias, scratch, busy, slots, form.sizes, form.padded)
         found.append(call._replace(kernel=ready.multiply.f32, arguments=arguments))
     return found

@@ -61,11 +61,12 @@ def test_the_kernels_as_python_runs_them() -> None:
     weight, a, bias = floats(n, k), floats(m, k), floats(n)
     b = weight.T
     plan = ready._ready(a.shape, a.strides, b.shape, b.strides, 1)
-    right, out = np.zeros(plan.padded * k, np.float32), np.zeros(m * n, np.float32)
-    ready._pack.python(weight.ravel(), right, plan.sizes, plan.padded, 0, 1)
-    ready._multiply.python(
+    form = plan.form
+    right, out = np.zeros(form.packed_size, np.float32), np.zeros(m * n, np.float32)
+    ready.pack.python(weight.ravel(), right, form.sizes, form.padded, 0, 1)
+    ready.multiply.python(
         a.ravel(), right, out, bias, np.zeros(plan.plan.scratch, np.float32),
-        np.zeros(1, np.int64), 1, plan.sizes, plan.padded, 0, plan.plan.tasks,
+        np.zeros(1, np.int64), 1, form.sizes, form.padded, 0, plan.plan.tasks,
     )  # fmt: skip
     exact = a.astype(np.float64) @ b + bias
     np.testing.assert_allclose(out.reshape(m, n), exact, rtol=0, atol=1e-5)
