@@ -32,6 +32,7 @@ from wengert.replay.plain import plain
 from wengert.replay.rebinding import rebinding
 from wengert.replay.rules import INDEXED, DetachForm, ListForm, SeveralForm, defers
 from wengert.replay.run import Run, current_run
+from wengert.replay.settling import preparing
 from wengert.replay.state import active, asking, before_write, computing_at_once
 from wengert.replay.storing import shared
 
@@ -359,6 +360,13 @@ class EscapeFront(_Behind):
         return self.impl(*args, **kwargs)
 
 
+def _follow_natively() -> None:
+    """Let calls be compared with their record natively, which loads the compiler."""
+    from wengert.replay import following
+
+    following.install()
+
+
 _ESCAPES = ("numpy", "__array__", "__dlpack__", "data_ptr", "untyped_storage", "storage")
 
 
@@ -381,6 +389,7 @@ def arm() -> None:
         ops += [IndexedFront(REGISTRY[name]) for name in INDEXED]
         for front in (*fronts, *ops):
             front.arm()
+        preparing.append(_follow_natively)
         storage.rebindings.append(rebinding)
         peeks.append(peeked)
         picking.append(picked)

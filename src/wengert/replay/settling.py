@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 
 Code = tuple[Function, frozenset[int], dict[int, np.ndarray]]
+
+# Called before a program is compiled.
+preparing: list[Callable[[], object]] = []
 
 # A program that has run so often is worth compiling.
 _USES = 3
@@ -175,9 +178,8 @@ class Plan:
 
     def _compiled(self) -> bool:
         """Make native segments of the program; False if kernels compute too little of it."""
-        from wengert.replay import following
-
-        following.install()
+        for prepare in preparing:
+            prepare()
         with self._lock:
             program = self._rewritten().copy()
         threads = jit.get_threads()
