@@ -153,19 +153,34 @@ def writable(array: np.ndarray) -> np.ndarray:
 def empty(shape: Sequence[int], dtype: Any, order: Sequence[int]) -> np.ndarray:
     """A new array with dimensions in that memory order, widest stride first."""
     dtype = np.dtype(dtype)
-    strides, step = [0] * len(order), dtype.itemsize
+    shape = tuple(shape)
+    return np.ndarray(shape, dtype, None, 0, _strides_in(shape, dtype.itemsize, tuple(order)))
+
+
+@lru_cache(1024)
+def _strides_in(shape: Sizes, itemsize: int, order: Sizes) -> Sizes:
+    """The strides of a new array with dimensions in that memory order."""
+    strides, step = [0] * len(order), itemsize
     for d in reversed(order):
         strides[d] = step
         step *= shape[d]
-    return np.ndarray(shape, dtype, strides=strides)
+    return tuple(strides)
+
+
+@lru_cache(1024)
+def _strides_like(shape: Sizes, strides: Sizes, itemsize: int) -> Sizes:
+    """The strides of a new array in the order of one with these strides."""
+    return _strides_in(shape, itemsize, order_of(shape, ((shape, strides),)))
 
 
 def empty_like(array: np.ndarray, dtype: Any = None) -> np.ndarray:
     """A new array of the same shape, in the order of the array."""
-    dtype = array.dtype if dtype is None else dtype
+    dtype = array.dtype if dtype is None else np.dtype(dtype)
+    shape = array.shape
     if array.flags.c_contiguous:
-        return np.empty(array.shape, dtype)
-    return empty(array.shape, dtype, order_of(array.shape, ((array.shape, array.strides),)))
+        return np.empty(shape, dtype)
+    strides = _strides_like(shape, array.strides, dtype.itemsize)
+    return np.ndarray(shape, dtype, None, 0, strides)
 
 
 def fill(array: np.ndarray, number: Any) -> None:
@@ -216,11 +231,10 @@ def in_c_order(array: np.ndarray) -> np.ndarray:
 
 def write(target: np.ndarray, source: np.ndarray) -> None:
     """``target[...] = source``, of one shape and dtype; they may have memory in common."""
-    small = target.nbytes < _LARGE or (target.flags.c_contiguous and source.flags.c_contiguous)
-    if small or kernels.strides.share(target, source):
+    if target.nbytes < _LARGE or (target.flags.c_contiguous and source.flags.c_contiguous):
         target[...] = source
     else:
-        kernels.strides.copy(target, source, short=True)
+        kernels.strides.copy(target, source, short=True, apart=False)
 
 
 def copy_with_gaps(array: np.ndarray) -> np.ndarray:

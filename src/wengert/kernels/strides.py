@@ -180,15 +180,18 @@ def merged(*outlines: Outline) -> tuple[list[int], list[list[int]]]:
     return lengths, steps
 
 
-def copy(target: np.ndarray, source: np.ndarray, short: bool = False) -> None:
-    """``target[...] = source``, of one shape and dtype and without memory in common.
+def copy(target: np.ndarray, source: np.ndarray, short: bool = False, apart: bool = True) -> None:
+    """``target[...] = source``, of one shape and dtype.
 
     With `short` by NumPy where rows are long: one thread is no faster, unless they are out of step.
+    Unless they are `apart`, they may have memory in common.
     """
     dtype, nbytes = target.dtype, target.nbytes
     if nbytes >= _LARGE and dtype == source.dtype and target.shape == source.shape and available():
         own, other = (target.shape, target.strides), (source.shape, source.strides)
         way = _way(dtype.itemsize, own, other, short and nbytes < _THREADS, dtype == _F32)
+        if way is not None and not apart and share(target, source):
+            way = None
         if type(way) is _Rows:
             size = dtype.itemsize
             _copy.f32(target, source, size, _PIECE, *way.numbers, way.tasks, way.chunk)
@@ -227,21 +230,18 @@ def update(ufunc: np.ufunc, target: np.ndarray, other: Any) -> bool:
     own, size = (target.shape, target.strides), target.itemsize
     if isinstance(other, np.ndarray) and other.ndim:
         run = _WITH_ARRAY.get(ufunc)
-        if (
-            run is None
-            or other.shape != own[0]
-            or not other.flags.num & _ALIGNED
-            or share(target, other)
-        ):
+        if run is None or other.shape != own[0]:
             return False
         rows = _rows(size, own, (other.shape, other.strides))
+        if rows is not None and (not other.flags.num & _ALIGNED or share(target, other)):
+            return False
     else:
         if ufunc is np.subtract:
             ufunc, other = np.add, -other
         run, other = _WITH_NUMBER.get(ufunc), float(other)
         rows = _rows(size, own)
-    if run is None or rows is None or not available():
-        return False
+    if run is None or rows is None or rows.numbers[2] == target.size or not available():
+        return False  # NumPy's loops are as fast where there is but one
     getattr(run, kind)(target, other, *rows.numbers, rows.tasks, rows.chunk)
     return True
 

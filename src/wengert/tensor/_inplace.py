@@ -415,7 +415,8 @@ def overwrite_with(target: Tensor, number: np.ndarray | int, name: str) -> Tenso
     if type(target) is not Tensor or target._edge is not None or inferences or putting:
         number = np.asarray(number, target._outline.dtype)
         return overwrite(target, wrap(number), name, one_value=True)
-    if getattr(target, "_root", None) is not None and mode.site is not None:
+    root = getattr(target, "_root", None)
+    if root is not None and root._edge is not None and mode.site is not None:
         check_writable(target, name)
     array = target._array
     flags = array.flags
@@ -432,7 +433,8 @@ def is_plain(target: Tensor, name: str, one_value: bool = False) -> bool:
     """Whether nothing is to be recorded, so that `write_plain` will do, after all checks."""
     if type(target) is not Tensor or target._edge is not None or inferences:
         return False
-    if getattr(target, "_root", None) is not None and mode.site is not None:
+    root = getattr(target, "_root", None)
+    if root is not None and root._edge is not None and mode.site is not None:
         check_writable(target, name)
     flags = target._array.flags
     if storage.guards or not (flags.c_contiguous and flags.writeable):
