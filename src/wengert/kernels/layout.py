@@ -104,13 +104,13 @@ def _plain(array: np.ndarray) -> np.ndarray:
     if not array.flags.c_contiguous:
         return np.ascontiguousarray(array)
     shape = array.shape
-    if 1 not in shape or array.strides == _plain_strides(shape, array.itemsize):
+    if 1 not in shape or array.strides == plain_strides(shape, array.itemsize):
         return array
     return array.ravel().reshape(shape)
 
 
 @lru_cache(1024)
-def _plain_strides(shape: Sizes, itemsize: int) -> Sizes:
+def plain_strides(shape: Sizes, itemsize: int) -> Sizes:
     """The strides of a new array in C order."""
     strides, step = [], itemsize
     for n in reversed(shape):
@@ -144,10 +144,14 @@ def writable(array: np.ndarray) -> np.ndarray:
     """The array, or a writable copy that repeats elements the same way."""
     if array.flags.writeable:
         return array
-    once = [slice(0, 1) if s == 0 else slice(None) for s in array.strides]
-    out = np.broadcast_to(array[tuple(once)].copy(), array.shape)
+    out = np.broadcast_to(unrepeated(array).copy(), array.shape)
     out.flags.writeable = True
     return out
+
+
+def unrepeated(array: np.ndarray) -> np.ndarray:
+    """The array without repetitions: the dimensions along which elements are repeated have one."""
+    return array[tuple([slice(0, 1) if s == 0 else slice(None) for s in array.strides])]
 
 
 def empty(shape: Sequence[int], dtype: Any, order: Sequence[int]) -> np.ndarray:
@@ -227,6 +231,16 @@ def in_c_order(array: np.ndarray) -> np.ndarray:
     out = np.empty(array.shape, array.dtype)
     kernels.strides.copy(out, array, short=True)
     return out
+
+
+def reshaped(array: np.ndarray, shape: Any) -> np.ndarray:
+    """`array.reshape(shape)`: a view where that is possible, else a copy."""
+    if array.nbytes < _LARGE or array.flags.c_contiguous:
+        return array.reshape(shape)
+    try:
+        return array.reshape(shape, copy=False)
+    except ValueError:
+        return in_c_order(array).reshape(shape)
 
 
 def write(target: np.ndarray, source: np.ndarray) -> None:
