@@ -158,11 +158,11 @@ def empty(shape: Sequence[int], dtype: Any, order: Sequence[int]) -> np.ndarray:
     """A new array with dimensions in that memory order, widest stride first."""
     dtype = np.dtype(dtype)
     shape = tuple(shape)
-    return np.ndarray(shape, dtype, None, 0, _strides_in(shape, dtype.itemsize, tuple(order)))
+    return np.ndarray(shape, dtype, None, 0, strides_in(shape, dtype.itemsize, tuple(order)))
 
 
 @lru_cache(1024)
-def _strides_in(shape: Sizes, itemsize: int, order: Sizes) -> Sizes:
+def strides_in(shape: Sizes, itemsize: int, order: Sizes) -> Sizes:
     """The strides of a new array with dimensions in that memory order."""
     strides, step = [0] * len(order), itemsize
     for d in reversed(order):
@@ -174,7 +174,7 @@ def _strides_in(shape: Sizes, itemsize: int, order: Sizes) -> Sizes:
 @lru_cache(1024)
 def _strides_like(shape: Sizes, strides: Sizes, itemsize: int) -> Sizes:
     """The strides of a new array in the order of one with these strides."""
-    return _strides_in(shape, itemsize, order_of(shape, ((shape, strides),)))
+    return strides_in(shape, itemsize, order_of(shape, ((shape, strides),)))
 
 
 def empty_like(array: np.ndarray, dtype: Any = None) -> np.ndarray:
@@ -305,7 +305,7 @@ def _missed_order(own: Outline, step: int, outlines: tuple[Outline, ...]) -> Siz
 @lru_cache(4096)
 def order_of(shape: Sizes, outlines: tuple[Outline, ...]) -> Sizes:
     """The dimensions of a result, widest stride first, for operands of these shapes and strides."""
-    steps = [_steps(shape, *outline) for outline in outlines]
+    steps = [steps_of(shape, *outline) for outline in outlines]
     inner = list(range(len(shape) - 1, -1, -1))
     for k in range(1, len(inner)):
         at = k
@@ -319,7 +319,7 @@ def order_of(shape: Sizes, outlines: tuple[Outline, ...]) -> Sizes:
     return tuple(reversed(inner))
 
 
-def _steps(shape: Sizes, own: Sizes, strides: Sizes) -> Sizes:
+def steps_of(shape: Sizes, own: Sizes, strides: Sizes) -> Sizes:
     """An operand's strides along the dimensions of the result, 0 where it is repeated."""
     lead = len(shape) - len(own)
     sizes = zip(own, shape[lead:], strides, strict=True)

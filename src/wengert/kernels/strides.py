@@ -14,7 +14,7 @@ from wengert import kernels
 from wengert.kernels.jit import CHUNK, Kernel, available, kernel
 from wengert.kernels.jit.builtins import at, i32s, i64, i64s, real, reals, u8s, u16s
 from wengert.kernels.jit.native import native
-from wengert.kernels.layout import Outline, order_of, plain_strides
+from wengert.kernels.layout import Outline, Sizes, order_of, plain_strides, steps_of
 
 # Bytes of an array, and elements of a row, from which a kernel pays off.
 _LARGE, _LONG = 1 << 15, 1 << 2
@@ -241,13 +241,13 @@ def merged(*outlines: Outline) -> tuple[list[int], list[list[int]]]:
 
 
 def copy(target: np.ndarray, source: np.ndarray, short: bool = False, apart: bool = True) -> None:
-    """``target[...] = source``, of one shape and dtype.
+    """``target[...] = source``, of one dtype; the source may have to be broadcast.
 
     With `short` by NumPy where rows are long: one thread is no faster, unless they are out of step.
     Unless they are `apart`, they may have memory in common.
     """
     dtype, nbytes = target.dtype, target.nbytes
-    if nbytes >= _LARGE and dtype == source.dtype and target.shape == source.shape and available():
+    if nbytes >= _LARGE and dtype == source.dtype and available():
         own, other = (target.shape, target.strides), (source.shape, source.strides)
         way = _way(dtype.itemsize, own, other, short and nbytes < _THREADS, dtype == _F32)
         if way is not None and not apart and share(target, source):
@@ -305,6 +305,10 @@ def _way(
     size: int, own: Outline, other: Outline, short: bool, real: bool
 ) -> _Rows | tuple[int, int, int] | None:
     """The rows to write, or the matrices to transpose; None where NumPy is as fast."""
+    if other[0] != own[0]:
+        if not _spreads(own[0], other[0]):
+            return None  # or raises
+        other = (own[0], steps_of(own[0], *other))
     rows = _rows(size, own, other)
     if rows is not None:
         return None if short and rows.numbers[2] * size > _SHORT else rows
@@ -357,6 +361,12 @@ def fill(target: np.ndarray, number: Any) -> bool:
         return False
     getattr(_fill, kind)(target, float(number), *rows.numbers, rows.tasks, rows.chunk)
     return True
+
+
+def _spreads(shape: Sizes, own: Sizes) -> bool:
+    """Whether an array of a shape broadcasts to one of no fewer dimensions."""
+    lead = len(shape) - len(own)
+    return lead >= 0 and all(m in (1, n) for n, m in zip(shape[lead:], own, strict=True))
 
 
 def share(a: np.ndarray, b: np.ndarray) -> bool:

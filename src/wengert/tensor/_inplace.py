@@ -462,10 +462,7 @@ def assign(array: np.ndarray, value: np.ndarray) -> None:
     if value.dtype.kind == "c" != array.dtype.kind:
         value = value.real  # like PyTorch when copying complex values to a real dtype
     if value.dtype is array.dtype:
-        if value.shape == array.shape:
-            write_array(array, value)
-        else:
-            array[...] = value
+        write_array(array, value)
         return
     if is_float8(array.dtype):
         value = rounded(value, array.dtype)
