@@ -60,6 +60,32 @@ def test_copies_of_repeated_elements(dtype: str, shape: tuple[int, ...]) -> None
     assert not whole[:, :, :10].any()
 
 
+@pytest.mark.parametrize("dtype", ["f4", "u1", "c16"])
+@pytest.mark.parametrize("order", [(1, 2, 0), (2, 1, 0), (1, 0, 2), (2, 0, 1)])
+@pytest.mark.parametrize("shape", [(3, 70, 90), (70, 8, 90), (2, 300, 40)])
+def test_short_rows_are_written_place_by_place(
+    dtype: str, order: tuple[int, ...], shape: tuple[int, ...]
+) -> None:
+    source = copied(np.random.default_rng(0).integers(0, 99, shape).astype(dtype), True)
+    moved = source.transpose(order)
+    target = guarded(moved.shape, dtype)
+    strides.copy(target, moved)
+    np.testing.assert_array_equal(target, moved)
+
+
+def test_which_rows_are_written_place_by_place() -> None:
+    def way(source: np.ndarray) -> Any:
+        target = np.empty(source.shape, source.dtype)
+        outlines = [(a.shape, a.strides) for a in (target, source)]
+        return strides._way(source.itemsize, *outlines, short=True, real=False)
+
+    assert way(np.zeros((3, 70, 90)).transpose(1, 2, 0)) == 2
+    assert way(np.zeros((3, 70, 90, 1)).transpose(1, 2, 0, 3)) == 2
+    assert way(np.zeros((9, 70, 90)).transpose(1, 2, 0)) is None
+    assert way(np.zeros((70, 90, 6))[:, :, ::2]) == 2
+    assert way(np.zeros((3, 7, 90)).transpose(2, 1, 0)) is None
+
+
 def test_rows_of_one_element_have_a_kernel() -> None:
     few = np.zeros((100, 1), np.float32)
     target = np.empty((100, 100), np.float32)

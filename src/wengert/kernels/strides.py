@@ -26,6 +26,8 @@ _ROWS = 1 << 6
 # instruction, which is many times slower than a loop if source and target are a few bytes apart
 # modulo a page.
 _PIECE = 1 << 11
+# Elements of a dimension along which NumPy's loops are too short.
+_BRIEF = 1 << 3
 
 _ALIGNED = 256
 _F32 = np.dtype(np.float32)
@@ -256,8 +258,13 @@ def copy(target: np.ndarray, source: np.ndarray, short: bool = False, apart: boo
             size = dtype.itemsize
             _copy.f32(target, source, size, _PIECE, *way.numbers, way.tasks, way.chunk)
             return
+        if isinstance(way, int):
+            for k in range(target.shape[way]):
+                place: tuple[Any, ...] = (*(slice(None),) * way, k)
+                target[place] = source[place]
+            return
         if way is not None and target.flags.aligned and source.flags.aligned:
-            if type(way) is _Rows:
+            if isinstance(way, _Rows):
                 _SPREAD[dtype.itemsize].f32(target, source, *way.numbers, way.tasks, way.chunk)
             else:
                 kernels.transposition.run(source, target, *way)
@@ -303,9 +310,13 @@ def _rows_of_slices(itemsize: int, outline: Outline) -> _Rows | None:
 @lru_cache(1024)
 def _way(
     size: int, own: Outline, other: Outline, short: bool, real: bool
-) -> _Rows | tuple[int, int, int] | None:
-    """The rows to write, or the matrices to transpose; None where NumPy is as fast."""
-    if other[0] != own[0]:
+) -> _Rows | tuple[int, int, int] | int | None:
+    """The rows to write, the matrices to transpose, or the dimension to go along first.
+
+    None where NumPy is as fast.
+    """
+    alike = other[0] == own[0]
+    if not alike:
         if not _spreads(own[0], other[0]):
             return None  # or raises
         other = (own[0], steps_of(own[0], *other))
@@ -315,7 +326,20 @@ def _way(
     rows = _rows(size, own, other, spread=True) if size in _SPREAD else None
     if rows is not None:
         return rows
-    return kernels.transposition.matrices(own, other) if real else None
+    matrices = kernels.transposition.matrices(own, other) if real else None
+    return _short_axis(size, own, other) if alike and matrices is None else matrices
+
+
+def _short_axis(size: int, own: Outline, other: Outline) -> int | None:
+    """The innermost dimension of an array if NumPy's loops along it would be short.
+
+    Those along the next one are longer.
+    """
+    inner = [d for d in order_of(own[0], (own,)) if own[0][d] != 1][-2:]
+    if len(inner) < 2 or other[1][inner[1]] == size:
+        return None
+    along, across = (own[0][d] for d in inner)
+    return inner[1] if across <= _BRIEF < along else None
 
 
 _WITH_ARRAY: dict[Any, Kernel] = {np.add: _add, np.subtract: _subtract, np.multiply: _multiply}
