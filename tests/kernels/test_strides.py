@@ -48,16 +48,28 @@ def test_copies_of_views(view: Any, dtype: str, at_end: bool) -> None:
 def test_copies_of_repeated_elements(dtype: str, shape: tuple[int, ...]) -> None:
     """Each is read once for a row, and the copy may lie in a part of an array."""
     few = copied(np.random.default_rng(0).integers(0, 2, shape).astype(dtype), True)
-    source = np.broadcast_to(few, (40, 30, 240))
+    repeated = np.broadcast_to(few, (40, 30, 240))
 
-    def copy() -> np.ndarray:
-        whole = copied(np.zeros((40, 30, 250), dtype), True)
-        strides.copy(whole[:, :, 10:], source)
-        return whole
+    for source in (repeated, few, *([few[0]] if len(few) == 1 else [])):
 
-    whole = same_for_all_threads(copy)
-    np.testing.assert_array_equal(whole[:, :, 10:], source)
-    assert not whole[:, :, :10].any()
+        def copy(source: np.ndarray = source) -> np.ndarray:
+            whole = copied(np.zeros((40, 30, 250), dtype), True)
+            strides.copy(whole[:, :, 10:], source)
+            return whole
+
+        whole = same_for_all_threads(copy)
+        np.testing.assert_array_equal(whole[:, :, 10:], repeated)
+        assert not whole[:, :, :10].any()
+
+
+def test_sources_that_do_not_broadcast_raise() -> None:
+    target = np.zeros((40, 30, 250))[:, :, 10:]
+    for shape in ((30, 30, 240), (2, 1), (239,)):
+        with pytest.raises(ValueError, match="broadcast"):
+            strides.copy(target, np.ones(shape))
+    strides.copy(target, np.ones((1, 1, 30, 240)))
+    strides.copy(target[:20], np.full((), 1.0))
+    assert target.all()
 
 
 @pytest.mark.parametrize("dtype", ["f4", "u1", "c16"])

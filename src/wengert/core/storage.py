@@ -156,9 +156,9 @@ def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
     now = clock.newest = tick()
     entry = _writes.get(id(array))
     if entry is None and type(base := array.base) is np.ndarray and array.nbytes == base.nbytes:
-        entry = _writes.get(id(base))  # which it shows all of, in another shape
-        if not array.flags.c_contiguous:
-            entry = None
+        entry = _writes.get(id(base))
+        if entry is not None and not (array.flags.c_contiguous or _fills(array)):
+            entry = None  # it does not show all of it, in another shape
     if entry is None or entry.regions:
         _note(array, (now, code, lasti, by))
     else:  # it owns its memory, of which it is all

@@ -249,7 +249,7 @@ def copy(target: np.ndarray, source: np.ndarray, short: bool = False, apart: boo
     Unless they are `apart`, they may have memory in common.
     """
     dtype, nbytes = target.dtype, target.nbytes
-    if nbytes >= _LARGE and dtype == source.dtype and available():
+    if nbytes >= _LARGE and dtype == source.dtype and source.ndim and available():
         own, other = (target.shape, target.strides), (source.shape, source.strides)
         way = _way(dtype.itemsize, own, other, short and nbytes < _THREADS, dtype == _F32)
         if way is not None and not apart and share(target, source):
@@ -354,7 +354,7 @@ def update(ufunc: np.ufunc, target: np.ndarray, other: Any) -> bool:
     """
     kind = _REALS.get(target.dtype)
     flags = target.flags
-    if kind is None or target.nbytes < _LARGE or flags.c_contiguous or not flags.num & _ALIGNED:
+    if kind is None or target.nbytes < _LARGE or flags.forc or not flags.num & _ALIGNED:
         return False
     own, size = (target.shape, target.strides), target.itemsize
     if isinstance(other, np.ndarray) and other.ndim:

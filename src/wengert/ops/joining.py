@@ -89,8 +89,10 @@ def _alike(arrays: list[Array], axis: int) -> Array:
 def _joined(arrays: list[Array], axis: int) -> Array:
     """Arrays that are many or large, joined."""
     first = arrays[0]
-    if first.flags.c_contiguous or (first.ndim in CHANNELS_LAST and is_channels_last(first)):
+    if first.flags.c_contiguous:
         return _in_order(kernels.blocks.joined(arrays, axis), arrays)
+    if is_channels_last(first):
+        return _in_order(np.concatenate(arrays, axis), arrays)
     # NumPy keeps the operands' memory order; PyTorch's result is contiguous.
     length = sum([a.shape[axis] for a in arrays])
     shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])

@@ -126,7 +126,8 @@ def _write(ufunc: np.ufunc, target: Tensor, other: Any, options: dict[str, Any],
     array = target._array
     flags = array.flags
     whole = flags.c_contiguous
-    if storage.guards or not flags.writeable or (not whole and 0 in array.strides):
+    single = whole or 0 not in array.strides
+    if storage.guards or not (single and flags.writeable):
         check_memory(array, name)
     if type(other) is Tensor:
         value = other._array

@@ -420,7 +420,8 @@ def overwrite_with(target: Tensor, number: np.ndarray | int, name: str) -> Tenso
         check_writable(target, name)
     array = target._array
     flags = array.flags
-    if storage.guards or not (flags.c_contiguous and flags.writeable):
+    single = flags.c_contiguous or 0 not in array.strides
+    if storage.guards or not (single and flags.writeable):
         check_memory(array, name, True)
     fill(array, number)
     code, lasti = caller(getframe(1))
@@ -436,9 +437,11 @@ def is_plain(target: Tensor, name: str, one_value: bool = False) -> bool:
     root = getattr(target, "_root", None)
     if root is not None and root._edge is not None and mode.site is not None:
         check_writable(target, name)
-    flags = target._array.flags
-    if storage.guards or not (flags.c_contiguous and flags.writeable):
-        check_memory(target._array, name, one_value)
+    array = target._array
+    flags = array.flags
+    single = flags.c_contiguous or 0 not in array.strides
+    if storage.guards or not (single and flags.writeable):
+        check_memory(array, name, one_value)
     return True
 
 
