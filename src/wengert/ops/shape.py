@@ -28,6 +28,9 @@ from wengert.ops.declare import Value, multilinear
 from wengert.ops.numpy_names import MISSING, either, require_arguments
 from wengert.ops.variadic import require_tensor
 
+# Elements from which a copy in another shape may be worth a kernel.
+_MANY = 1 << 12
+
 
 @multilinear(
     input=lambda g, input_shape: reshape(g, input_shape),
@@ -51,7 +54,7 @@ def reshape(input: Value, shape: Sequence[int]) -> Value:
 
 def _reshaped(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     try:
-        out = reshaped(array, shape)
+        out = array.reshape(shape) if array.size < _MANY else reshaped(array, shape)
     except ValueError:
         raise _reshape_error(array, tuple(shape)) from None
     except TypeError:  # a bool behind the first length
@@ -196,7 +199,8 @@ def flatten(input: Value, start_dim: int = 0, end_dim: int = -1) -> Value:
     """
     shape = input.shape or (1,)
     if start_dim == 0 and end_dim == -1 and type(start_dim) is type(end_dim) is int:
-        return reshaped(input, input.size)
+        size = input.size
+        return input.reshape(size) if size < _MANY else reshaped(input, size)
     first, last = axis_of(start_dim, input.ndim), axis_of(end_dim, input.ndim)
     if first > last:
         raise RuntimeError(
