@@ -55,7 +55,7 @@ class Segment:
             (v.shape, tuple([s * v.dtype.itemsize for s in v.strides]), v.dtype)
             for v in views[: len(given)]
         ]
-        self.layouts = Layouts(self.wanted)
+        self.layouts = Layouts(self.wanted, reading=True)
         self.made = [(v.shape, v.dtype) for v in views[len(given) :]]
         self.lock, self.run = Lock(), runner()
         self.kept: list[Any] = []

@@ -80,3 +80,16 @@ def test_layouts() -> None:
             assert layouts.fit([y, number]) is same
             assert layouts.fit([number, y]) is (x.shape == () and same)
             assert not layouts.fit([y])
+
+
+def test_who_reads_takes_any_stride_of_one_element() -> None:
+    wide = np.ones((4, 6), np.float32)
+    row, dtype = wide[1:2], np.dtype(np.float32)
+    wanted = [((1, 6), (4 * 6, 4), dtype)]
+    other = np.lib.stride_tricks.as_strided(wide, (1, 6), (8, 4))
+    for array, reading, exact in (
+        (row, True, True), (other, True, False), (wide[:2], False, False),
+        (wide[:1, ::-1], False, False),
+    ):  # fmt: skip
+        assert Layouts(wanted, reading=True).fit([array]) is reading
+        assert Layouts(wanted).fit([array]) is exact

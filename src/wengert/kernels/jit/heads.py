@@ -15,6 +15,8 @@ F32 = np.dtype(np.float32)
 # C-contiguous, aligned, writeable.
 _ALIGNED = 0x100
 _PLAIN = 0x1 | _ALIGNED | 0x400
+# What a layout has for a stride that may be any.
+_ANY = -(1 << 62)
 # The size of an object's header, which its own fields follow.
 HEAD = object.__basicsize__
 # Of the fields of an array, which of those of eight bytes hold the addresses of its data, its
@@ -117,7 +119,8 @@ def _fields_fit(fields: i64, layout: i64s) -> i64:
         shape = array_at(i64, array_at(i64, fields)[SHAPE])
         strides = array_at(i64, array_at(i64, fields)[_STRIDES])
         for d in range(ndim):
-            if shape[d] != layout[2 + d] or strides[d] != layout[2 + ndim + d]:
+            step = layout[2 + ndim + d]
+            if shape[d] != layout[2 + d] or (step != _ANY and strides[d] != step):
                 fits = 0
     return fits
 
@@ -147,14 +150,24 @@ def _lie(
 
 
 class Layouts:
-    """How some arrays have to lie: their shapes, strides and dtypes."""
+    """How some arrays have to lie: their shapes, strides and dtypes.
+
+    For who only reads elements, the strides of dimensions of one element may be any: `reading`.
+    """
 
     def __init__(
-        self, wanted: Sequence[tuple[tuple[int, ...], tuple[int, ...], np.dtype]]
+        self, wanted: Sequence[tuple[tuple[int, ...], tuple[int, ...], np.dtype]],
+        reading: bool = False,
     ) -> None:  # fmt: skip
         self.count = len(wanted)
         self.dtypes = [dtype for *_, dtype in wanted]
-        rows = [[id(dtype), len(shape), *shape, *steps] for shape, steps, dtype in wanted]
+        rows = [
+            [
+                id(dtype), len(shape), *shape,
+                *[_ANY if reading and n == 1 else s for n, s in zip(shape, steps, strict=True)],
+            ]
+            for shape, steps, dtype in wanted
+        ]  # fmt: skip
         self.table = np.array([word for row in rows for word in row], np.int64)
 
     def fit(self, arrays: list[Any]) -> bool:
