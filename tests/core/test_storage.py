@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 from wengert.core import storage
 from wengert.core.storage import (
@@ -81,7 +82,15 @@ def test_a_write_to_all_of_the_memory() -> None:
     assert write_after(array, after) is None
 
 
-@pytest.mark.parametrize("view", [lambda a: a.reshape(-1), lambda a: a.T, lambda a: a[:]])
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a: a.reshape(-1),
+        lambda a: a.T,
+        lambda a: a[:],
+        lambda a: a.reshape(4, 1, 2, 3).transpose(2, 1, 0, 3),
+    ],
+)
 def test_a_write_to_a_view_of_it_all(view: Callable[[np.ndarray], np.ndarray]) -> None:
     base = np.zeros((4, 6))
     write(base[1])
@@ -91,6 +100,15 @@ def test_a_write_to_a_view_of_it_all(view: Callable[[np.ndarray], np.ndarray]) -
     assert found is not None
     assert (found.by, found.shape, found.offset) == ("step()", base.shape, 0)
     assert not storage._writes[id(base)].regions
+
+
+def test_as_many_elements_are_not_all_of_them() -> None:
+    """A view with gaps that repeats elements elsewhere leaves some as they were."""
+    base = np.zeros(8)
+    time = tick()
+    write(as_strided(base, (2, 2, 2), (16, 16, 24)))
+    assert write_after(base[2:3], time) is not None
+    assert write_after(base[1:2], time) is None
 
 
 def test_the_time_of_a_write_itself_is_not_after_it() -> None:

@@ -55,3 +55,19 @@ def test_large_tensors_of_any_layout_are_converted(name: str) -> None:
     x.to(dtype).sum().backward()
     assert x.grad.dtype is wengert.float32
     assert (x.grad == 1).all()
+
+
+@needs_llvmlite
+@HALVES
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+@pytest.mark.parametrize("shape", [(200, 1, 3), (1, 70, 3), (200, 1, 1), (1, 1, 1)])
+def test_repeated_elements_are_converted_once(
+    dtype: Any, order: tuple[int, ...], shape: tuple[int, ...]
+) -> None:
+    few = np.random.default_rng(0).standard_normal(shape, np.float32)
+    repeated = np.broadcast_to(few, (200, 70, 3)).transpose(order)
+    found = halves.converted(repeated, dtype)
+    same(found, repeated.astype(dtype))
+    assert found.flags.writeable
+    assert found.nbytes == 2 * repeated.size
+    same(halves.converted(found, np.dtype("f4")), found.astype(np.float32))

@@ -317,3 +317,16 @@ def test_orders_against_pytorch(torch: Any) -> None:
         own = arranged(np.zeros(tuple(out.shape), np.float32), [a.numpy(), b.numpy()])
         told = [d for d, n in enumerate(out.shape) if n > 1]
         assert [element_strides(own)[d] for d in told] == [out.stride(d) for d in told]
+
+
+@pytest.mark.parametrize("n", [4, 200])  # a few numbers, and as many as a kernel copies
+def test_another_shape_is_a_view_where_it_can_be(n: int) -> None:
+    array = np.arange(n * n * 6.0).reshape(n, n, 6).transpose(1, 0, 2)
+    view = layout.reshaped(array, (n, n, 2, 3))
+    assert np.shares_memory(view, array)
+    copy = layout.reshaped(array, (-1, 3))
+    assert not np.shares_memory(copy, array)
+    assert copy.flags.c_contiguous
+    np.testing.assert_array_equal(copy, array.reshape(-1, 3))
+    with pytest.raises(ValueError, match="reshape"):
+        layout.reshaped(array, (n, 7))

@@ -43,6 +43,90 @@ def test_copies_of_views(view: Any, dtype: str, at_end: bool) -> None:
     assert np.count_nonzero(back) == np.count_nonzero(source)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "c8", "?"])
+@pytest.mark.parametrize("shape", [(40, 30, 1), (40, 1, 240), (1, 30, 240), (40, 1, 1), (1, 1, 1)])
+def test_copies_of_repeated_elements(dtype: str, shape: tuple[int, ...]) -> None:
+    """Each is read once for a row, and the copy may lie in a part of an array."""
+    few = copied(np.random.default_rng(0).integers(0, 2, shape).astype(dtype), True)
+    repeated = np.broadcast_to(few, (40, 30, 240))
+
+    for source in (repeated, few, *([few[0]] if len(few) == 1 else [])):
+
+        def copy(source: np.ndarray = source) -> np.ndarray:
+            whole = copied(np.zeros((40, 30, 250), dtype), True)
+            strides.copy(whole[:, :, 10:], source)
+            return whole
+
+        whole = same_for_all_threads(copy)
+        np.testing.assert_array_equal(whole[:, :, 10:], repeated)
+        assert not whole[:, :, :10].any()
+
+
+def test_sources_that_do_not_broadcast_raise() -> None:
+    target = np.zeros((40, 30, 250))[:, :, 10:]
+    for shape in ((30, 30, 240), (2, 1), (239,)):
+        with pytest.raises(ValueError, match="broadcast"):
+            strides.copy(target, np.ones(shape))
+    strides.copy(target, np.ones((1, 1, 30, 240)))
+    strides.copy(target[:20], np.full((), 1.0))
+    assert target.all()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "u1", "c16"])
+@pytest.mark.parametrize("order", [(1, 2, 0), (2, 1, 0), (1, 0, 2), (2, 0, 1)])
+@pytest.mark.parametrize("shape", [(3, 70, 90), (70, 8, 90), (2, 300, 40)])
+def test_short_rows_are_written_place_by_place(
+    dtype: str, order: tuple[int, ...], shape: tuple[int, ...]
+) -> None:
+    source = copied(np.random.default_rng(0).integers(0, 99, shape).astype(dtype), True)
+    moved = source.transpose(order)
+    target = guarded(moved.shape, dtype)
+    strides.copy(target, moved)
+    np.testing.assert_array_equal(target, moved)
+
+
+def test_which_rows_are_written_place_by_place() -> None:
+    def way(source: np.ndarray) -> Any:
+        target = np.empty(source.shape, source.dtype)
+        outlines = [(a.shape, a.strides) for a in (target, source)]
+        return strides._way(source.itemsize, *outlines, short=True, real=False)
+
+    assert way(np.zeros((3, 70, 90)).transpose(1, 2, 0)) == 2
+    assert way(np.zeros((3, 70, 90, 1)).transpose(1, 2, 0, 3)) == 2
+    assert way(np.zeros((9, 70, 90)).transpose(1, 2, 0)) is None
+    assert way(np.zeros((70, 90, 6))[:, :, ::2]) == 2
+    assert way(np.zeros((3, 7, 90)).transpose(2, 1, 0)) is None
+
+
+def test_rows_of_one_element_have_a_kernel() -> None:
+    few = np.zeros((100, 1), np.float32)
+    target = np.empty((100, 100), np.float32)
+    own, repeated = (target.shape, target.strides), (target.shape, (4, 0))
+    way = strides._way(4, own, repeated, short=True, real=True)
+    assert isinstance(way, strides._Rows)
+    assert way.spread
+    strides.copy(target, np.broadcast_to(few + 3, (100, 100)), apart=False)
+    assert (target == 3).all()
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=str)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "?", "c8", "i2"])
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 0, 1)])
+def test_slices_of_views(view: Any, dtype: str, order: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    source = copied(rng.integers(0, 2, (40, 30, 240)).astype(dtype), True)[view]
+    if source.ndim < 3:
+        source = source[None]
+    source = source.transpose(order)
+    for shape in ((2 * len(source),), (3, 5)):
+        index = rng.integers(0, len(source), shape)
+        index.flat[0], index.flat[-1] = 0, len(source) - 1
+        found = strides.take(source, index)
+        assert (found is not None) is (source[0].strides[-1] == source.itemsize)
+        if found is not None:
+            np.testing.assert_array_equal(found, source.take(index, 0))
+
+
 @pytest.mark.parametrize("order", [(0, 2, 1), (1, 0, 2), (2, 0, 1), (2, 1, 0)])
 @pytest.mark.parametrize("short", [False, True])
 def test_copies_into_another_order(order: tuple[int, ...], short: bool) -> None:

@@ -13,6 +13,7 @@ import re
 import sys
 import weakref
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -112,9 +113,10 @@ rebindings: list[Callable[[Any, Any, Any, Any], Any]] = []
 class WriteLog:
     """The writes to one array's memory: how many, the last to all of it, later ones by region."""
 
-    __slots__ = ("count", "owner", "regions", "whole")
+    __slots__ = ("address", "count", "owner", "regions", "whole")
 
     def __init__(self, base: np.ndarray) -> None:
+        self.address = 0  # until a region is noted
         self.owner = weakref.ref(base, _forget(id(base)))
         self.regions: dict[Region, tuple[Header, np.dtype[Any]]] = {}
         self.whole: Header | None = None
@@ -154,9 +156,9 @@ def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
     now = clock.newest = tick()
     entry = _writes.get(id(array))
     if entry is None and type(base := array.base) is np.ndarray and array.nbytes == base.nbytes:
-        entry = _writes.get(id(base))  # which it shows all of, in another shape
-        if not array.flags.c_contiguous:
-            entry = None
+        entry = _writes.get(id(base))
+        if entry is not None and not (array.flags.c_contiguous or _fills(array)):
+            entry = None  # it does not show all of it, in another shape
     if entry is None or entry.regions:
         _note(array, (now, code, lasti, by))
     else:  # it owns its memory, of which it is all
@@ -185,14 +187,20 @@ def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int)
 
 def _note(array: np.ndarray, header: Header) -> None:
     """Put a write into the log of the array's memory."""
-    base = array if array.base is None else owner(array)
+    base = array.base
+    if base is None:
+        base = array
+    elif type(base) is not np.ndarray or base.base is not None:
+        base = owner(array)
     entry = _writes.get(id(base))
     if entry is None:
         entry = _writes[id(base)] = WriteLog(base)
     entry.count += 1
     regions = entry.regions
-    if array is not base and not (array.nbytes == base.nbytes and array.flags.forc):
-        region = (address_of(array) - address_of(base), array.shape, array.strides)
+    if array is not base and not (array.nbytes == base.nbytes and _fills(array)):
+        if not entry.address:
+            entry.address = address_of(base)
+        region = (address_of(array) - entry.address, array.shape, array.strides)
         count = len(regions)
         if count < _MOST_REGIONS or region in regions:
             regions[region] = header, array.dtype
@@ -203,6 +211,22 @@ def _note(array: np.ndarray, header: Header) -> None:
     if regions:
         regions.clear()
     entry.whole = header
+
+
+def _fills(array: np.ndarray) -> bool:
+    """Whether the elements of an array are all that there is between its ends."""
+    return array.flags.forc or _has_no_gaps(array.shape, array.strides, array.itemsize)
+
+
+@lru_cache(1024)
+def _has_no_gaps(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    step = itemsize
+    for stride, n in sorted(zip(strides, shape, strict=True)):
+        if n != 1:
+            if stride != step:
+                return False
+            step *= n
+    return True
 
 
 def _interface_address(array: np.ndarray) -> int:

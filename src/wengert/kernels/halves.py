@@ -11,9 +11,13 @@ import numpy as np
 
 from wengert.kernels.jit import CHUNK, Kernel, available, kernel
 from wengert.kernels.jit.builtins import f16, f16s, f32, f32s, i32, i32s, i64, u16, u16s
-from wengert.kernels.layout import Sizes, astype, order_of
+from wengert.kernels.layout import Sizes, astype, empty_like, order_of, repeats, unrepeated
+from wengert.kernels.strides import copy
 
 _SINGLE, _HALF, _BRAIN = (np.dtype(t) for t in (np.float32, np.float16, ml_dtypes.bfloat16))
+
+# Elements of an array from which those that it repeats are converted once.
+_MANY = 1 << 14
 
 
 @kernel
@@ -74,6 +78,10 @@ def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
         return _by_numpy(array, dtype)
     back = None
     if not array.flags.c_contiguous:
+        if array.size >= _MANY and repeats(array):
+            out = empty_like(array, dtype)
+            copy(out, converted(unrepeated(array), dtype))
+            return out
         order, back = _orders(array.shape, array.strides)
         array = np.ascontiguousarray(array.transpose(order))
     if not array.flags.aligned:

@@ -104,13 +104,13 @@ def _plain(array: np.ndarray) -> np.ndarray:
     if not array.flags.c_contiguous:
         return np.ascontiguousarray(array)
     shape = array.shape
-    if 1 not in shape or array.strides == _plain_strides(shape, array.itemsize):
+    if 1 not in shape or array.strides == plain_strides(shape, array.itemsize):
         return array
     return array.ravel().reshape(shape)
 
 
 @lru_cache(1024)
-def _plain_strides(shape: Sizes, itemsize: int) -> Sizes:
+def plain_strides(shape: Sizes, itemsize: int) -> Sizes:
     """The strides of a new array in C order."""
     strides, step = [], itemsize
     for n in reversed(shape):
@@ -144,28 +144,47 @@ def writable(array: np.ndarray) -> np.ndarray:
     """The array, or a writable copy that repeats elements the same way."""
     if array.flags.writeable:
         return array
-    once = [slice(0, 1) if s == 0 else slice(None) for s in array.strides]
-    out = np.broadcast_to(array[tuple(once)].copy(), array.shape)
+    out = np.broadcast_to(unrepeated(array).copy(), array.shape)
     out.flags.writeable = True
     return out
+
+
+def unrepeated(array: np.ndarray) -> np.ndarray:
+    """The array without repetitions: the dimensions along which elements are repeated have one."""
+    return array[tuple([slice(0, 1) if s == 0 else slice(None) for s in array.strides])]
 
 
 def empty(shape: Sequence[int], dtype: Any, order: Sequence[int]) -> np.ndarray:
     """A new array with dimensions in that memory order, widest stride first."""
     dtype = np.dtype(dtype)
-    strides, step = [0] * len(order), dtype.itemsize
+    shape = tuple(shape)
+    return np.ndarray(shape, dtype, None, 0, strides_in(shape, dtype.itemsize, tuple(order)))
+
+
+@lru_cache(1024)
+def strides_in(shape: Sizes, itemsize: int, order: Sizes) -> Sizes:
+    """The strides of a new array with dimensions in that memory order."""
+    strides, step = [0] * len(order), itemsize
     for d in reversed(order):
         strides[d] = step
         step *= shape[d]
-    return np.ndarray(shape, dtype, strides=strides)
+    return tuple(strides)
+
+
+@lru_cache(1024)
+def _strides_like(shape: Sizes, strides: Sizes, itemsize: int) -> Sizes:
+    """The strides of a new array in the order of one with these strides."""
+    return strides_in(shape, itemsize, order_of(shape, ((shape, strides),)))
 
 
 def empty_like(array: np.ndarray, dtype: Any = None) -> np.ndarray:
     """A new array of the same shape, in the order of the array."""
-    dtype = array.dtype if dtype is None else dtype
+    dtype = array.dtype if dtype is None else np.dtype(dtype)
+    shape = array.shape
     if array.flags.c_contiguous:
-        return np.empty(array.shape, dtype)
-    return empty(array.shape, dtype, order_of(array.shape, ((array.shape, array.strides),)))
+        return np.empty(shape, dtype)
+    strides = _strides_like(shape, array.strides, dtype.itemsize)
+    return np.ndarray(shape, dtype, None, 0, strides)
 
 
 def fill(array: np.ndarray, number: Any) -> None:
@@ -214,13 +233,22 @@ def in_c_order(array: np.ndarray) -> np.ndarray:
     return out
 
 
+def reshaped(array: np.ndarray, shape: Any) -> np.ndarray:
+    """`array.reshape(shape)`: a view where that is possible, else a copy."""
+    if array.nbytes < _LARGE or array.flags.c_contiguous:
+        return array.reshape(shape)
+    try:
+        return array.reshape(shape, copy=False)
+    except ValueError:
+        return in_c_order(array).reshape(shape)
+
+
 def write(target: np.ndarray, source: np.ndarray) -> None:
     """``target[...] = source``, of one shape and dtype; they may have memory in common."""
-    small = target.nbytes < _LARGE or (target.flags.c_contiguous and source.flags.c_contiguous)
-    if small or kernels.strides.share(target, source):
+    if target.nbytes < _LARGE or (target.flags.c_contiguous and source.flags.c_contiguous):
         target[...] = source
     else:
-        kernels.strides.copy(target, source, short=True)
+        kernels.strides.copy(target, source, short=True, apart=False)
 
 
 def copy_with_gaps(array: np.ndarray) -> np.ndarray:
@@ -277,7 +305,7 @@ def _missed_order(own: Outline, step: int, outlines: tuple[Outline, ...]) -> Siz
 @lru_cache(4096)
 def order_of(shape: Sizes, outlines: tuple[Outline, ...]) -> Sizes:
     """The dimensions of a result, widest stride first, for operands of these shapes and strides."""
-    steps = [_steps(shape, *outline) for outline in outlines]
+    steps = [steps_of(shape, *outline) for outline in outlines]
     inner = list(range(len(shape) - 1, -1, -1))
     for k in range(1, len(inner)):
         at = k
@@ -291,7 +319,7 @@ def order_of(shape: Sizes, outlines: tuple[Outline, ...]) -> Sizes:
     return tuple(reversed(inner))
 
 
-def _steps(shape: Sizes, own: Sizes, strides: Sizes) -> Sizes:
+def steps_of(shape: Sizes, own: Sizes, strides: Sizes) -> Sizes:
     """An operand's strides along the dimensions of the result, 0 where it is repeated."""
     lead = len(shape) - len(own)
     sizes = zip(own, shape[lead:], strides, strict=True)

@@ -12,7 +12,13 @@ from wengert import kernels
 from wengert.core.dtypes import defaults
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
-from wengert.kernels.layout import CHANNELS_LAST, as_images, is_channels_last
+from wengert.kernels.layout import (
+    CHANNELS_LAST,
+    as_images,
+    is_channels_last,
+    plain_strides,
+    strides_in,
+)
 from wengert.ops.numpy_names import either
 from wengert.ops.outputs import write_out
 from wengert.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape
@@ -69,15 +75,24 @@ def _alike(arrays: list[Array], axis: int) -> Array:
     """Arrays of one shape, joined."""
     if arrays[0].nbytes * len(arrays) >= kernels.blocks.OUT_OF_STEP:
         return _joined(arrays, axis)
-    out = np.concatenate(arrays, axis)
-    return out if out.ndim < 4 and out.flags.c_contiguous else _in_order(out, arrays)
+    first = arrays[0]
+    if first.ndim < 4 or first.flags.c_contiguous:
+        out = np.concatenate(arrays, axis)
+        return out if out.ndim < 4 and out.flags.c_contiguous else _in_order(out, arrays)
+    if _are_images(arrays):
+        return _in_images_order(np.concatenate(arrays, axis), first)
+    shape = first.shape  # NumPy would keep the order of the operands
+    out = np.empty((*shape[:axis], shape[axis] * len(arrays), *shape[axis + 1 :]), first.dtype)
+    return np.concatenate(arrays, axis, out=out)
 
 
 def _joined(arrays: list[Array], axis: int) -> Array:
     """Arrays that are many or large, joined."""
     first = arrays[0]
-    if first.flags.c_contiguous or (first.ndim in CHANNELS_LAST and is_channels_last(first)):
+    if first.flags.c_contiguous:
         return _in_order(kernels.blocks.joined(arrays, axis), arrays)
+    if is_channels_last(first):
+        return _in_order(np.concatenate(arrays, axis), arrays)
     # NumPy keeps the operands' memory order; PyTorch's result is contiguous.
     length = sum([a.shape[axis] for a in arrays])
     shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
@@ -96,10 +111,25 @@ def _in_order(out: Array, arrays: list[Array]) -> Array:
     first = arrays[0]
     if out.ndim not in CHANNELS_LAST or (first.flags.c_contiguous and 1 not in first.shape):
         return out if out.flags.c_contiguous else np.ascontiguousarray(out)
-    images = all(map(is_channels_last, arrays))
-    if images and 1 not in out.shape and is_channels_last(out):
-        return out
-    return as_images(out, *arrays[:images])
+    if _are_images(arrays):
+        return _in_images_order(out, first)
+    plain = out.strides == plain_strides(out.shape, out.itemsize)
+    return out if plain else as_images(out)
+
+
+def _in_images_order(out: Array, image: Array) -> Array:
+    """What was joined of images that are channels last as they are."""
+    known = out.strides == strides_in(out.shape, out.itemsize, CHANNELS_LAST[out.ndim])
+    return out if known else as_images(out, image)
+
+
+def _are_images(arrays: list[Array]) -> bool:
+    """Whether all arrays, which have one rank, are channels last."""
+    first = arrays[0]
+    if not is_channels_last(first):
+        return False
+    outline = first.shape, first.strides
+    return all([(a.shape, a.strides) == outline or is_channels_last(a) for a in arrays])
 
 
 def _check_cat(arrays: list[Array], expected: tuple[int, ...], dim: int, lead: int) -> int:

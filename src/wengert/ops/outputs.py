@@ -216,7 +216,7 @@ def check_memory(array: np.ndarray, name: str, one_value: bool = False) -> bool:
             f"{name}(): the tensor's memory is read-only, as the NumPy array that it came from;"
             " call .clone() first"
         )
-    repeated = not flags.c_contiguous and repeats(array)
+    repeated = not flags.c_contiguous and 0 in array.strides and repeats(array)
     if repeated and not one_value:
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a"

@@ -20,13 +20,16 @@ from wengert.core.layout import contiguous_format, preserve_format
 from wengert.core.storage import address_of, owner
 from wengert.core.tensor import Tensor, Tracer, memory_of
 from wengert.kernels.axes import axis_of
-from wengert.kernels.layout import element_strides, order_of
+from wengert.kernels.layout import element_strides, order_of, reshaped
 from wengert.ops import formats
 from wengert.ops.batching import Batch, batch_along
 from wengert.ops.checks import typed_ints
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.numpy_names import MISSING, either, require_arguments
 from wengert.ops.variadic import require_tensor
+
+# Elements from which a copy in another shape may be worth a kernel.
+_MANY = 1 << 12
 
 
 @multilinear(
@@ -51,7 +54,7 @@ def reshape(input: Value, shape: Sequence[int]) -> Value:
 
 def _reshaped(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     try:
-        out = array.reshape(shape)
+        out = array.reshape(shape) if array.size < _MANY else reshaped(array, shape)
     except ValueError:
         raise _reshape_error(array, tuple(shape)) from None
     except TypeError:  # a bool behind the first length
@@ -196,7 +199,8 @@ def flatten(input: Value, start_dim: int = 0, end_dim: int = -1) -> Value:
     """
     shape = input.shape or (1,)
     if start_dim == 0 and end_dim == -1 and type(start_dim) is type(end_dim) is int:
-        return input.reshape(input.size)
+        size = input.size
+        return input.reshape(size) if size < _MANY else reshaped(input, size)
     first, last = axis_of(start_dim, input.ndim), axis_of(end_dim, input.ndim)
     if first > last:
         raise RuntimeError(
@@ -204,7 +208,7 @@ def flatten(input: Value, start_dim: int = 0, end_dim: int = -1) -> Value:
             f" {start_dim} and end_dim = {end_dim}"
         )
     merged = prod(shape[first : last + 1])
-    return input.reshape((*shape[:first], merged, *shape[last + 1 :]))
+    return reshaped(input, (*shape[:first], merged, *shape[last + 1 :]))
 
 
 def ravel(input: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from wengert import kernels
 from wengert.core.layout import contiguous_format
 from wengert.core.tensor import Tensor, Tracer
 from wengert.kernels.geometry import Geometry, Shape, padded, windows
-from wengert.kernels.layout import is_channels_last
+from wengert.kernels.layout import in_c_order, is_channels_last
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops.batch_fallbacks import folded
 from wengert.ops.batching import Batch
@@ -137,7 +137,7 @@ def _rearranged_in_batch(b: Batch) -> Value:
 )
 def _rearranged(input: Value, sizes: Shape, order: Shape, shape: tuple[int, ...]) -> Value:
     """Parts of these sizes in another order, as a new array of some shape."""
-    return np.array(input.reshape(sizes).transpose(order), order="C").reshape(shape)
+    return in_c_order(input.reshape(sizes).transpose(order)).reshape(shape)
 
 
 @multilinear(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from wengert.core.tensor import (
     getframe,
     inferences,
     mode,
-    root_of,
 )
 from wengert.kernels.jit import LARGE
 from wengert.ops.numbers import number_as_array
@@ -106,13 +105,17 @@ def is_free(target: Any) -> bool:
         return False
     if mode.site is None:
         return True
-    root = root_of(target)
-    return type(mode.site) is Site and root._edge is None and not _has_recorded_views(root)
+    root = getattr(target, "_root", None)
+    if root is None:
+        root = target
+    if type(mode.site) is not Site or root._edge is not None:
+        return False
+    return not (views := getattr(root, "_views", None)) or not _has_recorded_views(views)
 
 
-def _has_recorded_views(target: Tensor) -> bool:
-    """Whether a view of a tensor has a history, which a write would change."""
-    for reference in getattr(target, "_views", ()):
+def _has_recorded_views(views: Iterable[Callable[[], Any]]) -> bool:
+    """Whether one of a tensor's views has a history, which a write would change."""
+    for reference in views:
         view = reference()
         if view is not None and view._edge is not None:
             return True
@@ -122,7 +125,9 @@ def _has_recorded_views(target: Tensor) -> bool:
 def _write(ufunc: np.ufunc, target: Tensor, other: Any, options: dict[str, Any], name: str) -> None:
     array = target._array
     flags = array.flags
-    if storage.guards or not (flags.c_contiguous and flags.writeable):
+    whole = flags.c_contiguous
+    single = whole or 0 not in array.strides
+    if storage.guards or not (single and flags.writeable):
         check_memory(array, name)
     if type(other) is Tensor:
         value = other._array
@@ -131,8 +136,7 @@ def _write(ufunc: np.ufunc, target: Tensor, other: Any, options: dict[str, Any],
             value = np.multiply(value, alpha)
     else:
         value = number_as_array(other, array.dtype)
-    small = flags.c_contiguous or array.nbytes < _LARGE
-    if small or not kernels.strides.update(ufunc, array, value):
+    if whole or array.nbytes < _LARGE or not kernels.strides.update(ufunc, array, value):
         ufunc(array, value, out=array)
     if type(other) is Tensor:
         target._cut = target._cut or other._cut

@@ -415,11 +415,13 @@ def overwrite_with(target: Tensor, number: np.ndarray | int, name: str) -> Tenso
     if type(target) is not Tensor or target._edge is not None or inferences or putting:
         number = np.asarray(number, target._outline.dtype)
         return overwrite(target, wrap(number), name, one_value=True)
-    if getattr(target, "_root", None) is not None and mode.site is not None:
+    root = getattr(target, "_root", None)
+    if root is not None and root._edge is not None and mode.site is not None:
         check_writable(target, name)
     array = target._array
     flags = array.flags
-    if storage.guards or not (flags.c_contiguous and flags.writeable):
+    single = flags.c_contiguous or 0 not in array.strides
+    if storage.guards or not (single and flags.writeable):
         check_memory(array, name, True)
     fill(array, number)
     code, lasti = caller(getframe(1))
@@ -432,11 +434,14 @@ def is_plain(target: Tensor, name: str, one_value: bool = False) -> bool:
     """Whether nothing is to be recorded, so that `write_plain` will do, after all checks."""
     if type(target) is not Tensor or target._edge is not None or inferences:
         return False
-    if getattr(target, "_root", None) is not None and mode.site is not None:
+    root = getattr(target, "_root", None)
+    if root is not None and root._edge is not None and mode.site is not None:
         check_writable(target, name)
-    flags = target._array.flags
-    if storage.guards or not (flags.c_contiguous and flags.writeable):
-        check_memory(target._array, name, one_value)
+    array = target._array
+    flags = array.flags
+    single = flags.c_contiguous or 0 not in array.strides
+    if storage.guards or not (single and flags.writeable):
+        check_memory(array, name, one_value)
     return True
 
 
@@ -460,10 +465,7 @@ def assign(array: np.ndarray, value: np.ndarray) -> None:
     if value.dtype.kind == "c" != array.dtype.kind:
         value = value.real  # like PyTorch when copying complex values to a real dtype
     if value.dtype is array.dtype:
-        if value.shape == array.shape:
-            write_array(array, value)
-        else:
-            array[...] = value
+        write_array(array, value)
         return
     if is_float8(array.dtype):
         value = rounded(value, array.dtype)

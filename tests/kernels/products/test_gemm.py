@@ -14,7 +14,7 @@ import pytest
 import wengert
 from wengert.kernels import jit
 from wengert.kernels.products import blas, openblas
-from wengert.kernels.products.gemm import _calls, gemm
+from wengert.kernels.products.gemm import _calls, _in_lines, gemm
 
 pytestmark = pytest.mark.skipif(
     _calls(np.dtype(np.float32)) is None, reason="NumPy has another BLAS, or there are no kernels"
@@ -49,6 +49,21 @@ def assert_near(got: np.ndarray | None, expected: np.ndarray, terms: int, eps: f
     assert got is not None
     assert got.shape == expected.shape
     assert np.abs(got - expected).max() < eps * terms**0.5
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_factors_with_gaps_everywhere_give_the_same_digits(turned: bool) -> None:
+    a, b = (matrix((3, 90, 110), "every other", np.float32) for _ in range(2))
+    if turned:
+        a, b = a.swapaxes(-1, -2), b.swapaxes(-1, -2)
+    found = gemm(a, b.swapaxes(-1, -2))
+    expected = gemm(np.ascontiguousarray(a), np.ascontiguousarray(b).swapaxes(-1, -2))
+    assert found is not None
+    assert expected is not None
+    np.testing.assert_array_equal(found, expected)
+    lines = [_in_lines(x) for x in (a, b)]
+    assert [x.strides[-1 - turned] for x in lines] == [4, 4]
+    assert _in_lines(lines[0]) is lines[0]
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert.core.forks import hold_forks
 from wengert.kernels import jit
+from wengert.kernels.layout import in_c_order
 from wengert.kernels.products import amx, openblas, packed, pairs, ready
 
 # Rows or columns of a piece: a multiple of the BLAS's block. Each piece repacks all of one factor,
@@ -74,8 +75,21 @@ def gemm(
     None if it does not apply: other dtypes or layouts, a vector, shapes that do not fit.
     """
     if alpha == 1 and a.dtype == b.dtype == _F32:
-        return _packed(a, b, bias, out)
+        return _packed(_in_lines(a), _in_lines(b), bias, out)
     return _in_pieces(a, b, bias, out, alpha)
+
+
+def _in_lines(matrices: np.ndarray) -> np.ndarray:
+    """Matrices, or a copy of them, whose rows or columns are without gaps.
+
+    Packing elements that are apart takes longer than such a copy.
+    """
+    strides = matrices.strides
+    if _F32.itemsize in strides[-2:] or 0 in strides or not matrices.size or len(strides) < 2:
+        return matrices
+    if strides[-2] < strides[-1]:
+        return in_c_order(matrices.swapaxes(-1, -2)).swapaxes(-1, -2)
+    return in_c_order(matrices)
 
 
 def gemm_of_pairs(

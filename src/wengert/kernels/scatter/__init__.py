@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels import masks
+from wengert.kernels import masks, strides
 from wengert.kernels.chunks import FEW, is_plain, plain
 from wengert.kernels.jit import LARGE
 from wengert.kernels.precision import widened
@@ -140,6 +140,11 @@ def take_rows(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
         found = native.take_slices(array, index, axis)
         if found is not None:
             return found
+        known = not axis and index.dtype is _I64 and is_plain(index)
+        if known and native.within(index, len(array)):
+            found = strides.take(array, index)
+            if found is not None:
+                return found
     return array.take(index, axis)
 
 
