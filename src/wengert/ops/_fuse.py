@@ -121,7 +121,9 @@ class _Forward:
         """What a kernel gives, or else NumPy."""
         op, outputs = self.op, None
         kinds = jit.operands.kinds_of(inputs)
-        if kinds is None:
+        if kinds is None and inputs[0].dtype.kind in "iu":
+            pass  # for which there are no such kernels
+        elif kinds is None:
             outlines = jit.operands.outlines_of(inputs)
             key = (outlines, _key(params)) if params else outlines
             call = self.strided.get(key, _UNKNOWN)

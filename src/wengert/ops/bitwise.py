@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wengert import kernels
 from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
 
@@ -17,7 +18,7 @@ def bitwise_and(input: Value, other: Value) -> Value:
     tensor([2, 3])
     """
     require_kind("bitwise_and_cpu", input, "biu")
-    return np.bitwise_and(input, other)
+    return kernels.integers.computed(np.bitwise_and, input, other)
 
 
 @elementwise(input=None, other=None)
@@ -29,7 +30,7 @@ def bitwise_or(input: Value, other: Value) -> Value:
     tensor([7, 7])
     """
     require_kind("bitwise_or_cpu", input, "biu")
-    return np.bitwise_or(input, other)
+    return kernels.integers.computed(np.bitwise_or, input, other)
 
 
 @elementwise(input=None, other=None)
@@ -41,7 +42,7 @@ def bitwise_xor(input: Value, other: Value) -> Value:
     tensor([5, 4])
     """
     require_kind("bitwise_xor_cpu", input, "biu")
-    return np.bitwise_xor(input, other)
+    return kernels.integers.computed(np.bitwise_xor, input, other)
 
 
 @elementwise(input=None)
@@ -97,7 +98,7 @@ def gcd(input: Value, other: Value) -> Value:
     tensor([4, 6])
     """
     require_kind("gcd_cpu", input, "iu")
-    return np.gcd(input, other)
+    return kernels.integers.computed(np.gcd, input, other)
 
 
 @elementwise(input=None, other=None, tensors=("input", "other"))
@@ -109,7 +110,7 @@ def lcm(input: Value, other: Value) -> Value:
     tensor([12, 18])
     """
     require_kind("lcm_cpu", input, "iu")
-    return np.lcm(input, other)
+    return kernels.integers.computed(np.lcm, input, other)
 
 
 __all__ = [

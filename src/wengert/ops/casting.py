@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.float8 import is_float8, rounded
 from wengert.core.sparse import numpy_dtype
@@ -47,7 +48,7 @@ def _discrete(input: Value, to: np.dtype) -> Value:
     if to.kind == "b":
         if input.dtype in HALF:  # all bits but the sign, which NumPy compares faster
             return input.view(np.uint16) & 0x7FFF != 0
-        return input != 0
+        return kernels.masks.nonzero(input)
     if is_float8(input.dtype):
         input = input.astype(np.float32)
     with np.errstate(all="ignore"):

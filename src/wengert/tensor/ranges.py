@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.device import on_meta
 from wengert.core.float8 import is_float8
@@ -80,7 +81,7 @@ def _evenly(first: Any, last: Any, by: Any, dtype: dtypes.dtype) -> np.ndarray:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.short}'")
     whole = dtype is dtypes.int64 and type(first) is type(last) is type(by) is int
     if whole and -_FAR < first <= last < _FAR and 0 < by < _FAR:  # nothing to check
-        return np.arange(first, last, by, dtype=np.int64)
+        return kernels.filling.counted(first, last, by)
     _check_range(first, last, by)
     if dtype.category == dtypes.INT:
         return _integers(first, last, by, dtype)
