@@ -12,10 +12,9 @@ from wengert.kernels.jit import CHUNK, LARGE, available
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
 
-# Below this many elements a stable sort costs no more than looking for ties.
-_FEW = 256
-# Integers up to which NumPy sorts them in less time than it takes to make keys of them.
-_FEW_INTEGERS = 1 << 10
+# Below this many elements a stable sort costs no more than looking for ties. In a row of a large
+# array NumPy is faster up to the other number.
+_FEW, _FEW_OF_MANY = 256, 64
 # Best elements up to which a row is gone through once; from which on they are a heap.
 _BEST, _MANY = 512, 16
 # Elements of a row whose indices fit 32 bits; of a row that is gone through however many are best.
@@ -27,7 +26,7 @@ def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
     """The indices that sort an array along an axis, ties in their order."""
     if array.ndim == 0:
         return np.zeros((), np.int64)
-    if array.shape[axis] > (_FEW_INTEGERS if array.dtype.kind in "iub" else _FEW):
+    if array.shape[axis] > (_FEW_OF_MANY if array.size >= LARGE else _FEW):
         keys = _keys(array, axis, descending)
         if keys is not None:
             places = _ordered(keys)
@@ -55,12 +54,22 @@ def _keys(array: np.ndarray, axis: int, descending: bool) -> np.ndarray | None:
         return keys
     if x.dtype.kind not in "iub" or x.dtype == np.uint64:
         return None
-    low, high = int(x.min()), int(x.max())
+    x = plain(x.astype(np.int64, copy=False))
+    low, high = integer_ends(x)
     if high - low >= 1 << 32:
         return None
-    # The smallest becomes the smallest int32, whose digits are zeros.
-    above = np.subtract(plain(x), low, dtype=np.int64).astype(np.uint32)
-    return (above ^ np.uint32((1 << 31) ^ (flip & 0xFFFFFFFF))).view(np.int32)
+    keys = np.empty(x.shape, np.int32)
+    native.integer_keys.f32(x, keys, low, flip, x.size, CHUNK)
+    return keys
+
+
+def integer_ends(x: np.ndarray) -> tuple[int, int]:
+    """The smallest and the largest of some int64, where kernels are in use."""
+    ends = np.empty((-(-x.size // CHUNK), 2), np.int64)
+    native.integer_ends.f32(x, ends, CHUNK, x.size, CHUNK)
+    if len(ends) == 1:
+        return int(ends[0, 0]), int(ends[0, 1])
+    return int(ends[:, 0].min()), int(ends[:, 1].max())
 
 
 def _ordered(keys: np.ndarray) -> np.ndarray:
