@@ -37,7 +37,7 @@ def elements(array: np.ndarray, inverse: bool, counts: bool) -> Distinct:
 
 
 def _close_integers(flat: np.ndarray, inverse: bool, counts: bool) -> Distinct | None:
-    """The distinct integers by counting them all; None where many from first to last are not there."""
+    """The distinct integers, all from the first to the last counted; None if most are not there."""
     if flat.size < FEW or not available():
         return None
     low, high = integer_ends(flat)

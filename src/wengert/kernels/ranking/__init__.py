@@ -149,16 +149,23 @@ def kth(array: np.ndarray, k: int, axis: int) -> np.ndarray:
     if array.ndim == 0:
         return np.zeros((), np.int64)
     wide = widened(array)
-    if array.size < LARGE:
+    if array.size < FEW:
         return _slice(wide.argpartition(k, axis), axis, k, k + 1)
-    return _first_of(wide, _slice(np.partition(wide, k, axis), axis, k, k + 1), axis)
+    if axis != array.ndim - 1:
+        rows = plain(moved(wide, axis, -1))
+        return moved(kth(rows, k, array.ndim - 1), -1, axis)
+    return first_of(wide, _slice(np.partition(wide, k, axis), axis, k, k + 1), axis)
 
 
-def _first_of(array: np.ndarray, value: np.ndarray, axis: int) -> np.ndarray:
+def first_of(array: np.ndarray, value: np.ndarray, axis: int) -> np.ndarray:
     """The first index of a value, which is there, along an axis that is kept.
 
     With the values known, this takes less than to move indices along with elements.
     """
+    if axis == array.ndim - 1 and (run := real_of(array)) is not None:
+        out, n = np.empty(value.shape, np.int64), array.shape[-1]
+        getattr(native.first_places, run)(array, plain(value), out, n, out.size, rows_of(n))
+        return out
     there = array == value
     if array.dtype.kind in "fc":
         missing = value != value

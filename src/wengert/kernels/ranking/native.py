@@ -232,6 +232,22 @@ def most_frequent(
         out[row] = place
 
 
+@kernel
+def first_places(x: reals, values: reals, out: i64s, n: i64, start: i64, stop: i64) -> None:
+    """In each row the first place of its value, which is there; NaN is the same as NaN."""
+    for row in range(start, stop):
+        own = at(x, row * n)
+        value = values[row]
+        place = 0
+        if value == value:
+            while place < n - 1 and own[min(place, n - 1)] != value:
+                place = place + 1
+        else:
+            while place < n - 1 and own[min(place, n - 1)] == own[min(place, n - 1)]:
+                place = place + 1
+        out[row] = place
+
+
 # Values whose places are looked for together: no search waits for another one's loads.
 TOGETHER = 64
 
