@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.axes import length_of, moved
-from wengert.kernels.chunks import FEW, SOME, plain, real_of, rows_of
+from wengert.kernels.chunks import FEW, SOME, is_plain, plain, real_of, rows_of
 from wengert.kernels.jit import CHUNK, LARGE, available
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
@@ -64,7 +64,9 @@ def _keys(array: np.ndarray, axis: int, descending: bool) -> np.ndarray | None:
 
 
 def integer_ends(x: np.ndarray) -> tuple[int, int]:
-    """The smallest and the largest of some int64, where kernels are in use."""
+    """The smallest and the largest of some int64, of which there is one at least."""
+    if not (is_plain(x) and available()):
+        return int(x.min()), int(x.max())
     ends = np.empty((-(-x.size // CHUNK), 2), np.int64)
     native.integer_ends.f32(x, ends, CHUNK, x.size, CHUNK)
     if len(ends) == 1:
