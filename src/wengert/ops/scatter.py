@@ -260,7 +260,8 @@ def scatter_reduce(
     dtype = total._outline.dtype
     own = wrap(np.full(tuple(input.shape), include_self, dtype))
     counts = scatter_add(own, dim, index, wrap(np.ones(tuple(index.shape), dtype)))
-    counts = clamp_min(counts, 1)
+    if not include_self:  # with which each is 1 at least
+        counts = clamp_min(counts, 1)
     return total // counts if dtype.kind in "iu" else total / counts
 
 

@@ -19,6 +19,9 @@ from wengert.tensor.arguments import Options, dtype_of, finish, require_int
 
 # Integers below this are in the range of int64.
 _FAR = 1 << 62
+# Numbers below this are in the range of all dtypes of floats whose ends `evenly` rounds itself.
+_SMALL = 1024
+_ROUNDED = frozenset({np.float32, np.float64})
 
 
 def arange(*args: Any, out: Tensor | None = None, start: Any = None, end: Any = None,
@@ -161,9 +164,10 @@ def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None,
     first, last, n, dtype = _ends("linspace", start, end, steps, options)
     if on_meta(options.get("device")):
         return finish("linspace", _outline(n, dtype), options, out)
-    if n > 1:
-        first, last = (_stored("linspace", value, dtype) for value in (first, last))
     kind = dtype.np.type if dtype.np in dtypes.inexact else np.float64
+    # Small ends are rounded with the others.
+    if n > 1 and not (kind in _ROUNDED and _is_small(first) and _is_small(last)):
+        first, last = (_stored("linspace", value, dtype) for value in (first, last))
     values = spacing.evenly(first, last, n, kind)
     return finish("linspace", values.astype(dtype.np, copy=False), options, out)
 
@@ -191,6 +195,10 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tenso
             wide = np.float64 if narrow else np.longdouble
             values = np.power(wide(base), exponents).astype(dtype.np)
     return finish("logspace", values, options, out)
+
+
+def _is_small(value: Any) -> bool:
+    return (type(value) is float or type(value) is int) and -_SMALL < value < _SMALL
 
 
 def _stored(name: str, value: Any, dtype: dtypes.dtype) -> Any:
