@@ -67,6 +67,11 @@ def test_other_copies_stay(call, fixed):
     assert placed(calls, fixed) == calls
 
 
+def test_a_whole_that_is_filled_first_stays():
+    calls = [reading(ONE), reading(BOTH), copy(ONE, BOTH, 1, 6), copy(TWO, ALL, 1, 6)]
+    assert placed(calls) == [*calls[:3]]
+
+
 def test_a_value_is_placed_once():
     calls = [reading(ONE), copy(ONE, BOTH, 1, 6), copy(ONE, ALL, 1, 6), reading(BOTH, ALL)]
     there = ONE._replace(root=3)

@@ -105,6 +105,12 @@ class Call(NamedTuple):
     chunk: int
 
 
+def views_of(call: Call) -> list[View]:
+    """The memory that a call reads and writes."""
+    found = [a.view if type(a) is Scalar else a for a in call.arguments]
+    return [a for a in found if type(a) is View]
+
+
 class Refusal(NamedTuple):
     """Where a kernel notes that an index is out of bounds, and which; what is raised then."""
 

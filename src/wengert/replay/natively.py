@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 
 from wengert.kernels.jit.pace import pace
-from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View
+from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View, views_of
 from wengert.replay.ends import FusedEnds, is_in_order
 from wengert.replay.ir import Instruction, Program, Type
 from wengert.replay.layout_forms import is_view
 from wengert.replay.lowering import Lowering
 from wengert.replay.native_forms import lower
-from wengert.replay.segments import Segment, views_of
+from wengert.replay.segments import Segment
 
 
 class Lowered:

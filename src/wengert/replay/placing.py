@@ -11,7 +11,7 @@ from typing import Any
 
 from wengert.kernels import copies
 from wengert.kernels.jit.pace import pace
-from wengert.replay.emitting import F32, Call, Scalar, View
+from wengert.replay.emitting import F32, Call, Scalar, View, views_of
 
 
 def placed(
@@ -21,16 +21,22 @@ def placed(
 
     `bytes_of` says how large the memory of a root is; the values that are `fixed` stay where they
     are, as somebody else has them. A value is written before it is copied, and by nobody later.
+    Where other calls come before the copies to a whole, such as one that fills it with zeros, they
+    stay.
     """
     places: dict[int, View] = {}
     left: list[Call] = []
+    written: set[int] = set()
     for call in pace.over(calls):
         copy = _copied(call)
-        if copy is not None:
+        if copy is None:
+            written.update([view.root for view in views_of(call)])
+        else:
             source, out = copy
             root = source.root
             whole = source.offset == 0 and 4 * source.size == bytes_of(root)
-            if whole and root not in fixed and root not in places and root != out.root:
+            free = root not in fixed and root not in places and out.root not in written
+            if whole and free and root != out.root:
                 places[root] = out
                 continue
         left.append(call)

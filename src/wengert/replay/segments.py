@@ -19,7 +19,7 @@ import numpy as np
 from wengert.kernels import jit
 from wengert.kernels.jit.heads import Layouts
 from wengert.kernels.jit.pace import pace
-from wengert.replay.emitting import Call, Emitter, Scalar, View
+from wengert.replay.emitting import Call, Emitter, Scalar, View, views_of
 from wengert.replay.ir import Instruction, Program
 from wengert.replay.packing import packed_once
 from wengert.replay.placing import placed
@@ -28,12 +28,6 @@ from wengert.replay.placing import placed
 _LINE = 64
 # Bytes of a value that has a block for itself.
 _LARGE = 1 << 16
-
-
-def views_of(call: Call) -> list[View]:
-    """The memory that a call reads and writes."""
-    found = [a.view if type(a) is Scalar else a for a in call.arguments]
-    return [a for a in found if type(a) is View]
 
 
 class Segment:
