@@ -166,7 +166,7 @@ def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None,
         return finish("linspace", _outline(n, dtype), options, out)
     kind = dtype.np.type if dtype.np in dtypes.inexact else np.float64
     # Small ends are rounded with the others.
-    if n > 1 and not (kind in _ROUNDED and _is_small(first) and _is_small(last)):
+    if n > 1 and not (dtype.np.type in _ROUNDED and _is_small(first) and _is_small(last)):
         first, last = (_stored("linspace", value, dtype) for value in (first, last))
     values = spacing.evenly(first, last, n, kind)
     return finish("linspace", values.astype(dtype.np, copy=False), options, out)
