@@ -16,6 +16,7 @@ from wengert import compiler, nn
 from wengert.kernels import jit
 from wengert.kernels.jit import objects
 from wengert.replay.run import Run
+from wengert.replay.state import active
 from wengert.replay.trace import OpEntry, Record
 
 pytestmark = pytest.mark.skipif(not jit.available(), reason="no kernels")
@@ -280,3 +281,77 @@ def test_a_collection_lets_another_thread_settle_the_run(following):
     finally:
         gc.set_threshold(*thresholds)
         gc.callbacks.remove(collected)
+
+
+def met(layer, x, way=None):
+    """What a run has met, and how often Python had to look at other arguments."""
+    seen, looked = [], []
+
+    @compiler.compile
+    def f(x):
+        y = layer(layer(x).tanh()) + layer.bias
+        run = active.run
+        if run.recording:
+            return y
+        tensors = [of() for of in run.tensors]
+        slots = [run.slots[id(t)] for t in tensors]
+        held = [run.holds[id(t._array)] for t in tensors]
+        kept = [(a is t._array, o is t._array) for a, o, t in zip(
+            run.arrays, run.originals, tensors, strict=True
+        )]  # fmt: skip
+        edges = [e is t._edge for e, t in zip(run.edges, tensors, strict=True)]
+        seen.append((slots, held, kept, edges, len(run.numbers)))
+        return y
+
+    look = Run._are_as
+    for _ in range(6):
+        f(x).sum().item()
+    with pytest.MonkeyPatch.context() as patch:
+        if way is not None:
+            patch.setattr(Run, "quickly", way)
+        patch.setattr(Run, "_are_as", lambda *a: looked.append(a) or look(*a))
+        f(x).sum().item()
+    return seen[-1], len(looked)
+
+
+def test_tensors_are_met_natively(following):
+    layer, x = nn.Linear(4, 4), wengert.randn(3, 4)
+    native, looked = met(layer, x)
+    python, _ = met(layer, x, following.in_python)
+    assert native == python == ([0, 1, 2], [[0], [1], [2]], [(True, True)] * 3, [True] * 3, 0)
+    assert looked == 0
+
+
+def test_what_others_may_write_to_python_looks_at(following):
+    layer, array = nn.Linear(4, 4), np.ones((3, 4), np.float32)
+    native, looked = met(layer, wengert.from_numpy(array))
+    assert native[2] == [(False, True), (True, True), (True, True)]
+    assert looked == 1
+
+
+def test_other_tensors_are_met_in_the_place_of_the_last(following):
+    layers = [nn.Linear(3, 3) for _ in range(3)]
+
+    @compiler.compile
+    def f(x, which):
+        return layers[which](x).tanh() @ layers[which].weight
+
+    for n in range(12):
+        x = wengert.full((2, 3), 0.1 * n)
+        layer = layers[n // 3 % 3]
+        expected = layer(x).tanh() @ layer.weight
+        np.testing.assert_allclose(
+            f(x, n // 3 % 3).detach().numpy(), expected.detach().numpy(), rtol=1e-5
+        )
+
+
+def test_one_tensor_in_two_places_is_met_once(following):
+    @compiler.compile
+    def f(x, w, b):
+        return nn.functional.linear(x, w, b)
+
+    w, b, x = wengert.randn(4, 4), wengert.randn(4), wengert.randn(4, 4)
+    for n in range(10):
+        one, other, third = (x, w, b) if n != 7 else (w, w, b)
+        expected = nn.functional.linear(one, other, third).numpy()
+        np.testing.assert_allclose(f(one, other, third).numpy(), expected, rtol=1e-5)

@@ -124,7 +124,7 @@ def _caught_up(name: str) -> Any:
 
 
 # What a run has in slots, without asking that it be right.
-_TENSORS = vars(Operands)["tensors"].__get__
+_SLOTS, _TENSORS = vars(Operands)["slots"].__get__, vars(Operands)["tensors"].__get__
 _ENTRY, _OUTPUTS = vars(Run)["entry"].__get__, vars(Run)["outputs"].__get__
 
 
@@ -246,7 +246,7 @@ class NotingRun(Run):
             if type(x._array) is not np.ndarray:
                 return None
         of, place = own["recorded"].get(id(x), _NOTHING)
-        slot = own["slots"].get(id(x))
+        slot = _SLOTS(self).get(id(x))
         is_value = of() is x
         if is_value or (slot is not None and _TENSORS(self)[slot]() is x):
             one = self.notes.add(x, grad, _VALUE if is_value else _INPUT)

@@ -54,7 +54,8 @@ class Operands:
 
     # What native code reads is in slots: see `following`.
     __slots__ = (
-        "__dict__", "__weakref__", "arrays", "edges", "numbers", "originals", "tensors", "updates",
+        "__dict__", "__weakref__", "arrays", "edges", "holds", "numbers", "originals", "slots",
+        "tensors", "updates",
     )  # fmt: skip
 
     record: Record

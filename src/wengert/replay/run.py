@@ -377,7 +377,7 @@ class Run(Walks):
         known = tuple(outlines)
         entry.outlines = self.record.signatures.shared.setdefault(known, known)
         if entry.count:
-            entry.look = packed(entry, CALLER, entry.lasting())
+            entry.look = packed(entry, CALLER)
             entry.quick = op
         self.grow(entry, key)
 

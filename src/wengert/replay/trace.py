@@ -97,13 +97,14 @@ class Known:
 
     Attributes:
         key: what it is in terms of the record.
-        value: the argument itself, if it never changes.
+        value: the argument itself, if it never changes; `lasts` says whether it does.
     """
 
-    __slots__ = ("key", "value")
+    __slots__ = ("key", "lasts", "value")
 
     def __init__(self, key: tuple[Any, ...], value: Any) -> None:
-        self.key, self.value = key, value if _is_lasting(value) else _gone
+        self.key, self.lasts = key, _is_lasting(value)
+        self.value = value if self.lasts else _gone
 
 
 def _is_lasting(value: Any) -> bool:
@@ -405,12 +406,6 @@ class OpEntry(Entry):
         self.count = len(pattern)
         self.values, self.again, self.floats = tuple(values), tuple(again), tuple(floats)
         self.others = tuple(others)
-
-    def lasting(self) -> list[tuple[int, int]] | None:
-        """The indices and addresses of `others` if these are objects that never change."""
-        if not all(type(one) is Known and one.value is not _gone for _, one in self.others):
-            return None
-        return [(k, id(one.value)) for k, one in self.others]
 
 
 class BackwardEntry(Entry):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from wengert.kernels.jit.builtins import array_at, i64, i64s, inline
+from wengert.kernels.jit.builtins import array_at, i32, i64, i64s, inline
 from wengert.kernels.jit.heads import HEAD
 from wengert.kernels.jit.native import Native
 
@@ -87,6 +87,12 @@ def entry_of(dictionary: i64, key: i64) -> i64:
     return _compiled_only()
 
 
+@_of_python("PyDict_SetItem", "i32")
+def entered(dictionary: i64, key: i64, x: i64) -> i64:
+    """Let a dictionary have an object by a key: 0, or -1 for an error."""
+    return _compiled_only()
+
+
 @_of_python("PyObject_CallNoArgs")
 def called(function: i64) -> i64:
     """What a function returns that is called without arguments."""
@@ -120,6 +126,12 @@ def int_of(number: i64) -> i64:
 @_of_python("PyTuple_New")
 def new_tuple(size: i64) -> i64:
     """A tuple whose items are to be put into it, each a reference of its own."""
+    return _compiled_only()
+
+
+@_of_python("PyList_New")
+def new_list(size: i64) -> i64:
+    """A list, without items if it is of none."""
     return _compiled_only()
 
 
@@ -160,6 +172,12 @@ def word(address: i64) -> i64:
 
 
 @inline
+def references(x: i64) -> i64:
+    """How many references to an object are counted."""
+    return i64(array_at(i32, x)[0])
+
+
+@inline
 def listed(objects: i64, index: i64) -> i64:
     """An item of a list, as it has it; 0 if it has no such item."""
     found = 0
@@ -194,4 +212,13 @@ def knows_objects() -> bool:
         and at(id(reference) + FIRST).value == id(one)
         and [*in_list] == [id(one), id(others)]
         and ctypes.string_at(id(b"bytes") + BYTES, 5) == b"bytes"
+        and _counts_references()
     )
+
+
+def _counts_references() -> bool:
+    """Whether the count of an object's references is where `references` looks."""
+    holders = [[object()] for _ in range(2)]
+    holders[1].append(holders[1][0])
+    counts = [ctypes.c_int32.from_address(id(one[0])).value for one in holders]
+    return counts == [1, 2]
