@@ -1,8 +1,11 @@
 """Integer arithmetic gives what NumPy gives, and traps nowhere."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
+from tests.kernels.variants import in_python
 from wengert.kernels import filling, integers, masks
 from wengert.kernels.jit import CHUNK
 
@@ -12,17 +15,19 @@ EXTREMES = np.array(
 )
 
 
+@cache
 def cases():
     """Pairs of arrays, larger than what kernels begin with."""
     generator = np.random.default_rng(0)
-    n = 2 * CHUNK + 5
+    n, found = 2 * CHUNK + 5, []
     pairs = np.stack(np.meshgrid(EXTREMES, EXTREMES)).reshape(2, -1)
-    yield np.tile(pairs, n // pairs.shape[1] + 1)
+    found.append(np.tile(pairs, n // pairs.shape[1] + 1))
     for below in (9, 2**31, 2**50, MOST):
-        yield generator.integers(-below, below, (2, n))
+        found.append(generator.integers(-below, below, (2, n)))
     factors, divisors = generator.integers(1, 2**25, (2, n))
     for off in (-1, 0, 1):  # quotients that are close to the next integer
-        yield np.stack([factors * divisors + off, divisors])
+        found.append(np.stack([factors * divisors + off, divisors]))
+    return found
 
 
 @pytest.mark.parametrize("ufunc", integers._BOTH)
@@ -42,6 +47,21 @@ def test_quotients_and_remainders(ufunc):
         np.testing.assert_array_equal(found, expected, strict=True)
         divisors[len(y) // 2] = 0
         assert integers.divided(ufunc, x, divisors) is None
+
+
+@pytest.mark.parametrize("below", [9, 2**55])
+def test_kernels_stay_within_their_arrays(below):
+    x, y = np.random.default_rng(0).integers(-below, below, (2, 9, 5))
+    y[y == 0] = -1
+    with in_python((integers, "LARGE"), (integers, "SOME"), (integers, "_FEWER")):
+        for ufunc in integers._DIVIDING:
+            found = integers.divided(ufunc, x, y)
+            np.testing.assert_array_equal(found, ufunc(x, y), strict=True)
+        for ufunc in integers._BOTH:
+            kernel, _, chunk = integers._BOTH[ufunc]
+            out = np.empty_like(x)
+            kernel.f32(x % 99, y % 99, out, x.size, chunk)
+            np.testing.assert_array_equal(out, ufunc(x % 99, y % 99))
 
 
 def test_other_arrays_are_left_to_numpy():

@@ -22,7 +22,7 @@ _INT64 = np.dtype(np.int64)
 _SHIFT = 6755399441055744.0
 _SHIFT_BITS = 0x4338000000000000
 _EXACT = 1 << 50
-# Elements per chunk for one thread: of divisions, and of divisions by the dozen.
+# Elements per chunk for one thread: of divisions, and of common divisors, which take several each.
 _FEWER, _FEWEST = 1 << 13, 1 << 10
 
 
@@ -36,7 +36,7 @@ def _size(x: i64) -> i64:
 def _quotient(x: i64, y: i64) -> i64:
     """Rounded towards minus infinity; -x wraps. Anything for a `y` of 0."""
     divisor = 1 if (y == 0 or y == -1) else y
-    quotient = x // divisor
+    quotient = x // divisor  # towards 0, as processors divide
     rest = x - quotient * divisor
     down = quotient - 1 if (rest != 0 and (rest ^ divisor) < 0) else quotient
     return 0 - x if y == -1 else down
