@@ -22,12 +22,10 @@ def cases():
     n, found = 2 * CHUNK + 5, []
     pairs = np.stack(np.meshgrid(EXTREMES, EXTREMES)).reshape(2, -1)
     found.append(np.tile(pairs, n // pairs.shape[1] + 1))
-    for below in (9, 2**31, 2**50, MOST):
-        found.append(generator.integers(-below, below, (2, n)))
+    found += [generator.integers(-b, b, (2, n)) for b in (9, 2**31, 2**50, MOST)]
     factors, divisors = generator.integers(1, 2**25, (2, n))
-    for off in (-1, 0, 1):  # quotients that are close to the next integer
-        found.append(np.stack([factors * divisors + off, divisors]))
-    return found
+    # Quotients that are close to the next integer.
+    return found + [np.stack([factors * divisors + off, divisors]) for off in (-1, 0, 1)]
 
 
 @pytest.mark.parametrize("ufunc", integers._BOTH)

@@ -13,8 +13,8 @@ from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
 
 # Below this many elements a stable sort costs no more than looking for ties. In a row of a large
-# array NumPy is faster up to the other number.
-_FEW, _FEW_OF_MANY = 256, 64
+# array NumPy is faster up to the second number, and at integers of two bytes up to the third.
+_FEW, _FEW_OF_MANY, _FEW_NARROW = 256, 64, 1 << 10
 # Best elements up to which a row is gone through once; from which on they are a heap.
 _BEST, _MANY = 512, 16
 # Elements of a row whose indices fit 32 bits; of a row that is gone through however many are best.
@@ -26,7 +26,7 @@ def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
     """The indices that sort an array along an axis, ties in their order."""
     if array.ndim == 0:
         return np.zeros((), np.int64)
-    if array.shape[axis] > (_FEW_OF_MANY if array.size >= LARGE else _FEW):
+    if array.shape[axis] > _most_for_numpy(array):
         keys = _keys(array, axis, descending)
         if keys is not None:
             places = _ordered(keys)
@@ -36,6 +36,14 @@ def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
     # Reversed twice, so that ties keep their order and nan comes first.
     backwards = _stable_order(np.flip(widened(array), axis), axis)
     return (array.shape[axis] - 1) - np.flip(backwards, axis)
+
+
+def _most_for_numpy(array: np.ndarray) -> int:
+    """The length of rows up to which NumPy sorts faster than a kernel."""
+    whole = array.dtype.kind in "iub"
+    if whole and array.itemsize <= 2:
+        return _FEW_NARROW  # by their digits, as kernels do
+    return _FEW_OF_MANY if array.size >= LARGE else 2 * _FEW if whole else _FEW
 
 
 def _keys(array: np.ndarray, axis: int, descending: bool) -> np.ndarray | None:
@@ -151,7 +159,7 @@ def kth(array: np.ndarray, k: int, axis: int) -> np.ndarray:
     if array.ndim == 0:
         return np.zeros((), np.int64)
     wide = widened(array)
-    if array.size < FEW:
+    if array.size < (SOME if wide.dtype.kind == "f" else LARGE):
         return _slice(wide.argpartition(k, axis), axis, k, k + 1)
     if axis != array.ndim - 1:
         rows = plain(moved(wide, axis, -1))
