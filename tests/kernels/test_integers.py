@@ -22,7 +22,7 @@ def cases():
     n, found = 2 * CHUNK + 5, []
     pairs = np.stack(np.meshgrid(EXTREMES, EXTREMES)).reshape(2, -1)
     found.append(np.tile(pairs, n // pairs.shape[1] + 1))
-    found += [generator.integers(-b, b, (2, n)) for b in (9, 2**31, 2**50, MOST)]
+    found += [generator.integers(-b, b, (2, n)) for b in (9, 2**24, 2**31, 2**50, MOST)]
     factors, divisors = generator.integers(1, 2**25, (2, n))
     # Quotients that are close to the next integer.
     return found + [np.stack([factors * divisors + off, divisors]) for off in (-1, 0, 1)]

@@ -14,7 +14,18 @@ import numpy as np
 
 from wengert.kernels.chunks import SOME, is_plain
 from wengert.kernels.jit import CHUNK, LARGE, Kernel, available, exact_kernel, kernel, loaded
-from wengert.kernels.jit.builtins import at, bits64, f64, floor, from_bits64, i64, i64s, inline
+from wengert.kernels.jit.builtins import (
+    at,
+    bits64,
+    f32,
+    f64,
+    floor,
+    from_bits64,
+    i64,
+    i64s,
+    inline,
+    local,
+)
 
 _INT64 = np.dtype(np.int64)
 
@@ -22,6 +33,8 @@ _INT64 = np.dtype(np.int64)
 _SHIFT = 6755399441055744.0
 _SHIFT_BITS = 0x4338000000000000
 _EXACT = 1 << 50
+# Below this float32 holds integers; and how many of those are taken together.
+_SINGLE, _LANES = 1 << 24, 32
 # Elements per chunk for one thread: of divisions, and of common divisors, which take several each.
 _FEWER, _FEWEST = 1 << 13, 1 << 10
 
@@ -114,19 +127,63 @@ def _divisor(x: i64, y: i64) -> i64:
     return a
 
 
-@kernel
+@inline
+def _small_divisors(x: i64s, y: i64s, out: i64s, count: i64) -> None:
+    """Common divisors of magnitudes that float32 holds: Euclid's steps for many at once."""
+    a = local(f32, _LANES)
+    b = local(f32, _LANES)
+    for first in range(0, count, _LANES):
+        lanes = min(_LANES, count - first)
+        for j in range(_LANES):
+            a[j] = 0.0
+            b[j] = 0.0
+        for j in range(lanes):
+            a[j] = f32(_exact(_size(x[first + j])))
+            b[j] = f32(_exact(_size(y[first + j])))
+        left = 1
+        while left > 0:
+            left = 0
+            for j in range(_LANES):
+                own = a[j]
+                other = b[j]
+                more = other > 0.0
+                divisor = other if more else f32(1.0)
+                rest = own - floor(own / divisor) * divisor
+                a[j] = other if more else own
+                b[j] = rest if more else f32(0.0)
+                left = left | (1 if (more and rest > 0.0) else 0)
+        for j in range(lanes):
+            out[first + j] = _whole(f64(a[j]))
+
+
+@inline
+def _divisors(x: i64s, y: i64s, out: i64s, count: i64) -> None:
+    if (_spread(x, y, count) & 9223372036854775807) < _SINGLE:
+        _small_divisors(x, y, out, count)
+    else:
+        for i in range(count):
+            out[i] = _divisor(x[i], y[i])
+
+
+@exact_kernel
 def _gcd(x: i64s, y: i64s, out: i64s, start: i64, stop: i64) -> None:
-    for i in range(start, stop):
-        out[i] = _divisor(x[i], y[i])
+    _divisors(at(x, start), at(y, start), at(out, start), stop - start)
 
 
-@kernel
+@exact_kernel
 def _lcm(x: i64s, y: i64s, out: i64s, start: i64, stop: i64) -> None:
-    for i in range(start, stop):
-        common = _divisor(x[i], y[i])
-        own = _size(x[i]) // (1 if common == 0 else common)
-        # Quotients of the least integer have its sign, unlike those of its magnitude.
-        out[i] = _size(own) * _size(y[i])
+    a = at(x, start)
+    b = at(y, start)
+    o = at(out, start)
+    _divisors(a, b, o, stop - start)
+    if (_spread(a, b, stop - start) & 9223372036854775807) < _SINGLE:
+        for i in range(stop - start):
+            parts = _exact(_size(a[i])) / _exact(max(o[i], 1))
+            o[i] = _whole(parts * _exact(_size(b[i])))
+    else:
+        for i in range(stop - start):
+            own = _size(a[i]) // (1 if o[i] == 0 else o[i])
+            o[i] = _size(own) * _size(b[i])
 
 
 @kernel
@@ -152,8 +209,8 @@ _BOTH: dict[Any, tuple[Kernel, int, int]] = {
     np.bitwise_and: (_and, 2 * CHUNK, CHUNK),
     np.bitwise_or: (_or, 2 * CHUNK, CHUNK),
     np.bitwise_xor: (_xor, 2 * CHUNK, CHUNK),
-    np.gcd: (_gcd, LARGE, _FEWEST),
-    np.lcm: (_lcm, LARGE, _FEWEST),
+    np.gcd: (_gcd, SOME, _FEWEST),
+    np.lcm: (_lcm, SOME, _FEWEST),
 }
 _DIVIDING: dict[Any, Kernel] = {np.floor_divide: _floor_divide, np.remainder: _remainder}
 
