@@ -80,7 +80,7 @@ def _counted(first: i64, step: i64, out: i64s, start: i64, stop: i64) -> None:
 def counted(first: int, last: int, step: int) -> np.ndarray:
     """Every `step`-th integer from `first` up to `last`, which is not below it, as int64."""
     n = (last - first + step - 1) // step
-    if n < 2 * CHUNK or not available():
+    if not available():
         return np.arange(first, last, step, dtype=np.int64)
     out = np.empty(n, np.int64)
     _counted.f32(first, step, out, n, CHUNK)

@@ -206,9 +206,9 @@ def _xor(x: i64s, y: i64s, out: i64s, start: i64, stop: i64) -> None:
 
 # The kernels by what NumPy calls them: elements from which they are faster, and those of a chunk.
 _BOTH: dict[Any, tuple[Kernel, int, int]] = {
-    np.bitwise_and: (_and, 2 * CHUNK, CHUNK),
-    np.bitwise_or: (_or, 2 * CHUNK, CHUNK),
-    np.bitwise_xor: (_xor, 2 * CHUNK, CHUNK),
+    np.bitwise_and: (_and, LARGE, CHUNK),
+    np.bitwise_or: (_or, LARGE, CHUNK),
+    np.bitwise_xor: (_xor, LARGE, CHUNK),
     np.gcd: (_gcd, SOME, _FEWEST),
     np.lcm: (_lcm, SOME, _FEWEST),
 }

@@ -60,7 +60,7 @@ def _nonzero(x: reals, out: u8s, start: i64, stop: i64) -> None:
 
 def nonzero(array: np.ndarray) -> np.ndarray:
     """Which elements are not zero, of any shape; NaN is not."""
-    run = real_of(array) if array.size >= 2 * CHUNK else None
+    run = real_of(array)
     if run is None:
         there: np.ndarray = array != 0
         return there

@@ -8,6 +8,9 @@ from wengert import kernels
 from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
 
+# Elements that deserve several threads.
+_MANY = 1 << 15
+
 
 @elementwise(input=None, other=None)
 def bitwise_and(input: Value, other: Value) -> Value:
@@ -18,7 +21,9 @@ def bitwise_and(input: Value, other: Value) -> Value:
     tensor([2, 3])
     """
     require_kind("bitwise_and_cpu", input, "biu")
-    return kernels.integers.computed(np.bitwise_and, input, other)
+    if type(input) is np.ndarray and input.size >= _MANY:
+        return kernels.integers.computed(np.bitwise_and, input, other)
+    return np.bitwise_and(input, other)
 
 
 @elementwise(input=None, other=None)
@@ -30,7 +35,9 @@ def bitwise_or(input: Value, other: Value) -> Value:
     tensor([7, 7])
     """
     require_kind("bitwise_or_cpu", input, "biu")
-    return kernels.integers.computed(np.bitwise_or, input, other)
+    if type(input) is np.ndarray and input.size >= _MANY:
+        return kernels.integers.computed(np.bitwise_or, input, other)
+    return np.bitwise_or(input, other)
 
 
 @elementwise(input=None, other=None)
@@ -42,7 +49,9 @@ def bitwise_xor(input: Value, other: Value) -> Value:
     tensor([5, 4])
     """
     require_kind("bitwise_xor_cpu", input, "biu")
-    return kernels.integers.computed(np.bitwise_xor, input, other)
+    if type(input) is np.ndarray and input.size >= _MANY:
+        return kernels.integers.computed(np.bitwise_xor, input, other)
+    return np.bitwise_xor(input, other)
 
 
 @elementwise(input=None)

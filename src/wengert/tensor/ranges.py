@@ -19,6 +19,8 @@ from wengert.tensor.arguments import Options, dtype_of, finish, require_int
 
 # Integers below this are in the range of int64.
 _FAR = 1 << 62
+# Elements that deserve several threads.
+_MANY = 1 << 15
 # Numbers below this are in the range of all dtypes of floats whose ends `evenly` rounds itself.
 _SMALL = 1024
 _ROUNDED = frozenset({np.float32, np.float64})
@@ -84,6 +86,8 @@ def _evenly(first: Any, last: Any, by: Any, dtype: dtypes.dtype) -> np.ndarray:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.short}'")
     whole = dtype is dtypes.int64 and type(first) is type(last) is type(by) is int
     if whole and -_FAR < first <= last < _FAR and 0 < by < _FAR:  # nothing to check
+        if last - first < _MANY * by:
+            return np.arange(first, last, by, dtype=np.int64)
         return kernels.filling.counted(first, last, by)
     _check_range(first, last, by)
     if dtype.category == dtypes.INT:
