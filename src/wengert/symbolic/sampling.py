@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ from wengert.symbolic.expressions.arithmetic import add
 from wengert.symbolic.expressions.shapes import as_shape
 from wengert.symbolic.expressions.structure import get_vector_length
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable, constant
+from wengert.symbolic.generators import Copies
 from wengert.symbolic.gradient import grad_undefined
-from wengert.symbolic.graph import Apply, Operation, disconnected
+from wengert.symbolic.graph import Apply, Kernel, Operation, disconnected
 from wengert.symbolic.settings import config
 from wengert.symbolic.sharing import random_state_type
 
@@ -56,9 +56,16 @@ class RandomFunction(Operation):
             raise TypeError(f"{self}: a variable of a generator comes first, got {state}")
         return Apply(self, [state, as_shape(size), *parameters], [random_state_type(), self.type()])
 
+    def kernel(self, node: Apply) -> Kernel:
+        """Draws from copies that take turns."""
+        return partial(self._drawn, Copies())
+
     def compute(self, state: Any, size: Any, *args: Any) -> Any:
         """Draw from a copy of the generator."""
-        state = _copied(state)
+        return self._drawn(Copies(), state, size, *args)
+
+    def _drawn(self, copies: Copies, state: Any, size: Any, *args: Any) -> Any:
+        state = copies.copied(state)
         shape = tuple(int(n) for n in size) if len(size) or not self.type.ndim else None
         values = np.asarray(self.draw(state, *args, shape), self.type.dtype)
         if values.ndim != self.type.ndim:
@@ -79,24 +86,6 @@ class RandomFunction(Operation):
 
     def __str__(self) -> str:
         return f"RandomFunction{{{self.name}}}"
-
-
-class _Unseeded(np.random.bit_generator.ISeedSequence):
-    """The seed of a generator that gets its state from another."""
-
-    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray:
-        """Zeros: others take NumPy longer than the copy."""
-        return np.zeros(n_words, dtype)
-
-
-def _copied(state: Any) -> Any:
-    """A generator that goes on as another does."""
-    own = type(state) is np.random.RandomState and state.get_state(legacy=False)
-    if not own or own["bit_generator"] != "MT19937":
-        return copy.deepcopy(state)
-    fresh = np.random.RandomState(np.random.MT19937(_Unseeded()))  # type: ignore[arg-type]
-    fresh.set_state(own)
-    return fresh
 
 
 def _uniform(r: Any, low: Any, high: Any, size: Any) -> Any:
