@@ -23,3 +23,13 @@ def test_counts(dtype: str, bins: int) -> None:
     np.testing.assert_array_equal(histogram.counts(rows, lows, highs, bins), expected)
     np.testing.assert_array_equal(slow, expected)
     assert expected[2].sum() == 40
+
+
+@pytest.mark.parametrize("least", [0, 70])
+def test_occurrences(least: int) -> None:
+    x = np.random.default_rng(0).integers(0, 60, 30_000)
+    for array in (x, x[::2], x.astype(np.int32), x[:0]):
+        expected = np.bincount(array, minlength=least)
+        np.testing.assert_array_equal(histogram.occurrences(array, least), expected, strict=True)
+    with in_python(), pytest.raises(ValueError, match="-1"):
+        histogram.occurrences(np.where(x == 7, -1, x), least)

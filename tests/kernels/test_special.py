@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import wengert
 from wengert.kernels import special
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -78,6 +79,20 @@ def test_polygamma_satisfies_recurrence(n: int) -> None:
     ours = special.polygamma64(n, x)
     np.testing.assert_allclose(special.polygamma64(n, x + 1), ours + step, 1e-11)
     assert special.polygamma64(1, np.array([1.0]))[0] == pytest.approx(np.pi**2 / 6, rel=1e-15)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_polygamma_of_singles(n: int) -> None:
+    x = np.concatenate([RNG.uniform(0.01, 30, 4000), 10 ** RNG.uniform(-6, 6, 4000)])
+    x = np.concatenate([x, -RNG.uniform(0, 20, 4000)]).astype(np.float32)
+    exact = special.polygamma64(n, x.astype(np.float64))
+    found = wengert.polygamma(n, wengert.tensor(x)).numpy()
+    error = np.abs(found - exact)[:8000]
+    assert (error / np.spacing(np.abs(exact[:8000]).astype(np.float32))).max() < 0.6
+    np.testing.assert_allclose(found, exact, rtol=1e-6)
+    ends = np.resize(np.float32([0, -0.0, -3, np.inf, -np.inf, np.nan, 1e-30, -1e30]), 100)
+    exact = special.polygamma64(n, ends.astype(np.float64)).astype(np.float32)
+    np.testing.assert_array_equal(wengert.polygamma(n, wengert.tensor(ends)).numpy(), exact)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ PARAMS: dict[str, list[dict[str, Any]]] = {
     "_pow_number": [{"exponent": e} for e in (0, 2, 3, 0.5, -1, 2.5, -2, 4)],
     "_threshold": [{"threshold": 0.3, "value": -7.0}],
     "_masked": [{"scale": 1.25}],
-    "_polygamma": [{"n": 1}],
+    "_polygamma": [{"n": 1}, {"n": 2}],
     "bessel": [{"kind": kind, "order": k} for kind in ("i", "ie") for k in (0, 1)],
     "gelu": [{"approximate": "none"}, {"approximate": "tanh"}],
     "logit": [{}, {"eps": 0.1}],

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from wengert.kernels import grid as grid
     from wengert.kernels import halves as halves
     from wengert.kernels import histogram as histogram
+    from wengert.kernels import integers as integers
     from wengert.kernels import kron as kron
     from wengert.kernels import limits as limits
     from wengert.kernels import masks as masks

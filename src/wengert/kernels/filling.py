@@ -71,6 +71,22 @@ def _spaced_doubles(
         out[i] = multiply_add(-step, f64(n - 1 - i), last)
 
 
+@kernel
+def _counted(first: i64, step: i64, out: i64s, start: i64, stop: i64) -> None:
+    for i in range(start, stop):
+        out[i] = first + step * i
+
+
+def counted(first: int, last: int, step: int) -> np.ndarray:
+    """Every `step`-th integer from `first` up to `last`, which is not below it, as int64."""
+    n = (last - first + step - 1) // step
+    if not available():
+        return np.arange(first, last, step, dtype=np.int64)
+    out = np.empty(n, np.int64)
+    _counted.f32(first, step, out, n, CHUNK)
+    return out
+
+
 def spaced(first: float, last: float, step: float, n: int, kind: Any) -> np.ndarray | None:
     """`n` float32 or float64 counted from both ends, each rounded once; None if it cannot be done.
 

@@ -1,13 +1,14 @@
-"""Counts of the elements of each row in bins of equal width."""
+"""Counts of the elements of each row in bins of equal width, and of small integers."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, plain, real_for, rows_of
-from wengert.kernels.jit import kernel
+from wengert.kernels.chunks import FEW, is_plain, plain, real_for, rows_of
+from wengert.kernels.jit import LARGE, available, kernel
 from wengert.kernels.jit.builtins import at, f64, f64s, i64, i64s, inline, reals
 from wengert.kernels.precision import widened
+from wengert.kernels.ranking import integer_ends
 
 
 @inline
@@ -30,6 +31,28 @@ def _counts(
             if value >= low and value <= highs[r]:
                 cell = _cell(value, low, width, bins)
                 mine[cell] = mine[cell] + 1
+
+
+@kernel
+def _occurrences(x: i64s, out: i64s, start: i64, stop: i64) -> None:
+    """As one piece of work; `out` has been zero."""
+    for i in range(start, stop):
+        out[x[i]] = out[x[i]] + 1
+
+
+def occurrences(x: np.ndarray, least: int) -> np.ndarray:
+    """How often each number from 0 comes in a vector that has no negative ones; at least so many.
+
+    NumPy's, in two passes that are faster.
+    """
+    if x.dtype != np.int64 or x.size < LARGE or not (is_plain(x) and available()):
+        return np.bincount(x.astype(np.int64, copy=False), minlength=least)
+    low, high = integer_ends(x)
+    if low < 0:
+        raise ValueError(f"occurrences() of numbers from 0 on, but got {low}")
+    out = np.zeros(max(high + 1, least), np.int64)
+    _occurrences.f32(x, out, x.size, x.size)
+    return out
 
 
 def counts(rows: np.ndarray, lows: np.ndarray, highs: np.ndarray, bins: int) -> np.ndarray:

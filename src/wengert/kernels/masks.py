@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.kernels.chunks import SOME, is_plain, plain
+from wengert.kernels.chunks import SOME, is_plain, plain, real_of
 from wengert.kernels.jit import CHUNK, available, kernel
 from wengert.kernels.jit.builtins import i64, i64s, reals, u8s
 
@@ -50,6 +50,23 @@ def _put(x: reals, mask: u8s, number: reals, start: i64, stop: i64) -> None:
     for i in range(start, stop):
         if mask[i] != 0:
             x[i] = number[0]
+
+
+@kernel
+def _nonzero(x: reals, out: u8s, start: i64, stop: i64) -> None:
+    for i in range(start, stop):
+        out[i] = x[i] != 0.0
+
+
+def nonzero(array: np.ndarray) -> np.ndarray:
+    """Which elements are not zero, of any shape; NaN is not."""
+    run = real_of(array)
+    if run is None:
+        there: np.ndarray = array != 0
+        return there
+    out = np.empty(array.shape, bool)
+    getattr(_nonzero, run)(array, out.view(np.uint8), array.size, CHUNK)
+    return out
 
 
 def _run(array: np.ndarray, mask: np.ndarray) -> str | None:

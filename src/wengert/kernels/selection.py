@@ -9,7 +9,8 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.kernels import reduction, scatter
 from wengert.kernels.axes import axis_of, length_of, moved
-from wengert.kernels.ranking import kth, last_of_most, order
+from wengert.kernels.precision import widened
+from wengert.kernels.ranking import first_of, kth, last_of_most, order
 from wengert.kernels.reduction import add_reduce
 
 
@@ -94,13 +95,14 @@ def median_index(array: np.ndarray, axis: int, ignore_nan: bool) -> Any:
     n = length_of(array.shape, axis)
     if array.ndim == 0 or array.dtype not in dtypes.inexact:
         return kth(array, (n - 1) // 2, axis)
-    missing = np.isnan(array)
-    if not missing.any():
+    if not np.isnan(np.maximum.reduce(array, axis=None)):
         return kth(array, (n - 1) // 2, axis)
+    missing = np.isnan(array)
     if ignore_nan:
         known = n - add_reduce(missing, axis=axis, dtype=np.int64, keepdims=True)
         rank = np.maximum(known - 1, 0) // 2
-        return take_along(order(array, axis), rank, axis)
+        wide = widened(array)
+        return first_of(wide, take_along(np.sort(wide, axis), rank, axis), axis)
     middle = kth(array, (n - 1) // 2, axis)
     first = np.argmax(missing, axis=axis, keepdims=True)
     return np.where(np.logical_or.reduce(missing, axis=axis, keepdims=True), first, middle)

@@ -43,6 +43,10 @@ _PASSES = frozenset({
     "_lerp", "_softsign", "_threshold", "hardshrink", "hypot", "logaddexp", "logaddexp2",
     "nan_to_num", "remainder", "sinc", "softshrink", "xlogy",
 })  # fmt: skip
+# Where NumPy calls the C library for each element, on processors without AVX-512.
+_ONE_BY_ONE = frozenset({
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "expm1", "log10", "log1p", "sinh",
+})  # fmt: skip
 _MASKS = frozenset({"b", "bb", "bbb"})  # kinds of masks alone, which kernels would make floats of
 # In which NumPy takes as long to begin as a kernel does.
 _FEW_LOOPS = 1 << 8
@@ -62,7 +66,8 @@ def is_small(op: Op, array: str) -> str | None:
         few_loops = f"in_few_loops({', '.join(f'v_{i}' for i in op.inputs)})"
         few = f"{array}.size < {1 << 16} and {array}.itemsize != 2 and {few_loops}"
         return f"({array}.size < {LARGE} or {few})"
-    return f"{array}.size < {FEW if op.name in _DEAR else SOME if op.name in _PASSES else LARGE}"
+    some = op.name in _PASSES or op.name in _ONE_BY_ONE
+    return f"{array}.size < {FEW if op.name in _DEAR else SOME if some else LARGE}"
 
 
 def in_few_loops(first: Any, other: Any = None) -> bool:
@@ -89,7 +94,7 @@ def in_few_loops(first: Any, other: Any = None) -> bool:
 
 def least_of_rules(op: Op) -> int:
     """The size of a cotangent from which a kernel is tried."""
-    return 1 << 8 if op.name in _DEAR else LARGE
+    return SOME if op.name in _DEAR or op.name in _ONE_BY_ONE else LARGE
 
 
 def fuses_rules(op: Op) -> bool:
@@ -121,7 +126,9 @@ class _Forward:
         """What a kernel gives, or else NumPy."""
         op, outputs = self.op, None
         kinds = jit.operands.kinds_of(inputs)
-        if kinds is None:
+        if kinds is None and inputs[0].dtype.kind in "iu":
+            pass  # for which there are no such kernels
+        elif kinds is None:
             outlines = jit.operands.outlines_of(inputs)
             key = (outlines, _key(params)) if params else outlines
             call = self.strided.get(key, _UNKNOWN)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor, wrap
@@ -219,6 +220,17 @@ def _require_nonzero(input: np.ndarray, divisor: np.ndarray) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
+def _divided(ufunc: Any, input: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Quotients or remainders that NumPy rounds down; of integers, if no divisor is 0."""
+    if other.dtype.kind not in "iu":
+        divided: np.ndarray = ufunc(input, other)
+        return divided
+    found = kernels.integers.divided(ufunc, input, other)
+    if found is None:
+        raise RuntimeError("ZeroDivisionError")
+    return found
+
+
 def _floored(input: Value, other: Value) -> Value:
     """The floor of a quotient of floats, from the remainder, which is exact."""
     remainders = np.fmod(input, other)
@@ -244,8 +256,7 @@ def _floored(input: Value, other: Value) -> Value:
 def _div_floor(input: Value, other: Value) -> Value:
     if input.dtype.kind in "bc":
         raise not_implemented("div_floor_cpu", input)
-    _require_nonzero(input, other)
-    return np.floor_divide(input, other)
+    return _divided(np.floor_divide, input, other)
 
 
 @elementwise(
@@ -329,9 +340,8 @@ def remainder(input: Value, other: Value) -> Value:
     """
     if input.dtype.kind in "bc":
         raise not_implemented("remainder_cpu", input)
-    _require_nonzero(input, other)
     if input.dtype.kind != "f":
-        return np.remainder(input, other)
+        return _divided(np.remainder, input, other)
     remainders = np.fmod(input, other)
     return np.where(
         (remainders != 0) & ((remainders < 0) ^ (other < 0)), remainders + other, remainders

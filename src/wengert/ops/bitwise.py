@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from wengert import kernels
 from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
+
+# Elements that deserve several threads.
+_MANY = 1 << 15
 
 
 @elementwise(input=None, other=None)
@@ -17,6 +21,8 @@ def bitwise_and(input: Value, other: Value) -> Value:
     tensor([2, 3])
     """
     require_kind("bitwise_and_cpu", input, "biu")
+    if type(input) is np.ndarray and input.size >= _MANY:
+        return kernels.integers.computed(np.bitwise_and, input, other)
     return np.bitwise_and(input, other)
 
 
@@ -29,6 +35,8 @@ def bitwise_or(input: Value, other: Value) -> Value:
     tensor([7, 7])
     """
     require_kind("bitwise_or_cpu", input, "biu")
+    if type(input) is np.ndarray and input.size >= _MANY:
+        return kernels.integers.computed(np.bitwise_or, input, other)
     return np.bitwise_or(input, other)
 
 
@@ -41,6 +49,8 @@ def bitwise_xor(input: Value, other: Value) -> Value:
     tensor([5, 4])
     """
     require_kind("bitwise_xor_cpu", input, "biu")
+    if type(input) is np.ndarray and input.size >= _MANY:
+        return kernels.integers.computed(np.bitwise_xor, input, other)
     return np.bitwise_xor(input, other)
 
 
@@ -97,7 +107,7 @@ def gcd(input: Value, other: Value) -> Value:
     tensor([4, 6])
     """
     require_kind("gcd_cpu", input, "iu")
-    return np.gcd(input, other)
+    return kernels.integers.computed(np.gcd, input, other)
 
 
 @elementwise(input=None, other=None, tensors=("input", "other"))
@@ -109,7 +119,7 @@ def lcm(input: Value, other: Value) -> Value:
     tensor([12, 18])
     """
     require_kind("lcm_cpu", input, "iu")
-    return np.lcm(input, other)
+    return kernels.integers.computed(np.lcm, input, other)
 
 
 __all__ = [

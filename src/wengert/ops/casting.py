@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.float8 import is_float8, rounded
 from wengert.core.sparse import numpy_dtype
@@ -17,6 +18,8 @@ from wengert.ops.declare import Value, elementwise, multilinear
 from wengert.ops.half_rules import round_bfloat16
 from wengert.ops.operands import recorded_ops
 
+# Elements that deserve several threads.
+_MANY = 1 << 15
 # Conversions that are never out of range.
 _CLOSE = {np.dtype(np.float32): BRAIN, BRAIN: np.dtype(np.float32)}
 
@@ -47,7 +50,7 @@ def _discrete(input: Value, to: np.dtype) -> Value:
     if to.kind == "b":
         if input.dtype in HALF:  # all bits but the sign, which NumPy compares faster
             return input.view(np.uint16) & 0x7FFF != 0
-        return input != 0
+        return input != 0 if input.size < _MANY else kernels.masks.nonzero(input)
     if is_float8(input.dtype):
         input = input.astype(np.float32)
     with np.errstate(all="ignore"):

@@ -75,8 +75,11 @@ def _cholesky(A: Value, called: str | None) -> Value:
     return np.tril(out)
 
 
-@primitive(A=None, batch=leading, name="cholesky")
-def _not_positive(A: Value) -> Value:
+@primitive(A=None, factor=None, mixed=False, batch=leading, name="cholesky")
+def _not_positive(A: Value, factor: Value) -> Value:
+    """0 for each matrix that has a factor, which is nan where there is none."""
+    if not np.isnan(np.diagonal(factor, axis1=-2, axis2=-1)).any():
+        return np.zeros(A.shape[:-2], np.int32)
     info = kernels.products.factorizations.cholesky(A)[1]
     return np.zeros(A.shape[:-2], np.int32) if info is None else info
 
@@ -121,7 +124,8 @@ def cholesky_ex(
     if out is not None:
         return write_out(cholesky_ex, out, A, upper=upper, check_errors=check_errors)
     factor = cholesky_factor(A, upper, "linalg.cholesky_ex" if check_errors else None)
-    return result_of("linalg_cholesky_ex", factor, _not_positive(mH(A) if upper else A))
+    info = _not_positive(mH(A) if upper else A, factor)
+    return result_of("linalg_cholesky_ex", factor, info)
 
 
 # LU with row interchanges: A = P @ L @ U

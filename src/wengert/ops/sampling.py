@@ -72,11 +72,10 @@ def normals(mean: Value, std: Value, draws: Value) -> Value:
 @primitive(input=None, batch=leading, name="multinomial")
 def check_weights(input: Value) -> Value:
     """The input; RuntimeError for weights that are not a distribution."""
-    largest = np.maximum.reduce(input, axis=-1, initial=0)
-    smallest = np.minimum.reduce(input, axis=None, initial=0)
-    if not (smallest >= 0 and np.maximum.reduce(largest, axis=None, initial=0) < np.inf):
+    wrong, nothing = kernels.sampling.faults(input)
+    if wrong:
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not np.minimum.reduce(largest, axis=None, initial=1) > 0:
+    if nothing:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     return input
 

@@ -260,7 +260,8 @@ def scatter_reduce(
     dtype = total._outline.dtype
     own = wrap(np.full(tuple(input.shape), include_self, dtype))
     counts = scatter_add(own, dim, index, wrap(np.ones(tuple(index.shape), dtype)))
-    counts = clamp_min(counts, 1)
+    if not include_self:  # with which each is 1 at least
+        counts = clamp_min(counts, 1)
     return total // counts if dtype.kind in "iu" else total / counts
 
 
@@ -349,8 +350,10 @@ def _product_gradient(
 ) -> Any:
     """The product of the other factors; for zeros without dividing by them."""
     used = _used(src, index)
-    ones = _ones(used)
     zero = used == 0
+    if isinstance(used, np.ndarray) and not zero.any():
+        return gather(g, dim, index) * conj(gather(out, dim, index) / used)
+    ones = _ones(used)
     nonzero = drop(used, zero) + keep(ones, zero)
     other_factors = _scatter_combined(input, dim, index, nonzero, "prod", include_self)
     others = gather(other_factors, dim, index) * _other_zeros(used, zero, dim, index, no_slope(out))

@@ -378,7 +378,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, but got {minlength}")
     values = elements("bincount", input) if input._memoryless else memory_of(input)
-    if array.ndim != 1 or (values.size and values.min() < 0):
+    if array.ndim != 1 or (values.size and _least(values) < 0):
         raise RuntimeError(
             "bincount only supports 1-d non-negative integral inputs. Got shape"
             f" {list(array.shape)}" + (f" and minimum {values.min()}" if values.size else "")
@@ -391,11 +391,19 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return _counts(input, weights, minlength)
 
 
+def _least(values: np.ndarray) -> int:
+    if values.dtype == np.int64:
+        return kernels.ranking.integer_ends(values)[0]
+    return int(values.min())
+
+
 @primitive(input=None, weights=None, mixed=False, batch=leading, name="bincount")
 def _counts(input: Value, weights: Value, minlength: int) -> Value:
     """Counts along the last dimension, for each of the others."""
     weight_values = None if weights is None else weights.reshape(-1).astype(np.float64, copy=False)
-    if input.ndim == 1:
+    if input.ndim == 1 and weights is None:
+        counts = kernels.histogram.occurrences(input, minlength)
+    elif input.ndim == 1:
         counts = np.bincount(input.astype(np.int64, copy=False), weight_values, minlength)
     else:
         counts = _counts_of_rows(input, weight_values, minlength)
@@ -447,15 +455,17 @@ def _histogram(input: Value, bins: int, low: float, high: float) -> Value:
     """Counts along the last dimension, for each of the others."""
     rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     if low == high and rows.size:
-        lows, highs = (end(rows, 1).astype(np.float64) for end in (np.min, np.max))
+        lows = np.minimum.reduce(rows, 1).astype(np.float64)
+        highs = np.maximum.reduce(rows, 1).astype(np.float64)
     else:
         lows, highs = np.full(len(rows), low), np.full(len(rows), high)
-    flat = lows == highs
-    if flat.any():
+    ends = list(zip(lows.tolist(), highs.tolist(), strict=True))  # of few rows
+    if any([a == b for a, b in ends]):
+        flat = lows == highs
         lows, highs = lows - flat, highs + flat
-    if not (np.isfinite(lows).all() and np.isfinite(highs).all()):
+    if not all([math.isfinite(a) and math.isfinite(b) for a, b in ends]):
         raise RuntimeError(f"torch.histc: range of [{lows.min()}, {highs.max()}] is not finite")
-    if (lows > highs).any():
+    if any([a > b for a, b in ends]):
         raise RuntimeError(f"torch.histc: max must be larger than min, but got [{low}, {high}]")
     found = kernels.histogram.counts(rows, lows, highs, bins)
     return found.reshape(*input.shape[:-1], bins).astype(input.dtype)

@@ -101,9 +101,9 @@ def digamma(input: Value) -> Value:
 
 
 def _scalar_polygamma(input: Value, n: int) -> Value:
-    if n != 1:
+    if n > 2:
         raise NotImplementedError(f"no kernel has the polygamma function of order {n}")
-    return input.call("trigamma", 5.0)
+    return input.call("trigamma" if n == 1 else "tetragamma", 5.0)
 
 
 @elementwise(

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.device import on_meta
 from wengert.core.float8 import is_float8
@@ -18,6 +19,11 @@ from wengert.tensor.arguments import Options, dtype_of, finish, require_int
 
 # Integers below this are in the range of int64.
 _FAR = 1 << 62
+# Elements that deserve several threads.
+_MANY = 1 << 15
+# Numbers below this are in the range of all dtypes of floats whose ends `evenly` rounds itself.
+_SMALL = 1024
+_ROUNDED = frozenset({np.float32, np.float64})
 
 
 def arange(*args: Any, out: Tensor | None = None, start: Any = None, end: Any = None,
@@ -80,7 +86,9 @@ def _evenly(first: Any, last: Any, by: Any, dtype: dtypes.dtype) -> np.ndarray:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.short}'")
     whole = dtype is dtypes.int64 and type(first) is type(last) is type(by) is int
     if whole and -_FAR < first <= last < _FAR and 0 < by < _FAR:  # nothing to check
-        return np.arange(first, last, by, dtype=np.int64)
+        if last - first < _MANY * by:
+            return np.arange(first, last, by, dtype=np.int64)
+        return kernels.filling.counted(first, last, by)
     _check_range(first, last, by)
     if dtype.category == dtypes.INT:
         return _integers(first, last, by, dtype)
@@ -160,9 +168,10 @@ def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None,
     first, last, n, dtype = _ends("linspace", start, end, steps, options)
     if on_meta(options.get("device")):
         return finish("linspace", _outline(n, dtype), options, out)
-    if n > 1:
-        first, last = (_stored("linspace", value, dtype) for value in (first, last))
     kind = dtype.np.type if dtype.np in dtypes.inexact else np.float64
+    # Small ends are rounded with the others.
+    if n > 1 and not (dtype.np.type in _ROUNDED and _is_small(first) and _is_small(last)):
+        first, last = (_stored("linspace", value, dtype) for value in (first, last))
     values = spacing.evenly(first, last, n, kind)
     return finish("linspace", values.astype(dtype.np, copy=False), options, out)
 
@@ -190,6 +199,10 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tenso
             wide = np.float64 if narrow else np.longdouble
             values = np.power(wide(base), exponents).astype(dtype.np)
     return finish("logspace", values, options, out)
+
+
+def _is_small(value: Any) -> bool:
+    return (type(value) is float or type(value) is int) and -_SMALL < value < _SMALL
 
 
 def _stored(name: str, value: Any, dtype: dtypes.dtype) -> Any:

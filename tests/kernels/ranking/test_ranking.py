@@ -9,7 +9,7 @@ import pytest
 
 import wengert
 from tests.kernels.variants import by_numpy, in_python, needs_llvmlite
-from wengert.kernels import ranking, selection
+from wengert.kernels import distinct, ranking, selection
 
 SHAPES = [((5000,), 0), ((20, 300), 1), ((300, 20), 0), ((3, 300, 7), 1)]
 each_shape = pytest.mark.parametrize(("shape", "axis"), SHAPES)
@@ -58,10 +58,36 @@ def test_integers_of_any_range(span: int) -> None:
 def test_kernels_stay_within_their_arrays(shape: tuple[int, ...], axis: int) -> None:
     x = sample(tuple(-(-n // 9) for n in shape), "float32").astype("f4")
     expected = ranking.order(x, axis), ranking.order(x, axis)
-    with in_python((ranking, "SOME"), (ranking, "_FEW"), (ranking, "_FEW_INTEGERS")):
+    with in_python((ranking, "SOME"), (ranking, "_FEW")):
         np.testing.assert_array_equal(ranking.order(x, axis), expected[0])
         best = np.take(expected[1], [0], axis)
         np.testing.assert_array_equal(ranking.top(x, 1, axis, False), best)
+
+
+@pytest.mark.parametrize("low", [-(2**63), -7, 2**63 - 2**32])
+@pytest.mark.parametrize("range", [5, 70_000, 2**32])
+def test_integers_close_to_each_other(low: int, range: int) -> None:
+    x = np.random.default_rng(0).integers(0, range, (3, 9000)) + low
+    x[:, :2] = low, low + range - 1
+    found = ranking.order(x, 1)
+    np.testing.assert_array_equal(found, np.argsort(x, 1, kind="stable"))
+    with in_python((ranking, "_FEW")):
+        found = ranking.order(x[:, :50], 1)
+    np.testing.assert_array_equal(found, np.argsort(x[:, :50], 1, kind="stable"))
+
+
+@pytest.mark.parametrize("far", [0, 2**62])
+@pytest.mark.parametrize("inverse", [False, True])
+def test_distinct_integers(far: int, inverse: bool) -> None:
+    x = np.random.default_rng(0).integers(-20, 20, (30, 40))
+    x[0, 0] -= far
+    found = distinct.elements(x, inverse, True)
+    values, went, counts = np.unique(x, return_inverse=True, return_counts=True)
+    np.testing.assert_array_equal(found.values, values, strict=True)
+    np.testing.assert_array_equal(found.counts, counts)
+    assert (found.inverse is not None) == inverse
+    if found.inverse is not None:
+        np.testing.assert_array_equal(found.inverse, went.reshape(x.shape))
 
 
 @pytest.mark.torch

@@ -131,3 +131,18 @@ def test_weights_that_are_no_distribution(weights: list[Any]) -> None:
         wengert.multinomial(wengert.tensor(weights), 1)
     with pytest.raises(RuntimeError, match="sum of probabilities <= 0"):
         wengert.multinomial(wengert.tensor([[1.0, 2.0], [0.0, 0.0]]), 1)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("rows", [1, 40])
+def test_faults_of_weights(dtype: str, rows: int) -> None:
+    weights = np.random.default_rng(0).uniform(0, 1, (rows, 5)).astype(dtype)
+    weights[:, 0] = 0
+    assert sampling.faults(weights) == (False, False)
+    for value in (np.nan, np.inf, -np.inf, -1):
+        wrong = weights.copy()
+        wrong[-1, -1] = value
+        assert sampling.faults(wrong)[0]
+    weights[rows // 2] = 0
+    assert sampling.faults(weights) == (False, True)
+    assert sampling.faults(weights[rows // 2]) == (False, True)

@@ -67,6 +67,8 @@ def kinds_of(arrays: Arrays) -> str | None:
             kinds += "f"
         elif dtype is BOOL and a.ndim:
             kinds += "b"
+        elif dtype.kind in "iu":
+            return None
         else:
             return _kinds_of_others(arrays)
         if shape is None:

@@ -186,6 +186,47 @@ def trigamma(x: f32) -> f32:
 
 
 @inline
+def _pair_of_cubes(a: f64, b: f64) -> f64:
+    """1 / a**3 + 1 / b**3."""
+    both = a * b
+    return (a + b) * (a * a - both + b * b) / (both * both * both)
+
+
+@inline
+def _tetragamma_positive(x: f64) -> f64:
+    """For x > 0, by recurrence (6.4.6), and a series (6.4.13) from 8 on."""
+    short = x < 8.0
+    m = x if short else f64(1.0)
+    shifted = _pair_of_cubes(m, m + 7.0) + _pair_of_cubes(m + 1.0, m + 6.0)
+    shifted = shifted + _pair_of_cubes(m + 2.0, m + 5.0) + _pair_of_cubes(m + 3.0, m + 4.0)
+    y = x + 8.0 if short else x
+    w = 1.0 / y
+    s = w * w
+    p = f64(-3.2904761904761903) * s + 0.8333333333333334
+    p = p * s - 0.3
+    p = p * s + 0.16666666666666666
+    p = p * s - 0.16666666666666666
+    p = p * s + 0.5
+    return -(2.0 * (shifted if short else f64(0.0)) + (1.0 + (1.0 + p * w) * w) * s)
+
+
+@inline
+def tetragamma(x: f32) -> f32:
+    """The derivative of trigamma; 0.6 ulp for x > 0. Infinite at 0 and the negative integers."""
+    a = f64(x)
+    left = a < 0.5
+    y = _tetragamma_positive(1.0 - a if left else a)
+    # By reflection (6.4.7).
+    d = a - rint(a)
+    t = fabs(d)
+    sine = maximum(_sine_of_pi(t), f64(1e-100))
+    slope = copysign(2.0 * _PI * _PI * _PI * _sine_of_pi(0.5 - t) / (sine * sine * sine), d)
+    r = f32(y - slope if left else y)
+    r = -math.inf if (left and (t == 0.0 or x == -math.inf)) else r
+    return r if x == x else x
+
+
+@inline
 def _i0e(m: f64) -> f64:
     """exp(-m) I0(m) for m >= 0: in m up to 8, in 8 / m beyond."""
     t = 0.25 * minimum(m, f64(8.0)) - 1.0

@@ -60,8 +60,8 @@ def substitute(a: np.ndarray, x: np.ndarray, upper: bool, unit: bool) -> bool:
     trsm = _trsm(letter) if a.dtype == x.dtype else None
     if trsm is None:
         return False
-    one = np.ones((), a.dtype)
-    alpha = 1 if letter in ("s", "d") else one.ctypes.data
+    one = None if letter in ("s", "d") else np.ones((), a.dtype)
+    alpha = 1 if one is None else one.ctypes.data
     steps = [max(m.strides[0] // m.itemsize, m.shape[1]) for m in (a, x)]  # odd for a single row
     triangle, diagonal = _UPPER if upper else _LOWER, _UNIT if unit else _DIVIDED
     trsm(

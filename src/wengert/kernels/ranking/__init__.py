@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.axes import length_of, moved
-from wengert.kernels.chunks import FEW, SOME, plain, real_of, rows_of
+from wengert.kernels.chunks import FEW, SOME, is_plain, plain, real_of, rows_of
 from wengert.kernels.jit import CHUNK, LARGE, available
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
 
-# Below this many elements a stable sort costs no more than looking for ties.
-_FEW = 256
-# Integers up to which NumPy sorts them in less time than it takes to make keys of them.
-_FEW_INTEGERS = 1 << 10
+# Below this many elements a stable sort costs no more than looking for ties. In a row of a large
+# array NumPy is faster up to the second number, and at integers of two bytes up to the third.
+_FEW, _FEW_OF_MANY, _FEW_NARROW = 256, 64, 1 << 10
 # Best elements up to which a row is gone through once; from which on they are a heap.
 _BEST, _MANY = 512, 16
 # Elements of a row whose indices fit 32 bits; of a row that is gone through however many are best.
@@ -27,7 +26,7 @@ def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
     """The indices that sort an array along an axis, ties in their order."""
     if array.ndim == 0:
         return np.zeros((), np.int64)
-    if array.shape[axis] > (_FEW_INTEGERS if array.dtype.kind in "iub" else _FEW):
+    if array.shape[axis] > _most_for_numpy(array):
         keys = _keys(array, axis, descending)
         if keys is not None:
             places = _ordered(keys)
@@ -37,6 +36,14 @@ def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
     # Reversed twice, so that ties keep their order and nan comes first.
     backwards = _stable_order(np.flip(widened(array), axis), axis)
     return (array.shape[axis] - 1) - np.flip(backwards, axis)
+
+
+def _most_for_numpy(array: np.ndarray) -> int:
+    """The length of rows up to which NumPy sorts faster than a kernel."""
+    whole = array.dtype.kind in "iub"
+    if whole and array.itemsize <= 2:
+        return _FEW_NARROW  # by their digits, as kernels do
+    return _FEW_OF_MANY if array.size >= LARGE else 2 * _FEW if whole else _FEW
 
 
 def _keys(array: np.ndarray, axis: int, descending: bool) -> np.ndarray | None:
@@ -55,12 +62,24 @@ def _keys(array: np.ndarray, axis: int, descending: bool) -> np.ndarray | None:
         return keys
     if x.dtype.kind not in "iub" or x.dtype == np.uint64:
         return None
-    low, high = int(x.min()), int(x.max())
+    x = plain(x.astype(np.int64, copy=False))
+    low, high = integer_ends(x)
     if high - low >= 1 << 32:
         return None
-    # The smallest becomes the smallest int32, whose digits are zeros.
-    above = np.subtract(plain(x), low, dtype=np.int64).astype(np.uint32)
-    return (above ^ np.uint32((1 << 31) ^ (flip & 0xFFFFFFFF))).view(np.int32)
+    keys = np.empty(x.shape, np.int32)
+    native.integer_keys.f32(x, keys, low, flip, x.size, CHUNK)
+    return keys
+
+
+def integer_ends(x: np.ndarray) -> tuple[int, int]:
+    """The smallest and the largest of some int64, of which there is one at least."""
+    if not (is_plain(x) and available()):
+        return int(x.min()), int(x.max())
+    ends = np.empty((-(-x.size // CHUNK), 2), np.int64)
+    native.integer_ends.f32(x, ends, CHUNK, x.size, CHUNK)
+    if len(ends) == 1:
+        return int(ends[0, 0]), int(ends[0, 1])
+    return int(ends[:, 0].min()), int(ends[:, 1].max())
 
 
 def _ordered(keys: np.ndarray) -> np.ndarray:
@@ -140,16 +159,23 @@ def kth(array: np.ndarray, k: int, axis: int) -> np.ndarray:
     if array.ndim == 0:
         return np.zeros((), np.int64)
     wide = widened(array)
-    if array.size < LARGE:
+    if array.size < (SOME if wide.dtype.kind == "f" else LARGE):
         return _slice(wide.argpartition(k, axis), axis, k, k + 1)
-    return _first_of(wide, _slice(np.partition(wide, k, axis), axis, k, k + 1), axis)
+    if axis != array.ndim - 1:
+        rows = plain(moved(wide, axis, -1))
+        return moved(kth(rows, k, array.ndim - 1), -1, axis)
+    return first_of(wide, _slice(np.partition(wide, k, axis), axis, k, k + 1), axis)
 
 
-def _first_of(array: np.ndarray, value: np.ndarray, axis: int) -> np.ndarray:
+def first_of(array: np.ndarray, value: np.ndarray, axis: int) -> np.ndarray:
     """The first index of a value, which is there, along an axis that is kept.
 
     With the values known, this takes less than to move indices along with elements.
     """
+    if axis == array.ndim - 1 and (run := real_of(array)) is not None:
+        out, n = np.empty(value.shape, np.int64), array.shape[-1]
+        getattr(native.first_places, run)(array, plain(value), out, n, out.size, rows_of(n))
+        return out
     there = array == value
     if array.dtype.kind in "fc":
         missing = value != value

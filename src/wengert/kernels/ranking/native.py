@@ -29,6 +29,26 @@ def float_keys(x: f32s, keys: i32s, flip: i64, start: i64, stop: i64) -> None:
         keys[i] = float_key(x[i]) ^ i32(flip)
 
 
+@kernel
+def integer_ends(x: i64s, ends: i64s, chunk: i64, start: i64, stop: i64) -> None:
+    """The smallest and the largest integer of each chunk."""
+    low = x[start]
+    high = x[start]
+    for i in range(start, stop):
+        low = min(low, x[i])
+        high = max(high, x[i])
+    k = start // chunk
+    ends[2 * k] = low
+    ends[2 * k + 1] = high
+
+
+@kernel
+def integer_keys(x: i64s, keys: i32s, low: i64, flip: i64, start: i64, stop: i64) -> None:
+    """As `float_keys`: the integer `low` becomes the least of 32 bits, whose digits are zeros."""
+    for i in range(start, stop):
+        keys[i] = i32(x[i] - low - 2147483648) ^ i32(flip)
+
+
 @inline
 def _digit(key: i32, shift: i64) -> i64:
     """Eight bits of a key, as those of a number without a sign."""
@@ -209,6 +229,22 @@ def most_frequent(
         if unequal == 0 or best < _LARGEST:
             for i in range(n):
                 place = i if own[i] == best else place
+        out[row] = place
+
+
+@kernel
+def first_places(x: reals, values: reals, out: i64s, n: i64, start: i64, stop: i64) -> None:
+    """In each row the first place of its value, which is there; NaN is the same as NaN."""
+    for row in range(start, stop):
+        own = at(x, row * n)
+        value = values[row]
+        place = 0
+        if value == value:
+            while place < n - 1 and own[min(place, n - 1)] != value:
+                place = place + 1
+        else:
+            while place < n - 1 and own[min(place, n - 1)] == own[min(place, n - 1)]:
+                place = place + 1
         out[row] = place
 
 

@@ -222,7 +222,16 @@ def _general_norm(
         extreme: Any = np.maximum if p > 0 else np.minimum
         return extreme.reduce(size, axis=axes, keepdims=keepdim)
     with np.errstate(divide="ignore"):
-        return total(size**p, dim, keepdim) ** (1 / p)
+        return total(_power(size, p), dim, keepdim) ** (1 / p)
+
+
+def _power(size: np.ndarray, p: float) -> np.ndarray:
+    if p != 3:
+        power: np.ndarray = size**p
+        return power
+    cube = np.asarray(size * size)  # in a tenth of the time of a power
+    cube *= size
+    return cube
 
 
 def broadcast(array: Any, shape: tuple[int, ...]) -> np.ndarray:

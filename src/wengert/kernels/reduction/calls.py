@@ -30,6 +30,9 @@ _FEW_ROWS, _VECTOR = 16, 8
 _FEW_PARTS = 8
 # What there are kernels for: see `ReductionPlan`.
 _ROWS, _SUMS = ("R", "KR"), ("R", "KR", "RK", "KRK", "RKR")
+_VARIANCES = ("R", "KR", "RK", "KRK")
+# Elements from which columns deserve threads.
+_LARGE = 1 << 16
 # Indices that fit 32 bits.
 _MOST_PLACES = (1 << 31) - 1
 
@@ -277,10 +280,13 @@ def _squares(run: str, x: Array, mean: float) -> Array:
 
 
 def variance(array: Array, axes: Axes, degrees: float, keepdim: bool) -> Any:
-    """Squared distances from the mean, summed over the last axis or all, over the degrees."""
-    run, array, plan = _run_and_plan(array, axes, _ROWS)
+    """Squared distances from the mean, summed over some axes, over the degrees."""
+    run, array, plan = _run_and_plan(array, axes, _VARIANCES)
     if run is None:
         return None
+    if plan.pattern[-1] == "K":
+        out = _middle_variances(run, array.reshape([1, *plan.sizes][-3:]), degrees)
+        return None if out is None else _restored(out, plan, keepdim)
     if plan.pattern == "R":
         parts = _squares(run, array, _sum_all(run, array) / array.size)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -290,6 +296,19 @@ def variance(array: Array, axes: Axes, degrees: float, keepdim: bool) -> Any:
         out = np.empty(count, array.dtype)
         getattr(native.row_variances, run)(array, out, width, degrees, count, rows_of(width))
     return _restored(out, plan, keepdim)
+
+
+def _middle_variances(run: str, x: Array, degrees: float) -> Array | None:
+    outer, n, inner = x.shape
+    blocks = -(-inner // native.LANES)
+    if x.size >= _LARGE and outer * blocks < _FEW_ROWS:
+        return None  # the passes of NumPy and its sums are as fast as one thread
+    out = np.empty((outer, inner), x.dtype)
+    chunk = rows_of(2 * n * min(inner, native.LANES))
+    getattr(native.middle_variances, run)(
+        x, out, n, inner, blocks, degrees, outer * blocks, chunk
+    )  # fmt: skip
+    return out
 
 
 def norm(array: Array, axes: Axes, keepdim: bool) -> tuple[Any] | None:

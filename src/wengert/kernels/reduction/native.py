@@ -195,6 +195,36 @@ def middle_sums(
             y[j] = real(whole[j])
 
 
+@kernel
+def middle_variances(
+    x: reals, out: reals, n: i64, inner: i64, blocks: i64, degrees: f64, start: i64, stop: i64
+) -> None:
+    """As `row_variances`, over n of an array (outer, n, inner), for blocks of columns."""
+    mean = local(f64, LANES)
+    whole = local(f64, LANES)
+    for b in range(start, stop):
+        column = (b % blocks) * LANES
+        place = (b // blocks) * n * inner + column
+        lanes = min(LANES, inner - column)
+        for j in range(lanes):
+            mean[j] = 0.0
+            whole[j] = 0.0
+        for k in range(n):
+            row = at(x, place + k * inner)
+            for j in range(lanes):
+                mean[j] = mean[j] + f64(row[j])
+        for j in range(lanes):
+            mean[j] = mean[j] / f64(n)
+        for k in range(n):
+            row = at(x, place + k * inner)
+            for j in range(lanes):
+                distance = f64(row[j]) - mean[j]
+                whole[j] = whole[j] + distance * distance
+        y = at(out, (b // blocks) * inner + column)
+        for j in range(lanes):
+            y[j] = real(whole[j] / degrees)
+
+
 @inline
 def _largest(row: reals, size: i64) -> real:
     top = real(-math.inf)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import plain, rows_of
+from wengert.kernels.chunks import plain, real_of, rows_of
 from wengert.kernels.jit import Kernel, available
 from wengert.kernels.precision import widened
 from wengert.kernels.sampling import native
@@ -43,6 +43,20 @@ def poissons(feed: Feed, rates: Array) -> Array:
 def binomials(feed: Feed, counts: Array, chances: Array) -> Array:
     """How many of so many trials succeed with these probabilities, as float64."""
     return _drawn(feed, native.binomials, counts, chances)
+
+
+def faults(weights: Array) -> tuple[bool, bool]:
+    """Whether a weight is negative or not finite, and whether all of a row are 0."""
+    run = real_of(weights) if weights.size >= _FEW else None
+    if run is not None:
+        wrong, n = np.zeros(2, np.int64), weights.shape[-1]
+        rows = weights.size // n
+        getattr(native.weigh, run)(weights, wrong, n, rows, rows_of(n))
+        return bool(wrong[0]), bool(wrong[1])
+    largest = np.maximum.reduce(weights, axis=-1, initial=0)
+    smallest = np.minimum.reduce(weights, axis=None, initial=0)
+    right = smallest >= 0 and np.maximum.reduce(largest, axis=None, initial=0) < np.inf
+    return not right, not np.minimum.reduce(largest, axis=None, initial=1) > 0
 
 
 def categories(weights: Array, draws: Array) -> Array:

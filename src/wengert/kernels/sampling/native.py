@@ -8,7 +8,9 @@ the numbers are, too.
 
 from __future__ import annotations
 
-from wengert.kernels.jit import exact_kernel
+import math
+
+from wengert.kernels.jit import exact_kernel, kernel
 from wengert.kernels.jit.builtins import (
     at,
     ceil,
@@ -244,6 +246,22 @@ def binomials(
         position[DONE] = i + 1
 
 
+@kernel
+def weigh(weights: reals, wrong: i64s, n: i64, start: i64, stop: i64) -> None:
+    """Note in `wrong` that a weight is negative or not finite, and that all of a row are 0."""
+    for row in range(start, stop):
+        bad = 0
+        some = 0
+        for k in range(row * n, (row + 1) * n):
+            weight = weights[k]
+            bad = bad | (0 if (weight >= 0.0 and weight < math.inf) else 1)
+            some = some | (1 if weight > 0.0 else 0)
+        if bad != 0:
+            wrong[0] = 1
+        if some == 0:
+            wrong[1] = 1
+
+
 @exact_kernel
 def categories(
     weights: reals, totals: reals, draws: f64s, out: i64s, n: i64, count: i64, start: i64,
@@ -251,7 +269,7 @@ def categories(
 ) -> None:  # fmt: skip
     """For each of a row's draws the first category up to which the weights have that share.
 
-    `totals` is for the rows' running sums, which are in the precision of the weights.
+    `totals` is for the rows' running shares, which are in the precision of the weights.
     """
     for row in range(start, stop):
         running = at(totals, row * n)
@@ -259,13 +277,15 @@ def categories(
         for k in range(n):
             total = total + weights[row * n + k]
             running[k] = total
+        for k in range(n):
+            running[k] = running[k] / total
         for j in range(row * count, (row + 1) * count):
+            draw = draws[j]
             low = i64(0)
             high = n - 1
-            while low < high:
+            while low < high:  # with choices, not jumps, which no processor can foresee
                 middle = (low + high) // 2
-                if f64(running[middle] / total) < draws[j]:
-                    low = middle + 1
-                else:
-                    high = middle
+                before = f64(running[middle]) < draw
+                low = middle + 1 if before else low
+                high = high if before else middle
             out[j] = low

@@ -159,16 +159,21 @@ def row_differences(x: reals, out: reals, n: i64, start: i64, stop: i64) -> None
 @kernel
 def row_places(x: reals, out: i64s, n: i64, sign: real, start: i64, stop: i64) -> None:
     """The latest index of the running maximum of sign * x in each row; of the last NaN if any."""
+    keys = local(i64, LANES)  # made by vectors
     for row in range(start, stop):
-        values = at(x, row * n)
-        places = at(out, row * n)
         top = _LEAST
         place = 0
-        for k in range(n):
-            key = double_key(f64(sign * values[k]))
-            place = k if key >= top else place
-            top = max(top, key)
-            places[k] = place
+        for first in range(0, n, LANES):
+            values = at(x, row * n + first)
+            places = at(out, row * n + first)
+            lanes = min(LANES, n - first)
+            for j in range(lanes):
+                keys[j] = double_key(f64(sign * values[j]))
+            for j in range(lanes):
+                key = keys[j]
+                place = first + j if key >= top else place
+                top = max(top, key)
+                places[j] = place
 
 
 @kernel

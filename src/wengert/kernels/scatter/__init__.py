@@ -201,7 +201,7 @@ def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> None:
     large = values.size >= FEW
     if large:
         values = np.ascontiguousarray(values)  # as kernels read them; a sum's gradient repeats one
-    if large and _of_one_axis(key) and native.add_slices(out, key[-1], values, len(key) - 1):
+    if large and _of_one_axis(key) and _added(out, key[-1], values, len(key) - 1):
         return
     arrays, axes = integer_parts(key)
     others = [d for d in range(out.ndim) if d not in axes]
@@ -219,8 +219,15 @@ def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> None:
         places = np.asarray(places)[..., None] + np.arange(out.shape[d]) * steps[d]
     flat, given = out.reshape(-1), lead.ravel()
     positions = np.asarray(places, np.int64).ravel()
-    if not large or not native.add_slices(flat, positions, given, 0):
+    if not large or not _added(flat, positions, given, 0):
         np.add.at(flat, positions, given)
+
+
+def _added(out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int) -> bool:
+    """Add slices along an axis; False if no kernel can."""
+    if native.add_slices(out, index, values, axis):
+        return True
+    return out.ndim == 1 and native.add_integers(out, index, values)
 
 
 def _of_one_axis(key: Key) -> bool:

@@ -80,6 +80,21 @@ def _add_numbers(
 
 
 @kernel
+def _add_integers(out: i64s, index: i64s, values: i64s, start: i64, stop: i64) -> None:
+    """To a vector, as one piece of work."""
+    for k in range(start, stop):
+        out[index[k]] = out[index[k]] + values[k]
+
+
+def add_integers(out: np.ndarray, index: np.ndarray, values: np.ndarray) -> bool:
+    """Add int64 to those of a vector where the index, of the same shape, says; or False."""
+    run = _run(out, index, 0, values) if out.dtype == values.dtype == _I64 else None
+    if run is not None:
+        _add_integers.f32(out, index, values, index.size, index.size)
+    return run is not None
+
+
+@kernel
 def _take_elements(
     x: reals, index: i64s, out: reals, length: i64, count: i64, inner: i64, start: i64, stop: i64
 ) -> None:
@@ -143,7 +158,10 @@ def _combine_elements(
         outer = task // stripes
         first = task % stripes * stripe
         target = at(out, outer * length * inner)
-        if inner == 1:
+        if inner == 1 and how == 0:  # by itself, for the choice takes longer than the product
+            for k in range(outer * count, (outer + 1) * count):
+                target[index[k]] = target[index[k]] * values[k]
+        elif inner == 1:
             for k in range(outer * count, (outer + 1) * count):
                 target[index[k]] = _combined(target[index[k]], values[k], how)
         else:
