@@ -22,8 +22,15 @@ REASONS = (
     (r"cdist", "each side of a pair in a pass of its own"),
     (r"Gamma|Beta|Dirichlet|Chi2|StudentT|Fisher",
      "derivatives of quantiles by integrals, to 1e-6; PyTorch's formulas are off by up to 1e-3"),
-    (r"normal|randn|random_",
+    (r"random_", "numbers of int64 are made of the stream, and converted"),
+    (r"normal|randn",
      "PyTorch's stream of numbers; NumPy's logarithm, sine and cosine, in float64 one at a time"),
+    (r"multinomial", "Python around a check, a draw and a search"),
+    (r"^add of (transposed|channels last) and contiguous",
+     "NumPy's order of the result, copied into PyTorch's"),
+    (r"^(cat|stack) of", "the order of the result is looked at in Python; NumPy's concatenate"),
+    (r"^(neg|relu|add|sub|mul|where|exp|gelu) of (heads|halves|columns|every|transposed|expanded)",
+     "the order of the result is looked at in Python; NumPy's loops over gaps"),
     (r"^(add|mul|zero|copy)_ of", "a write to a view is noted by region; NumPy goes by rows"),
 )  # fmt: skip
 FIXED = "the cost of a call, in Python"

@@ -10,7 +10,7 @@ from wengert.core import dtypes
 from wengert.kernels import reduction, scatter
 from wengert.kernels.axes import axis_of, length_of, moved
 from wengert.kernels.precision import widened
-from wengert.kernels.ranking import first_of, kth, last_of_most, order
+from wengert.kernels.ranking import kth, last_of_most, order, ranked
 from wengert.kernels.reduction import add_reduce
 
 
@@ -102,7 +102,7 @@ def median_index(array: np.ndarray, axis: int, ignore_nan: bool) -> Any:
         known = n - add_reduce(missing, axis=axis, dtype=np.int64, keepdims=True)
         rank = np.maximum(known - 1, 0) // 2
         wide = widened(array)
-        return first_of(wide, take_along(np.sort(wide, axis), rank, axis), axis)
+        return ranked(wide, take_along(np.sort(wide, axis), rank, axis), rank, axis)
     middle = kth(array, (n - 1) // 2, axis)
     first = np.argmax(missing, axis=axis, keepdims=True)
     return np.where(np.logical_or.reduce(missing, axis=axis, keepdims=True), first, middle)

@@ -209,8 +209,11 @@ def test_elements_by_rank(shape: tuple[int, ...], dtype: str, axis: int) -> None
     x = sample(shape, np.dtype(dtype).name).astype(dtype)
     ranked = np.sort(x, axis)
     for k in (0, shape[axis] // 3, shape[axis] - 1):
-        found = np.take_along_axis(x, ranking.kth(x, k, axis), axis)
+        place = ranking.kth(x, k, axis)
+        found = np.take_along_axis(x, place, axis)
         np.testing.assert_array_equal(found, np.take(ranked, [k], axis))
+        stable = np.argsort(x, axis, kind="stable")
+        np.testing.assert_array_equal(place, np.take(stable, [k], axis))
     if x.dtype.kind == "f":
         with np.errstate(all="ignore"):
             expected = np.nanquantile(x, 0.5, axis, method="lower", keepdims=True)

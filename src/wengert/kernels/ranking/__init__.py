@@ -155,33 +155,40 @@ def _slice(array: np.ndarray, axis: int, start: int, stop: int) -> np.ndarray:
 
 
 def kth(array: np.ndarray, k: int, axis: int) -> np.ndarray:
-    """An index of the element of rank `k` (0 is the smallest), the axis kept."""
+    """The index of the element of rank `k` (0 is the smallest), the axis kept.
+
+    Of the same elements the one before is the smaller.
+    """
     if array.ndim == 0:
         return np.zeros((), np.int64)
     wide = widened(array)
-    if array.size < (SOME if wide.dtype.kind == "f" else LARGE):
-        return _slice(wide.argpartition(k, axis), axis, k, k + 1)
+    if wide.dtype.kind != "f":
+        return _slice(order(wide, axis), axis, k, k + 1)
     if axis != array.ndim - 1:
         rows = plain(moved(wide, axis, -1))
         return moved(kth(rows, k, array.ndim - 1), -1, axis)
-    return first_of(wide, _slice(np.partition(wide, k, axis), axis, k, k + 1), axis)
+    return ranked(wide, _slice(np.partition(wide, k, axis), axis, k, k + 1), k, axis)
 
 
-def first_of(array: np.ndarray, value: np.ndarray, axis: int) -> np.ndarray:
-    """The first index of a value, which is there, along an axis that is kept.
+def ranked(array: np.ndarray, value: np.ndarray, rank: Any, axis: int) -> np.ndarray:
+    """The index of a value of some rank, which is there, along an axis that is kept.
 
     With the values known, this takes less than to move indices along with elements.
     """
-    if axis == array.ndim - 1 and (run := real_of(array)) is not None:
+    run = real_of(array) if axis == array.ndim - 1 else None
+    if run is not None:
         out, n = np.empty(value.shape, np.int64), array.shape[-1]
-        getattr(native.first_places, run)(array, plain(value), out, n, out.size, rows_of(n))
+        ranks = np.empty(value.shape, np.int64)
+        ranks[...] = rank
+        getattr(native.ranked_places, run)(
+            array, plain(value), ranks, out, n, out.size, rows_of(n)
+        )  # fmt: skip
         return out
-    there = array == value
-    if array.dtype.kind in "fc":
-        missing = value != value
-        if missing.any():
-            there |= missing & (array != array)
-    found: np.ndarray = there.argmax(axis, keepdims=True)
+    missing = value != value
+    known = array == array
+    below, same = (array < value) | (missing & known), (array == value) | (missing & ~known)
+    left = rank - np.add.reduce(below, axis=axis, dtype=np.int64, keepdims=True)
+    found: np.ndarray = (same & (np.cumsum(same, axis) == left + 1)).argmax(axis, keepdims=True)
     return found
 
 

@@ -233,18 +233,32 @@ def most_frequent(
 
 
 @kernel
-def first_places(x: reals, values: reals, out: i64s, n: i64, start: i64, stop: i64) -> None:
-    """In each row the first place of its value, which is there; NaN is the same as NaN."""
+def ranked_places(
+    x: reals, values: reals, ranks: i64s, out: i64s, n: i64, start: i64, stop: i64
+) -> None:
+    """In each row the place of its value, which is there, that comes at a rank in order.
+
+    Of the same ones, and NaN is the same as NaN, the one before comes first.
+    """
     for row in range(start, stop):
         own = at(x, row * n)
         value = values[row]
+        left = ranks[row]
         place = 0
         if value == value:
-            while place < n - 1 and own[min(place, n - 1)] != value:
-                place = place + 1
+            for k in range(n):
+                left -= 1 if own[k] < value else 0
+            for k in range(n):
+                same = own[k] == value
+                place = k if (same and left == 0) else place
+                left -= 1 if same else 0
         else:
-            while place < n - 1 and own[min(place, n - 1)] == own[min(place, n - 1)]:
-                place = place + 1
+            for k in range(n):
+                left -= 1 if own[k] == own[k] else 0
+            for k in range(n):
+                same = own[k] != own[k]
+                place = k if (same and left == 0) else place
+                left -= 1 if same else 0
         out[row] = place
 
 
