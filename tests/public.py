@@ -64,8 +64,8 @@ FOR_EACH_OTHER = {
     "sparse": "construction invariants",
     "testing": "comparison",
     "symbolic": "arguments cloning containers differentiation dtypes expressions formulas functions"
-    " generators gof.equilibrium gof.rewrites graph looping modes monitoring program_ops programs rebuilding"
-    " sampling scanning settings sharing updates tensor.nnet.convolutions tensor.nnet.unshared",
+    " generators gof.equilibrium gof.rewrites graph looping modes monitoring program_ops programs"
+    " rebuilding sampling scanning settings sharing updates tensor.nnet.convolutions tensor.nnet.unshared",
     "utils": "tensorboard.summary tensorboard.writer",
 }
 INNER += tuple(
