@@ -65,7 +65,8 @@ FOR_EACH_OTHER = {
     "testing": "comparison",
     "symbolic": "arguments cloning containers differentiation dtypes expressions formulas functions"
     " generators gof.equilibrium gof.rewrites graph looping modes monitoring program_ops programs"
-    " rebuilding sampling scanning settings sharing updates tensor.nnet.convolutions tensor.nnet.unshared",
+    " rebuilding sampling scanning settings sharing updates tensor.nnet.convolutions"
+    " tensor.nnet.unshared",
     "utils": "tensorboard.summary tensorboard.writer",
 }
 INNER += tuple(
