@@ -8,7 +8,7 @@ import re
 REASONS = (
     (r"lstsq", "a decomposition, a product and the rank as calls of their own"),
     (r"\bqr\b|cholesky|eigh|eig,|svd|matrix_rank", "NumPy's LAPACK, with its copies"),
-    (r"fft", "SciPy's transforms; PyTorch has MKL's"),
+    (r"fft|stft", "SciPy's transforms; PyTorch has MKL's"),
     (r"^(cum)?(max|min) \(dim|^cum(max|min)|median|mode|kthvalue|topk",
      "indices first, then the elements there: two operations"),
     (r"unique", "NumPy sorts and compares, in passes"),
@@ -17,7 +17,7 @@ REASONS = (
     (r"^(view|view_as|reshape_as|flatten|unflatten|unsqueeze|squeeze)$",
      "the cost of a call; a gradient is an array of its own, PyTorch's is a view of the given one"),
     (r"^conj$", "PyTorch's conjugation is lazy"),
-    (r"ctc_loss|CTCLoss|index_put of|max_unpool|scatter_reduce by (amax|prod), backward",
+    (r"ctc_loss|CTCLoss|index_put of|max_unpool|scatter_reduce by (amax|prod)|Multivariate|Cosine",
      "made of several operations, each with the cost of a call"),
     (r"cdist", "each side of a pair in a pass of its own"),
     (r"Gamma|Beta|Dirichlet|Chi2|StudentT|Fisher",
@@ -31,6 +31,12 @@ REASONS = (
     (r"^(cat|stack) of", "the order of the result is looked at in Python; NumPy's concatenate"),
     (r"^(neg|relu|add|sub|mul|where|exp|gelu) of (heads|halves|columns|every|transposed|expanded)",
      "the order of the result is looked at in Python; NumPy's loops over gaps"),
+    (r"^(scatter_add|scatter_reduce)", "indices are checked in a pass of their own"),
+    (r"^(float|long|int|double)$", "NumPy's conversion, on one thread"),
+    (r"^(to (bfloat16|float64)|mean|max|layer_norm|matmul).* of ", "what has gaps is copied first"),
+    (r"^reshape of", "a copy on one thread"),
+    (r"^erfinv$", "both of its formulas are computed for every element"),
+    (r"matrix_norm", "squares are added up in float64"),
     (r"^(add|mul|zero|copy)_ of", "a write to a view is noted by region; NumPy goes by rows"),
 )  # fmt: skip
 FIXED = "the cost of a call, in Python"
