@@ -102,7 +102,7 @@ def as_images(out: np.ndarray, *inputs: np.ndarray, lines: bool = False) -> np.n
 def _plain(array: np.ndarray) -> np.ndarray:
     """The array in C order, with default strides for dimensions of length 1, too."""
     if not array.flags.c_contiguous:
-        return np.ascontiguousarray(array)
+        return in_c_order(array)
     shape = array.shape
     if 1 not in shape or array.strides == plain_strides(shape, array.itemsize):
         return array
@@ -231,6 +231,11 @@ def in_c_order(array: np.ndarray) -> np.ndarray:
     out = np.empty(array.shape, array.dtype)
     kernels.strides.copy(out, array, short=True)
     return out
+
+
+def contiguous(array: np.ndarray) -> np.ndarray:
+    """The array, or a copy in C order."""
+    return array if array.flags.c_contiguous else in_c_order(array)
 
 
 def reshaped(array: np.ndarray, shape: Any) -> np.ndarray:

@@ -6,7 +6,7 @@ NumPy begins a loop anew in each row, and takes up to four times as long as for 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from wengert.kernels.jit import CHUNK, Kernel, available, kernel
 from wengert.kernels.jit.builtins import at, i32s, i64, i64s, real, reals, u8s, u16s
 from wengert.kernels.jit.native import native
 from wengert.kernels.layout import Outline, Sizes, order_of, plain_strides, steps_of
+
+if TYPE_CHECKING:
+    from wengert.kernels.transposition import Matrices
 
 # Bytes of an array, and elements of a row, from which a kernel pays off.
 _LARGE, _LONG = 1 << 15, 1 << 2
@@ -30,7 +33,6 @@ _PIECE = 1 << 11
 _BRIEF = 1 << 3
 
 _ALIGNED = 256
-_F32 = np.dtype(np.float32)
 
 
 @native(
@@ -251,7 +253,7 @@ def copy(target: np.ndarray, source: np.ndarray, short: bool = False, apart: boo
     dtype, nbytes = target.dtype, target.nbytes
     if nbytes >= _LARGE and dtype == source.dtype and source.ndim and available():
         own, other = (target.shape, target.strides), (source.shape, source.strides)
-        way = _way(dtype.itemsize, own, other, short and nbytes < _THREADS, dtype == _F32)
+        way = _way(dtype.itemsize, own, other, short and nbytes < _THREADS)
         if way is not None and not apart and share(target, source):
             way = None
         if type(way) is _Rows and not way.spread:
@@ -263,11 +265,12 @@ def copy(target: np.ndarray, source: np.ndarray, short: bool = False, apart: boo
                 place: tuple[Any, ...] = (*(slice(None),) * way, k)
                 target[place] = source[place]
             return
-        if way is not None and target.flags.aligned and source.flags.aligned:
-            if isinstance(way, _Rows):
+        if isinstance(way, _Rows):
+            if target.flags.aligned and source.flags.aligned:
                 _SPREAD[dtype.itemsize].f32(target, source, *way.numbers, way.tasks, way.chunk)
-            else:
-                kernels.transposition.run(source, target, *way)
+                return
+        elif way is not None:
+            kernels.transposition.run(source, target, way)
             return
     target[...] = source
 
@@ -309,8 +312,8 @@ def _rows_of_slices(itemsize: int, outline: Outline) -> _Rows | None:
 
 @lru_cache(1024)
 def _way(
-    size: int, own: Outline, other: Outline, short: bool, real: bool
-) -> _Rows | tuple[int, int, int] | int | None:
+    size: int, own: Outline, other: Outline, short: bool
+) -> _Rows | Matrices | int | None:
     """The rows to write, the matrices to transpose, or the dimension to go along first.
 
     None where NumPy is as fast.
@@ -326,7 +329,7 @@ def _way(
     rows = _rows(size, own, other, spread=True) if size in _SPREAD else None
     if rows is not None:
         return rows
-    matrices = kernels.transposition.matrices(own, other) if real else None
+    matrices = kernels.transposition.matrices(size, own, other)
     return _short_axis(size, own, other) if alike and matrices is None else matrices
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert import kernels
 from wengert.core.tensor import Tensor
-from wengert.kernels.layout import as_images
+from wengert.kernels.layout import CHANNELS_LAST, as_images, empty, is_channels_last
 from wengert.ops.batching import leading
 from wengert.ops.declare import Value, primitive
 from wengert.ops.interpolate import resample
@@ -33,7 +33,8 @@ Pads = tuple[int, ...]
 def _constant_pad(input: Value, pad: Pads, value: float) -> Value:
     """`pad` counts from the last dimension; negative entries crop, which is the adjoint."""
     frame = _frame(input.shape, pad)
-    out = np.empty(frame.shape, input.dtype)
+    order = CHANNELS_LAST[input.ndim] if is_channels_last(input) else range(input.ndim)
+    out = empty(frame.shape, input.dtype, order)
     for border in frame.borders:
         out[border] = value
     out[frame.inside] = input[frame.kept]

@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert.kernels.calling import Caller, at_once
 from wengert.kernels.geometry import Geometry, Shape
+from wengert.kernels.layout import contiguous
 from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.reduction import native as reduction
 
@@ -193,7 +194,7 @@ class KernelRoute(Route):
 
 def dense(array: np.ndarray) -> np.ndarray:
     """The array as kernels read it."""
-    return np.ascontiguousarray(array)
+    return contiguous(array)
 
 
 def dense_bias(bias: np.ndarray | None) -> np.ndarray | None:

@@ -11,7 +11,9 @@ from math import prod
 import numpy as np
 
 from wengert.kernels.geometry import Geometry, Shape, offsets
+from wengert.kernels.layout import contiguous
 from wengert.kernels.pool import native
+from wengert.kernels.pool.volumes import are_images, as_images, as_volumes, windows_of
 from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.scatter import native as scatter_native
 
@@ -39,7 +41,12 @@ def _tap_slices(d: int, kernel: Shape, out: Shape, geometry: Geometry) -> list[s
 
 def window_sum(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:
     """The sum of each window, including zeros around the input."""
+    if are_images(x):
+        return as_images(
+            window_sum(as_volumes(x), *windows_of(x.shape[1], kernel, out, geometry))
+        )
     if x.size >= _MANY:
+        x = contiguous(x)
         sums = native.sum_planes(x, kernel, out, geometry)
         if sums is not None:
             return sums
@@ -59,7 +66,11 @@ def window_sum(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> 
 
 def window_spread(g: np.ndarray, kernel: Shape, size: Shape, geometry: Geometry) -> np.ndarray:
     """The adjoint of `window_sum`: each value added to the whole of its window."""
+    if are_images(g):
+        windows, sizes, volumes = windows_of(g.shape[1], kernel, size, geometry)
+        return as_images(window_spread(as_volumes(g), windows, sizes, volumes))
     if g.size * prod(kernel) >= _MANY:
+        g = contiguous(g)
         spread = native.spread_planes(g, kernel, size, geometry)
         if spread is not None:
             return spread
@@ -115,6 +126,12 @@ def max_pool(
     x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry
 ) -> tuple[np.ndarray, np.ndarray]:
     """The maximum of each window, and `max_positions` in int32 where that can hold them."""
+    if are_images(x):
+        channels = x.shape[1]
+        found = max_pool(as_volumes(x), *windows_of(channels, kernel, out, geometry))
+        values, positions = map(as_images, found)
+        return values, positions // positions.dtype.type(channels)
+    x = contiguous(x)
     maxima = native.max_planes(x, kernel, out, geometry) if x.size >= _MANY else None
     if maxima is None:
         wide = widened(x)
@@ -136,6 +153,11 @@ def max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) 
     A nan counts as largest, and the last of several is taken, as in PyTorch. A window that lies
     wholly in the padding has position 0.
     """
+    if are_images(x):
+        channels = x.shape[1]
+        found = max_positions(as_volumes(x), *windows_of(channels, kernel, out, geometry))
+        return as_images(found) // channels
+    x = contiguous(x)
     both = native.max_planes(x, kernel, out, geometry) if x.size >= _MANY else None
     if both is None:
         positions = _max_positions(x, kernel, out, geometry)
@@ -230,6 +252,11 @@ def take_positions(x: np.ndarray, index: np.ndarray, n: int) -> np.ndarray:
 
 def add_positions(g: np.ndarray, index: np.ndarray, size: Shape) -> np.ndarray:
     """The adjoint of `take_positions`: zeros of that size, and `g` added at the positions."""
+    if len(size) == 2 and are_images(g):
+        channels = np.arange(g.shape[1], dtype=index.dtype)
+        places = contiguous(as_volumes(index)) * index.dtype.type(len(channels)) + channels
+        return as_images(add_positions(as_volumes(g), places, (*size, len(channels))))
+    g, index = contiguous(g), contiguous(index)
     if g.size >= _MANY:
         added = native.add_planes(g, index, size)
         if added is not None:

@@ -52,10 +52,79 @@ def _max_three(x: storeds, best: storeds, where: i32s, first: i32, step: i64, co
 def _max_next(x: storeds, best: storeds, where: i32s, first: i32, count: i64) -> None:
     """One tap of windows with stride one."""
     for j in range(count):
+        m = best[j]
+        w = where[j]
         a = x[j]
-        larger = a > best[j] or a != a
-        best[j] = a if larger else best[j]
-        where[j] = first + i32(j) if larger else where[j]
+        larger = a > m or a != a
+        best[j] = a if larger else m
+        where[j] = first + i32(j) if larger else w
+
+
+@inline
+def _max_of_two(
+    x: storeds, step: i64, best: storeds, where: i32s, first: i32, count: i64
+) -> None:  # fmt: skip
+    """Two taps of windows of one element, `step` apart."""
+    for j in range(count):
+        m = best[j]
+        w = where[j]
+        k = first + i32(j)
+        a = x[j]
+        b = x[step + j]
+        larger = a > m or a != a
+        m = a if larger else m
+        w = k if larger else w
+        larger = b > m or b != b
+        best[j] = b if larger else m
+        where[j] = k + i32(step) if larger else w
+
+
+@inline
+def _max_of_three(
+    x: storeds, step: i64, best: storeds, where: i32s, first: i32, count: i64
+) -> None:  # fmt: skip
+    """Three of them."""
+    for j in range(count):
+        m = best[j]
+        w = where[j]
+        k = first + i32(j)
+        a = x[j]
+        b = x[step + j]
+        c = x[2 * step + j]
+        larger = a > m or a != a
+        m = a if larger else m
+        w = k if larger else w
+        larger = b > m or b != b
+        m = b if larger else m
+        w = k + i32(step) if larger else w
+        larger = c > m or c != c
+        best[j] = c if larger else m
+        where[j] = k + 2 * i32(step) if larger else w
+
+
+@inline
+def _max_channels(
+    x: storeds, best: storeds, where: i32s, plan: Windows, depth: i64, height: i64
+) -> None:
+    """A row of windows of one element in x, which lie beside one another: see `volumes`."""
+    step = plan.dilation_y * plan.size_x
+    last = last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y)
+    for kd in range(
+        first_tap(depth, plan.dilation_z),
+        last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
+    ):
+        for kh in range(first_tap(height, plan.dilation_y), last, 3):
+            place = (
+                (depth + kd * plan.dilation_z) * plan.size_y + height + kh * plan.dilation_y
+            ) * plan.size_x
+            row = at(x, place)
+            first = i32(place)
+            if last - kh >= 3:
+                _max_of_three(row, step, best, where, first, plan.out_x)
+            elif last - kh == 2:
+                _max_of_two(row, step, best, where, first, plan.out_x)
+            else:
+                _max_next(row, best, where, first, plan.out_x)
 
 
 @inline
@@ -201,6 +270,19 @@ def _max_rows(
     wide = _has_wide_windows(plan)
     if wide != 0:
         _max_wide(x, best, where, plan, depth, height, low, high)
+    if plan.taps_x == 1 and plan.stride_x == 1 and plan.padding_x == 0:
+        _max_channels(x, best, where, plan, depth, height)
+    else:
+        _max_taps(x, best, where, plan, depth, height, low, high)
+
+
+@inline
+def _max_taps(
+    x: storeds, best: storeds, where: i32s, plan: Windows, depth: i64, height: i64, low: i64,
+    high: i64,
+) -> None:  # fmt: skip
+    """All taps of a row of windows, or those beyond the row if the others were taken."""
+    wide = _has_wide_windows(plan)
     for kd in range(
         first_tap(depth, plan.dilation_z),
         last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),

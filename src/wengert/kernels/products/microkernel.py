@@ -135,7 +135,11 @@ def _step(pointer: str, name: str, by: str, element: str = "float") -> str:
 
 def _load(name: str, base: str, offset: str, vector: str, element: str = "float") -> Lines:
     yield _step(base, f"{name}.p", offset, element)
-    yield f"  %{name} = load {vector}, ptr %{name}.p, align {4 if element == 'float' else 2}"
+    yield f"  %{name} = load {vector}, ptr %{name}.p, align {_ALIGNED.get(element, 2)}"
+
+
+# The bytes that elements are aligned to; others have two.
+_ALIGNED = {"float": 4, "i8": 1}
 
 
 def _splat(name: str, base: str, offset: str) -> Lines:
@@ -554,14 +558,14 @@ def listed_dots(
             c[at] = total + c[at] if add else total
 
 
-def transposed_text(name: str, n: int) -> Lines:
+def transposed_text(name: str, n: int, element: str = "float") -> Lines:
     """The transpose of `n` rows and columns, a power of 2: in each round rows swap halves."""
-    vector = f"<{n} x float>"
+    vector = f"<{n} x {element}>"
     arguments = "ptr %to, i64 %to_pitch, ptr %source, i64 %pitch"
     yield f"define internal void @{name}({arguments}) nounwind alwaysinline {{"
     for i in range(n):
         yield f"  %from.{i} = mul i64 %pitch, {i}"
-        yield from _load(f"r{n}.{i}", "source", f"%from.{i}", vector)
+        yield from _load(f"r{n}.{i}", "source", f"%from.{i}", vector, element)
     d = n // 2
     while d:
         for i in range(n):
@@ -572,8 +576,8 @@ def transposed_text(name: str, n: int) -> Lines:
         d //= 2
     for i in range(n):
         yield f"  %at.{i} = mul i64 %to_pitch, {i}"
-        yield _step("to", f"to.{i}", f"%at.{i}")
-        yield f"  store {vector} %r1.{i}, ptr %to.{i}, align 4"
+        yield _step("to", f"to.{i}", f"%at.{i}", element)
+        yield f"  store {vector} %r1.{i}, ptr %to.{i}, align {_ALIGNED.get(element, 2)}"
     yield "  ret void\n}"
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from wengert.kernels.chunks import SOME
+from wengert.kernels.layout import contiguous, is_channels_last
 from wengert.kernels.resample.native import planes, resampled
 
 
@@ -64,6 +66,8 @@ def scatter(g: np.ndarray, taps: Taps) -> np.ndarray:
 
 def gather_all(x: np.ndarray, taps: tuple[Taps, ...]) -> np.ndarray:
     """The output along the axes of all taps, one after the other."""
+    if is_channels_last(x):
+        return _with_channels_last(gather, x, taps)
     if _are_of_planes(x, taps):
         rows, columns = sorted(taps, key=lambda along: along.axis)
         found = planes(x, rows.source[0], columns.source[0], None)
@@ -76,6 +80,8 @@ def gather_all(x: np.ndarray, taps: tuple[Taps, ...]) -> np.ndarray:
 
 def scatter_all(g: np.ndarray, taps: tuple[Taps, ...]) -> np.ndarray:
     """The adjoint of `gather_all`."""
+    if is_channels_last(g):
+        return _with_channels_last(scatter, g, taps[::-1])
     if _are_of_planes(g, taps):
         rows, columns = sorted(taps, key=lambda along: along.axis)
         size = rows.size, columns.size
@@ -85,6 +91,20 @@ def scatter_all(g: np.ndarray, taps: tuple[Taps, ...]) -> np.ndarray:
     for along in reversed(taps):
         g = scatter(g, along)
     return g
+
+
+def _with_channels_last(
+    along_one: Callable[[np.ndarray, Taps], np.ndarray], x: np.ndarray, taps: tuple[Taps, ...]
+) -> np.ndarray:
+    """Along the axes of all taps of images that lie with their channels last, as the result does.
+
+    They are read as they lie: what is blended are runs of channels.
+    """
+    x = contiguous(np.moveaxis(x, 1, -1))
+    for t in taps:
+        place = {0: 0, 1: x.ndim - 1}.get(t.axis, t.axis - 1)
+        x = along_one(x, t._replace(axis=place))
+    return np.moveaxis(x, -1, 1)
 
 
 def _are_of_planes(x: np.ndarray, taps: tuple[Taps, ...]) -> bool:
