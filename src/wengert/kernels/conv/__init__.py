@@ -2,13 +2,15 @@
 
 Three maps make a family that is closed under differentiation: `forward` (input and weight to
 output), `grad_input` (its adjoint in the input, the transposed convolution) and `grad_weight`
-(its adjoint in the weight). Each is computed by a `Route`, which `routes` selects.
+(its adjoint in the weight). Each is computed by a `Route`, which `routes` selects, unless it is one
+of `patches`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from wengert.kernels.conv import patches
 from wengert.kernels.conv.route import WinogradSetting
 from wengert.kernels.conv.routes import forward_route, grad_input_route, grad_weight_route
 from wengert.kernels.geometry import Geometry, Shape, offsets, space
@@ -19,6 +21,9 @@ def forward(
     x: np.ndarray, weight: np.ndarray, geometry: Geometry, bias: np.ndarray | None = None
 ) -> np.ndarray:
     """Each output is a window's product with the weights, plus the bias of its channel."""
+    found = patches.forward(x, weight, geometry, bias)
+    if found is not None:
+        return found
     route = forward_route(
         x.shape, weight.shape, geometry, x.dtype, weight.dtype, get_threads(),
         WinogradSetting.choice,
@@ -32,6 +37,9 @@ def grad_input(
 ) -> np.ndarray:  # fmt: skip
     """Each value is added, times the weights, to its window in an array of that size, and then
     the bias of its channel is."""
+    found = patches.grad_input(g, weight, size, geometry, bias)
+    if found is not None:
+        return found
     route = grad_input_route(
         g.shape, weight.shape, size, geometry, g.dtype, weight.dtype, get_threads(),
         WinogradSetting.choice,
@@ -41,6 +49,9 @@ def grad_input(
 
 def grad_weight(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -> np.ndarray:
     """Each weight is the product of the outputs with what its place in the kernel met."""
+    found = patches.grad_weight(g, x, kernel, geometry)
+    if found is not None:
+        return found
     route = grad_weight_route(
         g.shape, x.shape, kernel, geometry, g.dtype, x.dtype, get_threads(),
         WinogradSetting.choice,
