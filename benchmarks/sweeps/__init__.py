@@ -6,6 +6,7 @@ from sweeps import (
     algebra,
     drawing,
     elementwise,
+    images,
     indexing,
     layers,
     networks,
@@ -25,5 +26,6 @@ FAMILIES: dict[str, list[Sample]] = {
     "algebra": algebra.FAMILY,
     "networks": networks.FAMILY,
     "layers": layers.FAMILY,
+    "images": images.FAMILY,
 }
 BY_NAME = {sample.name: sample for family in FAMILIES.values() for sample in family}

@@ -11,6 +11,7 @@ from tests.kernels.guarded import copied, guarded
 from tests.kernels.threads import same_for_all_threads
 from tests.kernels.variants import needs_llvmlite
 from wengert.kernels import strides
+from wengert.kernels.transposition import Matrices
 
 pytestmark = needs_llvmlite
 
@@ -89,11 +90,12 @@ def test_which_rows_are_written_place_by_place() -> None:
     def way(source: np.ndarray) -> Any:
         target = np.empty(source.shape, source.dtype)
         outlines = [(a.shape, a.strides) for a in (target, source)]
-        return strides._way(source.itemsize, *outlines, short=True, real=False)
+        return strides._way(source.itemsize, *outlines, short=True)
 
     assert way(np.zeros((3, 70, 90)).transpose(1, 2, 0)) == 2
     assert way(np.zeros((3, 70, 90, 1)).transpose(1, 2, 0, 3)) == 2
-    assert way(np.zeros((9, 70, 90)).transpose(1, 2, 0)) is None
+    assert isinstance(way(np.zeros((9, 70, 90)).transpose(1, 2, 0)), Matrices)
+    assert way(np.zeros((9, 70, 90), complex).transpose(1, 2, 0)) is None
     assert way(np.zeros((70, 90, 6))[:, :, ::2]) == 2
     assert way(np.zeros((3, 7, 90)).transpose(2, 1, 0)) is None
 
@@ -102,7 +104,7 @@ def test_rows_of_one_element_have_a_kernel() -> None:
     few = np.zeros((100, 1), np.float32)
     target = np.empty((100, 100), np.float32)
     own, repeated = (target.shape, target.strides), (target.shape, (4, 0))
-    way = strides._way(4, own, repeated, short=True, real=True)
+    way = strides._way(4, own, repeated, short=True)
     assert isinstance(way, strides._Rows)
     assert way.spread
     strides.copy(target, np.broadcast_to(few + 3, (100, 100)), apart=False)

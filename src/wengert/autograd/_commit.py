@@ -21,7 +21,7 @@ from wengert.core.references import ALONE
 from wengert.core.sparse import SparseTensor
 from wengert.core.storage import before_writes
 from wengert.core.tensor import Leaf, Node, Tensor, wrap
-from wengert.kernels.layout import repeats
+from wengert.kernels.layout import in_c_order, repeats, write
 from wengert.ops.shape import clone
 
 _set_grad = Tensor.__dict__["_grad"].__set__
@@ -107,13 +107,17 @@ def own_array(g: Any, dtype: np.dtype[Any], like: np.ndarray | None = None) -> A
     if like is None or like.flags.c_contiguous:
         if plain and g.flags.c_contiguous and getrefcount(g) <= ALONE:
             return g
-        return np.array(g, dtype=dtype, order="C")
+        alike = type(g) is np.ndarray and g.dtype == dtype
+        return in_c_order(g) if alike else np.array(g, dtype=dtype, order="C")
     if plain and g.strides == like.strides and getrefcount(g) <= ALONE:
         return g
     out = np.empty_like(like, dtype)
     if out.strides != like.strides:
         out = np.empty(like.shape, dtype)
-    np.copyto(out, g, casting="unsafe")
+    if type(g) is np.ndarray and g.dtype == dtype:
+        write(out, g)
+    else:
+        np.copyto(out, g, casting="unsafe")
     return out
 
 

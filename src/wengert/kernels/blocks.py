@@ -10,6 +10,7 @@ import numpy as np
 from wengert.kernels.jit import CHUNK, available, kernel, loaded
 from wengert.kernels.jit.builtins import at, i32s, i64, i64s, u8s
 from wengert.kernels.jit.native import native
+from wengert.kernels.layout import in_c_order, is_dense, order_of
 from wengert.kernels.strides import copy, move_bytes
 
 # Bytes of an array from which a kernel pays off.
@@ -95,9 +96,13 @@ _BACKWARDS = {4: _backwards_words, 8: _backwards_pairs}
 def flipped(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     """A copy of `np.flip`, which NumPy makes element by element if the last axis is one of them."""
     ndim = array.ndim
+    if not array.flags.c_contiguous and is_dense(array):  # as it lies
+        order = order_of(array.shape, ((array.shape, array.strides),))
+        there = flipped(array.transpose(order), tuple([order.index(d) for d in axes]))
+        return there.transpose([order.index(d) for d in range(ndim)])
     run = _BACKWARDS.get(array.itemsize)
     if run is None or ndim - 1 not in axes or not array.flags.c_contiguous:
-        return np.flip(array, axes).copy()
+        return in_c_order(np.flip(array, axes))
     if (array.nbytes < _LARGE and not loaded()) or not (array.flags.aligned and available()):
         return np.flip(array, axes).copy()
     first = ndim - 1  # the last axes are one, as far as all of them are reversed
@@ -108,7 +113,7 @@ def flipped(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     rows = array.size // max(width, 1)
     run.f32(array, out, width, pieces, CHUNK, rows * pieces, max(1, CHUNK // max(width, 1)))
     others = tuple([d for d in axes if d < first])
-    return np.flip(out, others).copy() if others else out
+    return in_c_order(np.flip(out, others)) if others else out
 
 
 def places_of_triangle(rows: int, width: int, offset: int, upper: bool) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.jit import CHUNK, available
+from wengert.kernels.layout import in_c_order
 from wengert.kernels.precision import BRAIN, HALF
 
 # Elements from which a kernel pays off where NumPy takes several passes. One call of a kernel costs
@@ -75,4 +76,4 @@ def is_plain(array: np.ndarray) -> bool:
 
 def plain(x: np.ndarray) -> np.ndarray:
     """The array as kernels read it."""
-    return x if x.flags.num & _IN_PLACE == _IN_PLACE else x.copy()
+    return x if x.flags.num & _IN_PLACE == _IN_PLACE else in_c_order(x)

@@ -311,9 +311,7 @@ def _rows_of_slices(itemsize: int, outline: Outline) -> _Rows | None:
 
 
 @lru_cache(1024)
-def _way(
-    size: int, own: Outline, other: Outline, short: bool
-) -> _Rows | Matrices | int | None:
+def _way(size: int, own: Outline, other: Outline, short: bool) -> _Rows | Matrices | int | None:
     """The rows to write, the matrices to transpose, or the dimension to go along first.
 
     None where NumPy is as fast.

@@ -91,3 +91,25 @@ def test_gradients_are_pytorchs(call: Any, torch: Any) -> None:
         results.append([t.detach().numpy() for t in (out, first, second)])
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=2e-3)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic", "reflect", "replicate"])
+@pytest.mark.parametrize("dtype", [wengert.float32, wengert.float64, wengert.bfloat16])
+@pytest.mark.parametrize("shape", [(2, 3, 9, 8), (1, 40, 7, 7), (3, 1, 6, 9)])
+def test_channels_last(mode: str, dtype: Any, shape: tuple[int, ...]) -> None:
+    """As images in C order, forwards and backwards, and channels last as well."""
+    plain = wengert.randn(*shape).to(dtype).requires_grad_(True)
+    last = plain.detach().contiguous(memory_format=wengert.channels_last).requires_grad_(True)
+
+    def changed(x: Any) -> Any:
+        if mode in ("reflect", "replicate"):
+            return F.pad(x, (1, 2, 2, 1), mode=mode)
+        return F.interpolate(x, size=(11, 5), mode=mode)
+
+    found, right = changed(last), changed(plain)
+    assert found.is_contiguous(memory_format=wengert.channels_last)
+    wengert.testing.assert_close(found.contiguous(), right)
+    g = wengert.randn(*right.shape).to(dtype)
+    (right_back,) = wengert.autograd.grad(right, plain, g)
+    (back,) = wengert.autograd.grad(found, last, g.contiguous(memory_format=wengert.channels_last))
+    wengert.testing.assert_close(back.contiguous(), right_back)

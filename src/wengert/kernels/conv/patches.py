@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.kernels.chunks import SOME
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.layout import contiguous, is_channels_last, write
 from wengert.kernels.products.blas import dot
+
+# Elements from which turning images over takes longer than finding out how they lie.
+SOME = 1 << 12
 
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 

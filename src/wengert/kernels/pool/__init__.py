@@ -42,9 +42,7 @@ def _tap_slices(d: int, kernel: Shape, out: Shape, geometry: Geometry) -> list[s
 def window_sum(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:
     """The sum of each window, including zeros around the input."""
     if are_images(x):
-        return as_images(
-            window_sum(as_volumes(x), *windows_of(x.shape[1], kernel, out, geometry))
-        )
+        return as_images(window_sum(as_volumes(x), *windows_of(x.shape[1], kernel, out, geometry)))
     if x.size >= _MANY:
         x = contiguous(x)
         sums = native.sum_planes(x, kernel, out, geometry)

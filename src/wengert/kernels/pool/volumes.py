@@ -5,6 +5,8 @@ Windows have one channel then, and kernels go along runs of channels, as they li
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from wengert.kernels.geometry import Geometry, Shape
@@ -26,6 +28,7 @@ def as_images(volumes: np.ndarray) -> np.ndarray:
     return volumes[:, 0].transpose(0, 3, 1, 2)
 
 
+@lru_cache(256)
 def windows_of(
     channels: int, kernel: Shape, out: Shape, geometry: Geometry
 ) -> tuple[Shape, Shape, Geometry]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.kernels.chunks import SOME
 from wengert.kernels.layout import contiguous, is_channels_last
-from wengert.kernels.resample.native import planes, resampled
+from wengert.kernels.resample.native import planes, resampled, runs
 
 
 class Taps(NamedTuple):
@@ -66,13 +66,11 @@ def scatter(g: np.ndarray, taps: Taps) -> np.ndarray:
 
 def gather_all(x: np.ndarray, taps: tuple[Taps, ...]) -> np.ndarray:
     """The output along the axes of all taps, one after the other."""
+    found = _of_planes(x, taps, adjoint=False)
+    if found is not None:
+        return found
     if is_channels_last(x):
         return _with_channels_last(gather, x, taps)
-    if _are_of_planes(x, taps):
-        rows, columns = sorted(taps, key=lambda along: along.axis)
-        found = planes(x, rows.source[0], columns.source[0], None)
-        if found is not None:
-            return found
     for along in taps:
         x = gather(x, along)
     return x
@@ -80,14 +78,11 @@ def gather_all(x: np.ndarray, taps: tuple[Taps, ...]) -> np.ndarray:
 
 def scatter_all(g: np.ndarray, taps: tuple[Taps, ...]) -> np.ndarray:
     """The adjoint of `gather_all`."""
+    found = _of_planes(g, taps, adjoint=True)
+    if found is not None:
+        return found
     if is_channels_last(g):
         return _with_channels_last(scatter, g, taps[::-1])
-    if _are_of_planes(g, taps):
-        rows, columns = sorted(taps, key=lambda along: along.axis)
-        size = rows.size, columns.size
-        found = planes(g, rows.source[0], columns.source[0], size)
-        if found is not None:
-            return found
     for along in reversed(taps):
         g = scatter(g, along)
     return g
@@ -100,11 +95,25 @@ def _with_channels_last(
 
     They are read as they lie: what is blended are runs of channels.
     """
-    x = contiguous(np.moveaxis(x, 1, -1))
-    for t in taps:
-        place = {0: 0, 1: x.ndim - 1}.get(t.axis, t.axis - 1)
-        x = along_one(x, t._replace(axis=place))
-    return np.moveaxis(x, -1, 1)
+    n = x.ndim
+    x = contiguous(x.transpose(0, *range(2, n), 1))
+    for axis, *what in taps:
+        place = axis - 1 if axis > 1 else axis * (n - 1)
+        x = along_one(x, Taps(place, *what))
+    return x.transpose(0, n - 1, *range(1, n - 1))
+
+
+def _of_planes(x: np.ndarray, taps: tuple[Taps, ...], adjoint: bool) -> np.ndarray | None:
+    """Rows and columns in one pass; None if these are no such taps, or no kernel can."""
+    if not _are_of_planes(x, taps):
+        return None
+    rows, columns = sorted(taps, key=lambda along: along.axis)
+    size = (rows.size, columns.size) if adjoint else None
+    if x.ndim == 4 and is_channels_last(x):
+        last = contiguous(x.transpose(0, 2, 3, 1))
+        found = runs(last, rows.source[0], columns.source[0], size)
+        return None if found is None else found.transpose(0, 3, 1, 2)
+    return planes(x, rows.source[0], columns.source[0], size)
 
 
 def _are_of_planes(x: np.ndarray, taps: tuple[Taps, ...]) -> bool:

@@ -116,6 +116,37 @@ def _scatter_planes(
 
 
 @kernel
+def _gather_runs(
+    x: reals, rows: i64s, columns: i64s, out: reals, height: i64, width: i64, tall: i64, wide: i64,
+    inner: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """As `_gather_planes`, of runs of `inner` numbers; here a row of each plane."""
+    for p in range(start, stop):
+        whole = at(x, (p // tall * height + rows[p % tall]) * width * inner)
+        for j in range(wide):
+            run = at(whole, columns[j] * inner)
+            target = at(out, (p * wide + j) * inner)
+            for k in range(inner):
+                target[k] = run[k]
+
+
+@kernel
+def _scatter_runs(
+    g: reals, rows: i64s, columns: i64s, out: reals, height: i64, width: i64, tall: i64, wide: i64,
+    inner: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """The adjoint of `_gather_runs`, for whole planes; `out` has been zero."""
+    for p in range(start, stop):
+        for y in range(tall):
+            whole = at(out, (p * height + rows[y]) * width * inner)
+            for j in range(wide):
+                run = at(g, ((p * tall + y) * wide + j) * inner)
+                target = at(whole, columns[j] * inner)
+                for k in range(inner):
+                    target[k] = target[k] + run[k]
+
+
+@kernel
 def _gather(
     x: reals, source: i64s, weight: reals, out: reals, taps: i64, size: i64, outputs: i64,
     inner: i64, start: i64, stop: i64,
@@ -192,4 +223,23 @@ def planes(
         out, sums = np.zeros((*x.shape[:-2], *size), x.dtype), np.empty((count, wide), x.dtype)
         sizes = *size, tall, wide
         getattr(_scatter_planes, run)(x, rows, columns, out, sums, *sizes, count, share)
+    return out
+
+
+def runs(
+    x: np.ndarray, rows: np.ndarray, columns: np.ndarray, size: tuple[int, int] | None
+) -> np.ndarray | None:
+    """As `planes`, for (plane, y, x, run): the numbers of a run stay together."""
+    run = real_of(x) if x.size else None
+    if run is None:
+        return None
+    count, *own, inner = x.shape
+    tall, wide = len(rows), len(columns)
+    if size is None:
+        out = np.empty((count, tall, wide, inner), x.dtype)
+        sizes, share = (*own, tall, wide, inner), max(1, CHUNK // (wide * inner))
+        getattr(_gather_runs, run)(x, rows, columns, out, *sizes, count * tall, share)
+    else:
+        out, sizes = np.zeros((count, *size, inner), x.dtype), (*size, tall, wide, inner)
+        getattr(_scatter_runs, run)(x, rows, columns, out, *sizes, count, 1)
     return out
