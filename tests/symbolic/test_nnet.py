@@ -91,6 +91,7 @@ def test_numbers_of_classes_are_checked() -> None:
     losses = [
         T.nnet.crossentropy_softmax_1hot(x, y)[0],
         T.nnet.crossentropy_softmax_argmax_1hot_with_bias(x, b, y)[0],
+        T.nnet.categorical_crossentropy(T.nnet.softmax(x), y),
     ]
     for loss in losses:
         f = symbolic.function([x, b, y], loss, on_unused_input="ignore")

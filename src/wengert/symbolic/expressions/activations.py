@@ -141,13 +141,14 @@ def softmax_graph(c: Any) -> Any:
 def softsign(x: Any) -> Any:
     """``x / (1 + |x|)``."""
     x = as_tensor_variable(x)
-    return x / add(constant(1, dtype=x.dtype), abs_(x))
+    return x / add(constant(1, dtype=to_float(x.dtype)), abs_(x))
 
 
 def relu(x: Any, alpha: Any = 0) -> Any:
     """Zero for negative numbers, or these times `alpha`; the derivative at 0 is a half."""
     x = as_tensor_variable(x)
     if isinstance(alpha, int | float) and alpha == 0:
+        x = cast(x, "int8") if x.dtype == "bool" else x  # a sum of booleans is no number
         return mul(0.5, add(x, abs_(x)))
     alpha = as_tensor_variable(alpha)
     return add(mul(mul(0.5, add(1, alpha)), x), mul(mul(0.5, sub(1, alpha)), abs_(x)))

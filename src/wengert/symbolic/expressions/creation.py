@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import DISCRETE, INTEGERS, as_name, upcast
-from wengert.symbolic.expressions.arithmetic import cast, fill, mul
+from wengert.symbolic.expressions.arithmetic import cast, fill, mul, sub
 from wengert.symbolic.expressions.elemwise import float_zeros
 from wengert.symbolic.expressions.shapes import shape_i
 from wengert.symbolic.expressions.structure import alloc
@@ -189,7 +189,7 @@ def triu(m: Any, k: Any = 0) -> Any:
     """The part of a matrix on and above a diagonal."""
     m = as_tensor_variable(m)
     below = tri(m.shape[0], m.shape[1], k=k - 1, dtype=m.dtype)
-    return mul(m, constant(1, dtype=m.dtype) - below)
+    return mul(m, sub(1, below))
 
 
 def identity_like(x: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE
-from wengert.symbolic.expressions.activations import softmax
+from wengert.symbolic.expressions.activations import Softmax, softmax
 from wengert.symbolic.expressions.arithmetic import add, cast, eq, log, mul, sub, true_div
 from wengert.symbolic.expressions.creation import arange, zeros_like
 from wengert.symbolic.expressions.indexing import inc_subtensor, index
@@ -99,14 +99,16 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Any:
 def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Any:
     """Minus the logarithm of the probability, in each row, of a class.
 
-    Raises IndexError, when it is computed, unless there is a class for each row.
+    Raises IndexError, when it is computed, unless there is a class for each row; of a softmax
+    ValueError, for numbers below 0 as well.
     """
     coding, y = as_tensor_variable(coding_dist), as_tensor_variable(true_one_of_n)
     if coding.ndim != 2:
         raise TypeError(f"matrix required for argument: coding_dist (got {coding.type})")
     if y.dtype in CONTINUOUS or y.ndim != 1:
         raise TypeError(f"integer vector required for argument: true_one_of_n (got {y.type})")
-    y = ClassNumbers(False)(y, coding.shape[0])
+    of_softmax = coding.owner is not None and isinstance(coding.owner.op, Softmax)
+    y = ClassNumbers(of_softmax)(y, coding.shape[0])
     return -log(index(coding, (arange(y.shape[0]), y)))
 
 

@@ -40,6 +40,8 @@ class Diagonal(Operation):
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """The gradient, on the diagonal of zeros."""
         (x,), (g,) = inputs, output_gradients
+        if x.dtype in DISCRETE:
+            return [float_zeros(x)]
         function = Bound(_on_diagonal, offset=self.offset, axis1=self.axis1, axis2=self.axis2)
         return [Wrapped("DiagonalGrad", function, [x.type])(float_zeros(x), g)]
 

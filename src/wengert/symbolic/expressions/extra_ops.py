@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from wengert import ops
 from wengert.symbolic.dtypes import DISCRETE, upcast
@@ -64,9 +65,10 @@ class RepeatOp(Operation):
     def make_node(self, x: Any, repeats: Any) -> Apply:
         """`repeats` is an integer, or a vector of them."""
         x, repeats = as_tensor_variable(x), as_tensor_variable(repeats)
-        if self.axis is None or self.axis < 0:
-            x = flatten(x) if self.axis is None else x
-            return RepeatOp((self.axis or 0) % x.ndim).make_node(x, repeats)
+        x = flatten(x) if self.axis is None else x
+        axis = normalize_axis_index(self.axis or 0, x.ndim)
+        if axis != self.axis:
+            return RepeatOp(axis).make_node(x, repeats)
         if repeats.dtype not in DISCRETE:
             raise TypeError("repeats.dtype must be an integer.")
         if repeats.dtype == "uint64":
@@ -208,7 +210,7 @@ def compress(condition: Any, x: Any, axis: Any = None) -> Any:
     positions = nonzero(as_tensor_variable(condition))[0]
     if axis is None:
         return flatten(x)[positions]
-    return index(x, (*[slice(None)] * (axis % x.ndim), positions))
+    return index(x, (*[slice(None)] * normalize_axis_index(axis, x.ndim), positions))
 
 
 def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Any:

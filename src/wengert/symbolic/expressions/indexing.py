@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
-from wengert.symbolic.dtypes import DISCRETE
+from wengert.symbolic.dtypes import CONTINUOUS, DISCRETE
 from wengert.symbolic.expressions.arithmetic import cast, clip, mod
 from wengert.symbolic.expressions.elemwise import (
     DimShuffle,
@@ -27,6 +28,8 @@ from wengert.symbolic.expressions.type import (
 )
 from wengert.symbolic.expressions.values import SliceType
 from wengert.symbolic.graph import Apply, Kernel, Operation, Variable, disconnected
+
+_WHOLE = (False, False, False)  # the entry of a slice without bounds
 
 
 class AdvancedIndexingError(TypeError):
@@ -175,7 +178,8 @@ class IncSubtensor(Operation):
                 f"Trying to increment a {len(pattern)}-dimensional subtensor with a"
                 f" {y.ndim}-dimensional value."
             )
-        y = cast(y, x.dtype)
+        if self.set_instead_of_inc or x.dtype in CONTINUOUS or y.dtype in DISCRETE:
+            y = cast(y, x.dtype)  # else what is added has a fraction, and NumPy says what becomes
         return Apply(self, [x, y, *values], [x.type()])
 
     def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
@@ -191,6 +195,10 @@ class IncSubtensor(Operation):
         key = self.key.filled(values)
         if self.set_instead_of_inc:
             x[key] = y
+        elif self.key.advanced and y.dtype != x.dtype:
+            total = x.astype(y.dtype)
+            np.add.at(total, key, y)
+            x[...] = total
         elif self.key.advanced:
             np.add.at(x, key, y)
         else:
@@ -352,7 +360,7 @@ def key_of(x: Any, args: Any) -> tuple[Key, list[Any]]:
         for item in items[dots[0] + 1 :]:
             _entry(item, after, after_values)
         missing = x.ndim - _consumed(entries) - _consumed(after)
-        entries += [(False, False, False)] * missing + after
+        entries += [_WHOLE] * missing + after
         values += after_values
     else:
         for item in items:
@@ -372,14 +380,17 @@ def index(x: Any, args: Any) -> Any:
         if -source.ndim <= args < source.ndim:
             return shape_i(source, args % source.ndim)
     key, values = key_of(x, args)
-    if "x" in key.entries and all(e in ("x", (False, False, False)) for e in key.entries):
+    if "x" in key.entries and not key.advanced:
         order: list[Any] = []
         axis = 0
         for e in key.entries:
             order.append("x" if e == "x" else axis)
             axis += e != "x"
         order += range(axis, x.ndim)
-        return DimShuffle(x.broadcastable, order)(x)
+        x = DimShuffle(x.broadcastable, order)(x)
+        key = Key([_WHOLE if e == "x" else e for e in key.entries])
+        if all(e == _WHOLE for e in key.entries):
+            return x
     return Subtensor(key)(x, *values)
 
 
@@ -450,7 +461,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     a, indices = as_tensor_variable(a), as_tensor_variable(indices)
     if axis is None:
         a, axis = a.flatten(), 0
-    axis %= a.ndim
+    axis = normalize_axis_index(axis, a.ndim)
     if mode == "clip":
         indices = clip(indices, 0, a.shape[axis] - 1)
     elif mode == "wrap":

@@ -82,6 +82,8 @@ def _norm(self: Any, L: Any, axis: Any = None, keepdims: bool = False) -> Any:  
         return over.sum(arithmetic.neq(self, 0), axis, keepdims=keepdims)
     if float("inf") == L:
         return over.max(arithmetic.abs_(self), axis, keepdims)
+    if float("-inf") == L:
+        return over.min(arithmetic.abs_(self), axis, keepdims)
     powers = arithmetic.pow(arithmetic.abs_(self), L)
     return arithmetic.pow(over.sum(powers, axis, keepdims=keepdims), 1.0 / L)
 

@@ -141,6 +141,11 @@ def _not_of_booleans(*dtypes: str) -> str:
     return upcast(*dtypes)
 
 
+def _no_boolean(*dtypes: str) -> str:
+    dtype = upcast(*dtypes)
+    return "int8" if dtype == "bool" else dtype
+
+
 def _pow_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
     """Theano's formula where the exponent is known and not 0; else the library's."""
     base, exponent = inputs
@@ -160,6 +165,21 @@ def _pow_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
     return [mul(mul(g, exponent), power(base, sub(exponent, one))), rules(inputs, out, g)[1]]
 
 
+def _whole(name: str, of: str, gradient: Gradient) -> None:
+    """Quotients rounded down, or their remainders, with the errors of Python's operators."""
+    function = REGISTRY[of].function
+
+    def divided(a: Any, b: Any) -> Any:
+        if a.dtype == np.bool_:
+            return divided(a.astype(np.int8), b.astype(np.int8))
+        try:
+            return function(a, b)
+        except RuntimeError:
+            raise ZeroDivisionError(f"integer division or modulo by zero in {name}") from None
+
+    Scalar(name, divided, _without_complex(name, upcast, ComplexError), gradient, _operands)
+
+
 def _abs_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
     """Along a complex number, and 0 at 0; by the sign of real ones."""
     if inputs[0].dtype not in COMPLEX:
@@ -169,15 +189,14 @@ def _abs_gradient(inputs: Any, out: Any, g: Any) -> Sequence[Any]:
 
 
 def _arithmetic() -> None:
-    for name, of in {
-        "add": "_add", "mul": "mul", "abs_": "abs", "int_div": "_div_floor",
-    }.items():  # fmt: skip
+    for name, of in {"add": "_add", "mul": "mul", "abs_": "abs"}.items():
         _library(name, of)
+    _whole("int_div", "_div_floor", by_rules(REGISTRY["_div_floor"]))
+    _whole("mod", "remainder", _mod_gradient)
     _library("sub", "_sub", _not_of_booleans)
     _library("neg", "neg", _not_of_booleans)
-    _library("pow", "_pow_tensor", gradient=_pow_gradient)
+    _library("pow", "_pow_tensor", _no_boolean, _pow_gradient)
     _library("true_div", "_div", quotient)
-    Scalar("mod", REGISTRY["remainder"].function, upcast, _mod_gradient, _operands)
     SCALARS["abs_"].dtype = _real_dtype
     Scalar("abs_", np.abs, _real_dtype, _abs_gradient)
     Scalar("maximum", _extreme(ops.maximum, np.maximum), upcast, _larger_gradient, _operands)
@@ -306,7 +325,8 @@ def _complexes() -> None:
     Scalar("real", np.real, _real_dtype, _complex_gradients("real"))
     Scalar("imag", np.imag, _real_dtype, _complex_gradients("imag"))
     Scalar("conj", np.conj, upcast, lambda i, o, g: [_apply("conj")(g)])
-    Scalar("angle", np.angle, lambda d: to_float(_real_dtype(d)), _nothing)
+    Scalar("angle", np.angle, lambda d: "float64" if d in DISCRETE else _real_dtype(d), _nothing,
+           lambda dtypes, out: None if dtypes[0] in COMPLEX else out)  # fmt: skip
     Scalar("complex", lambda a, b: a + 1j * b, _complex_dtype, lambda i, o, g: [
         _apply("real")(g), _apply("imag")(g)])  # fmt: skip
 
@@ -370,8 +390,6 @@ def _enter() -> None:
     for count, names in _COUNTS.items():
         for name in names.split():
             SCALARS[name].nin = count
-    for name in ("mod", "int_div"):
-        SCALARS[name].dtype = _without_complex(name, SCALARS[name].dtype, ComplexError)
     PARAMETRIC["Cast"] = cast_scalar
     for ufunc, name in {
         np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "true_div",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.symbolic.dtypes import DISCRETE, INTEGERS, UNSIGNED
 from wengert.symbolic.expressions.arithmetic import abs_, and_, cast, eq, ge, lt, switch
@@ -41,13 +42,9 @@ class ArgSort(Operation):
         kind: Any = self.kind
         return np.argsort(x, self.axis, kind=kind)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Places do not vary with values."""
-        return [[False]]
-
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
-        """None."""
-        return [disconnected()]
+        """Zeros: places do not vary with values."""
+        return [float_zeros(inputs[0])]
 
 
 class TakeAlong(Operation):
@@ -98,6 +95,12 @@ class ArgSortOp:
     def __init__(self, kind: str, order: Any = None) -> None:
         self.kind, self.order = kind, order
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.kind))
+
     def __call__(self, x: Any, axis: Any = -1) -> Any:
         """The places."""
         return argsort(x, axis, self.kind, self.order)
@@ -121,7 +124,7 @@ def argsort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None) 
         a, axis = flatten(a), 0
     if isinstance(axis, Variable):
         return _along(a, axis, lambda d: argsort(a, d, kind))
-    return ArgSort(axis % a.ndim, kind)(a)
+    return ArgSort(normalize_axis_index(axis, a.ndim), kind)(a)
 
 
 def _along(a: Any, axis: Variable, ordered: Callable[[int], Any]) -> Any:
@@ -142,7 +145,7 @@ def sort(a: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None) -> 
         a, axis = flatten(a), 0
     if isinstance(axis, Variable):
         return _along(a, axis, lambda d: sort(a, d, kind))
-    return TakeAlong(axis % a.ndim)(a, argsort(a, axis, kind))
+    return TakeAlong(normalize_axis_index(axis, a.ndim))(a, argsort(a, axis, kind))
 
 
 class TopKOp(Operation):

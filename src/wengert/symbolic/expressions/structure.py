@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.symbolic.dtypes import upcast
 from wengert.symbolic.expressions.elemwise import (
@@ -106,9 +107,7 @@ def join(axis: Any, *tensors_list: Any) -> Any:
         raise TypeError("Join cannot handle arguments of dimension 0. Use stack for that")
     if number is None:
         return JoinAlong()(axis, *tensors_list)
-    if not -first.ndim <= number < first.ndim:
-        raise IndexError(f"Join axis {number} out of bounds [0, {first.ndim})")
-    return Join(number % first.ndim)(*tensors_list)
+    return Join(normalize_axis_index(number, first.ndim))(*tensors_list)
 
 
 def concatenate(tensor_list: Any, axis: Any = 0) -> Any:
@@ -171,7 +170,9 @@ def split(x: Any, splits_size: Any, n_splits: int, axis: int = 0) -> Any:
             lengths = [sizes[k] for k in range(n_splits)]
             return SplitAlong()(axis, x, *lengths, return_list=True)
         axis = int(number)
-    return Split(axis % x.ndim, n_splits)(x, as_shape(splits_size), return_list=True)
+    return Split(normalize_axis_index(axis, x.ndim), n_splits)(
+        x, as_shape(splits_size), return_list=True
+    )
 
 
 def shape_padleft(t: Any, n_ones: int = 1) -> Any:
@@ -200,7 +201,7 @@ def transpose(x: Any, axes: Any = None) -> Any:
     x = as_tensor_variable(x)
     if axes is None:
         axes = range(x.ndim - 1, -1, -1)
-    out = DimShuffle(x.broadcastable, [a % x.ndim for a in axes])(x)
+    out = DimShuffle(x.broadcastable, normalize_axis_tuple(axes, x.ndim))(x)
     if x.name:
         out.name = f"{x.name}.T"
     return out

@@ -36,6 +36,8 @@ class Operand(TracedArray):
 
     __slots__ = ("variable",)
 
+    size, strides = 0, ()  # as of a small array: what converts halves looks for large ones
+
     def __init__(self, variable: Any) -> None:
         self.variable = variable
 
@@ -73,7 +75,7 @@ class Operand(TracedArray):
             raise UnbuildableError(name)
         return Operand(CALLS[name](*_variables((self, *others))))
 
-    def astype(self, dtype: Any, copy: bool = True) -> Operand:
+    def astype(self, dtype: Any, order: str = "K", copy: bool = True) -> Operand:
         """A conversion."""
         return Operand(CALLS["astype"](self.variable, np.dtype(dtype).name))
 

@@ -208,6 +208,8 @@ class Pool(_Pooling):
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
         """The transpose, or the gradient at every element that is the largest."""
         (x, *windows), (g,) = inputs, output_gradients
+        if is_discrete(x):
+            return [float_zeros(x), *(disconnected() for _ in windows)]
         if self.mode == "max":
             own = MaxPoolGrad(self.ignore_border, ndim=self.ndim)(x, outputs[0], g, *windows)
         else:
