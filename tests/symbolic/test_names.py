@@ -39,6 +39,24 @@ def test_operations_by_class() -> None:
     assert T.is_flat(x, ndim=2)
 
 
+def test_shapes_by_the_names_of_compile() -> None:
+    x = T.dmatrix("x")
+    ops = theano.compile.ops
+    found = theano.function([x], [
+        ops.Shape()(x), ops.shape(x), ops.Shape_i(1)(x), theano.compile.Shape_i(0)(x),
+        theano.compile.specify_shape(x, (2, 3)).sum(), theano.compile.SpecifyShape()(x, [2, 3])[0],
+        ops.Rebroadcast((0, False))(x)[:, 0],
+    ])(np.ones((2, 3)))  # fmt: skip
+    assert [v.tolist() for v in found] == [[2, 3], [2, 3], 3, 2, 6, [1, 1, 1], [1, 1]]
+
+
+def test_reductions_get_their_dimensions_back() -> None:
+    x = T.dmatrix("x")
+    for axis in (0, -1, (0, 1), None):
+        kept = T.makeKeepDims(x, x.sum(axis=axis), axis)
+        assert kept.broadcastable == x.sum(axis=axis, keepdims=True).broadcastable
+
+
 def test_ranges_of_elements() -> None:
     x = T.dvector("x")
     closed, open_ = T.Elemwise(scalar.inclosedrange), T.Elemwise(scalar.inopenrange)

@@ -12,7 +12,13 @@ import numpy as np
 
 from wengert.symbolic.differentiation import Rop, grad
 from wengert.symbolic.expressions.arithmetic import tensor_copy
-from wengert.symbolic.expressions.shapes import shape_i
+from wengert.symbolic.expressions.elemwise import Rebroadcast as Rebroadcast
+from wengert.symbolic.expressions.shapes import Length
+from wengert.symbolic.expressions.shapes import Shape as Shape
+from wengert.symbolic.expressions.shapes import SpecifyShape as SpecifyShape
+from wengert.symbolic.expressions.shapes import shape as shape
+from wengert.symbolic.expressions.shapes import shape_i as shape_i
+from wengert.symbolic.expressions.structure import specify_shape as specify_shape
 from wengert.symbolic.expressions.type import TensorType, as_tensor_variable
 from wengert.symbolic.functions import shared_in
 from wengert.symbolic.gof.graph import io_connection_pattern
@@ -32,6 +38,8 @@ from wengert.symbolic.graph import (
 from wengert.symbolic.modes import Mode
 from wengert.symbolic.programs.assembly import Program
 from wengert.symbolic.programs.optimizing import optimized
+
+Shape_i = Length
 
 
 class OpFromGraph(Operation):

@@ -34,9 +34,14 @@ from wengert.symbolic.profiles import ProfileStats as ProfileStats
 from wengert.symbolic.program_ops import DeepCopyOp as DeepCopyOp
 from wengert.symbolic.program_ops import FromFunctionOp as FromFunctionOp
 from wengert.symbolic.program_ops import OpFromGraph as OpFromGraph
+from wengert.symbolic.program_ops import Shape as Shape
+from wengert.symbolic.program_ops import Shape_i as Shape_i
+from wengert.symbolic.program_ops import SpecifyShape as SpecifyShape
 from wengert.symbolic.program_ops import ViewOp as ViewOp
 from wengert.symbolic.program_ops import as_op as as_op
 from wengert.symbolic.program_ops import deep_copy_op as deep_copy_op
+from wengert.symbolic.program_ops import shape as shape
+from wengert.symbolic.program_ops import specify_shape as specify_shape
 from wengert.symbolic.program_ops import view_op as view_op
 from wengert.symbolic.rebuilding import iter_over_pairs as iter_over_pairs
 from wengert.symbolic.rebuilding import pfunc as pfunc

@@ -261,6 +261,11 @@ def _keeping(out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return expanded(out, normal_axes(axis, x.ndim)) if keepdims else out
 
 
+def makeKeepDims(x: Any, y: Any, axis: Any) -> Any:  # noqa: N802
+    """A reduction `y` of `x`, with length 1 in the axes over which it was taken."""
+    return expanded(as_tensor_variable(y), normal_axes(axis, as_tensor_variable(x).ndim))
+
+
 def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
         acc_dtype: Any = None) -> Any:  # fmt: skip
     """Sums over axes (all of them by default)."""
@@ -414,6 +419,7 @@ __all__ = [
     "argmin",
     "largest",
     "logsumexp",
+    "makeKeepDims",
     "max",
     "max_and_argmax",
     "mean",
