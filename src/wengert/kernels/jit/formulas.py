@@ -33,6 +33,7 @@ import numpy as np
 from wengert.kernels.jit import CHUNK, LARGE, available, kernel
 from wengert.kernels.jit.builtins import array_at, at, i32, i64, i64s, inline, item
 from wengert.kernels.jit.heads import DATA, F32, HEAD, NDIM, SHAPE, is_array, is_plain
+from wengert.kernels.layout import is_dense, order_of
 from wengert.kernels.precision import HALF, converted
 
 Column = list[np.ndarray] | None
@@ -330,11 +331,15 @@ class Formula:
     ) -> bool:
         """Run a kernel if the arrays are plain and do not overlap; otherwise return False.
 
-        Some that are not plain (of other dtypes, or not contiguous) are left to NumPy.
+        Some that are not plain (of other dtypes, or with gaps) are left to NumPy.
         """
         lists, run = self._surveyed(columns, options)
         if lists.fit():
             self.run(lists, run, numbers)
+            return True
+        in_order = _as_they_lie(columns)
+        if in_order is not None:
+            self(in_order, numbers, **options)
             return True
         odd = lists.sizes() < 0
         if odd.all() or not lists.apart():
@@ -405,6 +410,26 @@ class Formula:
         run = compiler.load(piece.name, "pipip", text, identity)
         self._compiled[key] = written, run
         return written, run
+
+
+def _as_they_lie(columns: Sequence[Column]) -> list[Column] | None:
+    """The arrays with their dimensions in the order of memory, where those of a row lie alike.
+
+    None if all are as they were.
+    """
+    found = [column and [*column] for column in columns]
+    used = [column for column in found if column]
+    changed = False
+    for r, first in enumerate(used[0]):
+        if first.flags.c_contiguous or not is_dense(first):
+            continue
+        order = order_of(first.shape, ((first.shape, first.strides),))
+        views = [column[r].transpose(order) for column in used if column[r].ndim == first.ndim]
+        if len(views) == len(used) and all([view.flags.c_contiguous for view in views]):
+            changed = True
+            for column, view in zip(used, views, strict=True):
+                column[r] = view
+    return found if changed else None
 
 
 class _Inlined:
