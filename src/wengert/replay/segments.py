@@ -68,7 +68,7 @@ class Segment:
         from wengert.kernels.jit import compiler
 
         outside = {*self.inputs, *self.outputs, *self.constants}
-        calls = placed(calls, partial(_size_of, emitter=emitter), outside)
+        calls = placed(calls, partial(_size_of, emitter=emitter), outside, emitter.changed)
         calls = packed_once(calls, emitter)
         calls = _with_scalars(calls)
         places, self.blocks = planned(calls, emitter, outside)
