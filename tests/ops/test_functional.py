@@ -265,6 +265,18 @@ def test_one_number_counts_for_the_dtype_of_a_loss(name: str, torch: Any) -> Non
         np.testing.assert_allclose(to_numpy(ours), to_numpy(theirs))
 
 
+@pytest.mark.parametrize("number", [np.float64(0.5), np.float32(0.5), np.int64(2)])
+def test_numbers_of_numpy_leave_the_dtype(number: Any) -> None:
+    functional, x = wengert.nn.functional, wengert.tensor([-1.0, 2.0])
+    for name in ("elu", "celu"):
+        function = getattr(functional, name)
+        ours = function(x, number)
+        assert ours.dtype is wengert.float32
+        np.testing.assert_array_equal(ours.numpy(), function(x, number.item()).numpy())
+    beta = wengert.tensor(0.5, dtype=wengert.float64)
+    assert functional.smooth_l1_loss(x, x + 1, beta=beta).dtype is wengert.float32
+
+
 def test_kl_div_warns_of_its_mean() -> None:
     with pytest.warns(UserWarning, match="batchmean"):
         wengert.nn.functional.kl_div(wengert.zeros(2, 3), wengert.ones(2, 3))

@@ -186,7 +186,7 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     loss = reduced(_huber(*_paired(input, target), beta), reduction)
-    return loss if beta == 1 else loss / beta
+    return loss if beta == 1 else loss / float(beta)
 
 
 def _log_at_least(x: np.ndarray) -> np.ndarray:
