@@ -250,6 +250,33 @@ def test_losses_warn_of_broadcasting(name: str) -> None:
     assert found[0].filename == __file__
 
 
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
+def test_one_number_counts_for_the_dtype_of_a_loss(name: str, torch: Any) -> None:
+    for reduction in ("none", "sum"):
+        ours, theirs = (
+            lookup(library, F + name)(
+                library.tensor(2.0, dtype=library.float64), library.ones(3), reduction=reduction
+            )
+            for library in (wengert, torch)
+        )
+        assert str(theirs.dtype) == f"torch.{ours.dtype.name}" == "torch.float64"
+        np.testing.assert_allclose(to_numpy(ours), to_numpy(theirs))
+
+
+@pytest.mark.parametrize("number", [np.float64(0.5), np.float32(0.5), np.int64(2)])
+def test_numbers_of_numpy_leave_the_dtype(number: Any) -> None:
+    functional, x = wengert.nn.functional, wengert.tensor([-1.0, 2.0])
+    for name in ("elu", "celu"):
+        function = getattr(functional, name)
+        ours = function(x, number)
+        assert ours.dtype is wengert.float32
+        np.testing.assert_array_equal(ours.numpy(), function(x, number.item()).numpy())
+    beta = wengert.tensor(0.5, dtype=wengert.float64)
+    assert functional.smooth_l1_loss(x, x + 1, beta=beta).dtype is wengert.float32
+
+
 def test_kl_div_warns_of_its_mean() -> None:
     with pytest.warns(UserWarning, match="batchmean"):
         wengert.nn.functional.kl_div(wengert.zeros(2, 3), wengert.ones(2, 3))

@@ -57,6 +57,17 @@ def numbers_that_change():
 
 
 @program
+def one_array_in_two_calls():
+    classes = wengert.tensor([0, 1, 2, 3])  # each loss looks at the same array of them
+
+    def f(x):
+        first = nn.functional.cross_entropy(x * 2, classes)
+        return first + nn.functional.cross_entropy(x * first, classes)
+
+    return f, fixed(wengert.randn(4, 4))
+
+
+@program
 def parameters_and_their_gradients():
     model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
 

@@ -26,8 +26,8 @@ def reading(*views):
     return Call(None, views, 1, 1)
 
 
-def placed(calls, fixed=()):
-    return placing.placed(calls, lambda root: 4 * SIZES[root], fixed)
+def placed(calls, fixed=(), changed=()):
+    return placing.placed(calls, lambda root: 4 * SIZES[root], fixed, changed)
 
 
 SIZES = {1: 6, 2: 6, 3: 12, 4: 24}
@@ -70,6 +70,29 @@ def test_other_copies_stay(call, fixed):
 def test_a_whole_that_is_filled_first_stays():
     calls = [reading(ONE), reading(BOTH), copy(ONE, BOTH, 1, 6), copy(TWO, ALL, 1, 6)]
     assert placed(calls) == [*calls[:3]]
+
+
+def test_a_value_stays_beside_what_changes_later():
+    calls = [reading(ONE), copy(ONE, BOTH, 1, 6), reading(BOTH), reading(ONE)]
+    assert placed(calls, changed={3}) == calls
+
+
+@pytest.mark.parametrize("name", ["index_add", "scatter_add"])
+def test_what_was_added_to_is_read_as_it_was(name):
+    index = wengert.zeros(1, dtype=wengert.int64)
+    index = index if name == "index_add" else index.expand(4, 5).contiguous()
+
+    def adding(wrap, log):
+        @wrap
+        def step(x):
+            first = getattr(x, name)(0, index, x[:1] if name == "index_add" else x)
+            second = getattr(first, name)(0, index, x[:1] if name == "index_add" else x)
+            return first * 2, second, first.tanh()
+
+        for k in range(5):
+            log += step(wengert.full((4, 5), 0.5 + k))
+
+    compare(adding)
 
 
 def test_a_value_is_placed_once():

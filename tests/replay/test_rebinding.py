@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import wengert
-from tests.replay.harness import Program, adding_to, batch, compare, state
+from tests.replay.harness import Log, Program, adding_to, batch, compare, state
 from wengert import compiler, nn
 from wengert.nn import functional as F
 from wengert.replay import compiled as trial
@@ -417,3 +419,34 @@ def test_whether_a_value_may_be_replaced_is_asked_of_what_came_since(
         numbers.append(len(asked))
         assert result.tolist() == pytest.approx([2 - 0.5**times] * 3)
     assert numbers[1] == 4 * numbers[0] > 0
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda h: h.mul_(2),
+        lambda h: h.clamp_(0, 1),
+        lambda h: h.cumsum_(0),
+        lambda h: h.zero_(),
+        lambda h: h.__setitem__(0, 1.0),
+        lambda h: h.view(-1)[0].fill_(3),
+    ],
+)
+def test_a_write_under_no_grad_keeps_the_graph(write: Callable[[Any], Any]) -> None:
+    def writing(wrap: Any, log: Log) -> None:
+        w = wengert.randn(4, requires_grad=True)
+
+        @wrap
+        def step(x: Any) -> Any:
+            h = x - w
+            with wengert.no_grad():
+                write(h)
+            (h * x).sum().backward()
+            return h
+
+        for _ in range(5):
+            w.grad = None
+            h = step(wengert.randn(3, 4))
+            log += [h, h.requires_grad, w.grad]
+
+    compare(writing)

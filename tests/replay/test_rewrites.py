@@ -137,3 +137,26 @@ def test_the_gradient_of_a_gram_matrix_is_one_product(gram: Any, others: bool) -
         np.testing.assert_allclose(stepping().numpy(), step().numpy(), rtol=1e-12)
     names = "matmul_backward_input", "matmul_backward_other"
     assert sum(count(stepping, name) for name in names) == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: wengert.randn(1, 37).expand(41, 37),
+        lambda: wengert.randn(41, 1).expand(41, 37),
+        lambda: wengert.randn(41, 74)[:, ::2],
+        lambda: wengert.randn(37, 41).t(),
+    ],
+)
+def test_exact_programs_read_copies_as_they_lie(make: Callable[[], wengert.Tensor]) -> None:
+    @compiler.compile(options={"exact": True})
+    def stepping(x: wengert.Tensor) -> list[wengert.Tensor]:
+        return numbers(x)
+
+    def numbers(x: wengert.Tensor) -> list[wengert.Tensor]:
+        return [x.sum(), x.mean(1), x[1:].sum(0), x.norm(), x.logsumexp(0)]
+
+    for _ in range(5):
+        x = make()  # a view of memory that another array has
+        for ours, eager in zip(stepping(x), numbers(x), strict=True):
+            np.testing.assert_array_equal(ours.numpy(), eager.numpy())

@@ -127,6 +127,15 @@ def astype(array: np.ndarray, dtype: Any, copy: bool = False) -> np.ndarray:
     return array.astype(dtype, "C" if 0 in array.strides else "K", copy=copy)
 
 
+def with_strides(array: np.ndarray, strides: Sizes) -> np.ndarray:
+    """A copy with these strides, none of which is negative; what lies between is not copied."""
+    last = sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True))
+    memory = np.empty(max(last, 0) + array.itemsize, np.uint8)
+    out = np.ndarray(array.shape, array.dtype, memory, 0, strides)
+    out[...] = array
+    return out
+
+
 def repeats(array: np.ndarray) -> bool:
     """Whether several indices refer to one element, as after an expansion."""
     if array.flags.c_contiguous or 0 not in array.strides:

@@ -13,6 +13,7 @@ from wengert.core.messages import warn
 from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor, memory_of
 from wengert.ops.activation import _logsigmoid, logsigmoid
+from wengert.ops.broadcasting import broadcast_tensors
 from wengert.ops.checks import elements_of, require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.distance import pairwise_distance
@@ -48,13 +49,19 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
     return loss
 
 
-def _warn_of_broadcast(input: Tensor, target: Tensor) -> None:
-    if input._outline.shape != target._outline.shape:
-        warn(
-            f"Using a target size ({target.shape}) that is different to the input size"
-            f" ({input.shape}). This will likely lead to incorrect results due to broadcasting."
-            " Please ensure they have the same size."
-        )
+def _paired(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both, with a warning if one is broadcast; the dtype of one number counts as any other."""
+    shapes = input._outline.shape, target._outline.shape
+    if shapes[0] == shapes[1]:
+        return input, target
+    warn(
+        f"Using a target size ({target.shape}) that is different to the input size"
+        f" ({input.shape}). This will likely lead to incorrect results due to broadcasting."
+        " Please ensure they have the same size."
+    )
+    if not all(shapes):
+        input, target = broadcast_tensors(input, target)
+    return input, target
 
 
 def _weighed(loss: Tensor, weight: Tensor | None, input: Tensor, reduction: str) -> Tensor:
@@ -96,8 +103,7 @@ def mse_loss(
         reduction = older_reduction(size_average, reduce)
     require_tensor("mse_loss", "input", input)
     require_tensor("mse_loss", "target", target, 2)
-    _warn_of_broadcast(input, target)
-    return _weighed(_squared_error(input, target), weight, input, reduction)
+    return _weighed(_squared_error(*_paired(input, target)), weight, input, reduction)
 
 
 def l1_loss(
@@ -114,8 +120,8 @@ def l1_loss(
         reduction = older_reduction(size_average, reduce)
     require_tensor("l1_loss", "input", input)
     require_tensor("l1_loss", "target", target, 2)
-    _warn_of_broadcast(input, target)
-    return _weighed((input - target).abs(), weight, input, reduction)
+    x, y = _paired(input, target)
+    return _weighed((x - y).abs(), weight, input, reduction)
 
 
 @elementwise(input=lambda g, input, limit: g * (abs(input) < limit), name="huber_loss_backward")
@@ -151,8 +157,7 @@ def huber_loss(
     require_tensor("huber_loss", "target", target, 2)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta: {delta}")
-    _warn_of_broadcast(input, target)
-    loss = _huber(input, target, delta)
+    loss = _huber(*_paired(input, target), delta)
     if weight is None:
         return reduced(loss, reduction)
     if weight.shape != input.shape:
@@ -180,9 +185,8 @@ def smooth_l1_loss(
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta: {beta}")
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    _warn_of_broadcast(input, target)
-    loss = reduced(_huber(input, target, beta), reduction)
-    return loss if beta == 1 else loss / beta
+    loss = reduced(_huber(*_paired(input, target), beta), reduction)
+    return loss if beta == 1 else loss / float(beta)
 
 
 def _log_at_least(x: np.ndarray) -> np.ndarray:

@@ -126,6 +126,11 @@ def _elu(input: Value, alpha: float, scale: float = 1.0, rate: float = 1.0) -> V
     return np.where(input > 0, input * scale, negative)
 
 
+def _plain(number: float) -> float:
+    """A number of NumPy's as Python's: its dtype is not to count."""
+    return number.item() if isinstance(number, np.generic) else number
+
+
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where positive, else ``alpha * (exp(x) - 1)``.
 
@@ -133,6 +138,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     >>> wengert.nn.functional.elu(wengert.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
+    alpha = _plain(alpha)
     return input._elu_(alpha) if inplace else _elu(input, alpha)
 
 
@@ -155,6 +161,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     >>> wengert.celu(wengert.tensor([-1.0, 2.0]), alpha=2.0)
     tensor([-0.7869,  2.0000])
     """
+    alpha = _plain(alpha)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     if inplace:

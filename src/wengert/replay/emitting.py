@@ -127,6 +127,7 @@ class Emitter:
         self.temporaries: dict[int, int] = {}  # their bytes
         self.refusals: list[Refusal] = []
         self.written: set[int] = set()  # results of later instructions that calls give as well
+        self.changed: set[int] = set()  # roots that are written to after something was copied there
 
     def type_of(self, value: int) -> Type:
         """Shape and dtype of a value."""

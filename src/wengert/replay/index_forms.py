@@ -159,6 +159,7 @@ def added(emitter: Emitter, instruction: Instruction) -> bool:
         return False
     places, sizes, alike = found
     copy(emitter, x, out)
+    emitter.changed.add(out.root)
     native.call_add(emitter, out, places, dense_of(emitter, values), sizes, alike)
     return True
 

@@ -457,7 +457,10 @@ class _Writer:
         records = any([one[_GRAD] for one in results])
         outlines = [Outline(o[_SHAPE], o[_STRIDES], o[_DTYPE], records) for o in results]
         key = (kind.op, site is not None, line.key, kind.keywords, *keys)
-        run.enter(kind.signature, key, (line, inner, hops), args, (single, records, outlines))
+        every = [
+            _AN_ARRAY if k in kind.tensors and not x[_IS_TENSOR] else x for k, x in enumerate(args)
+        ]
+        run.enter(kind.signature, key, (line, inner, hops), every, (single, records, outlines))
         for one in fresh:
             x = one[_OF]()
             if x is not None:
@@ -520,5 +523,7 @@ _LONGEST = 10 * MOST_ENTRIES
 # After so many calls a program is worth compiling that none of them has gone along.
 _OFTEN = 2
 _UNKNOWN, _NEVER = object(), object()
+# What stands for an array among arguments, whose elements were not kept.
+_AN_ARRAY = np.empty(0)
 _NOTHING: tuple[Any, int] = (lambda: None), 0
 Run.noting = _begin

@@ -13,6 +13,7 @@ from wengert.core.layout import memory_format
 from wengert.core.storage import owner
 from wengert.core.tensor import Tensor, mode, tensors
 from wengert.kernels.geometry import Geometry
+from wengert.kernels.layout import with_strides
 from wengert.kernels.norm.plan import NormPlan
 from wengert.kernels.recurrent.steps import Steps
 from wengert.replay.deferred import Deferred, settle
@@ -179,13 +180,23 @@ class Operands:
                 continue
             if is_array or is_exposed(array, known_holders(self, array) if active.sharing else 0):
                 self.copies.append(len(self.arrays))
-                self.arrays.append(array.copy(order="K"))
+                self.arrays.append(self._copy_of(array))
             else:
                 self.arrays.append(array)
             self.originals.append(array)  # a reference that `exposed` would count
             self.holds.setdefault(id(array), []).append(self.slots[id(x)])
             self.edges.append(None if is_array else x._edge)
         self.numbers += numbers
+
+    def _copy_of(self, array: np.ndarray) -> np.ndarray:
+        """A copy of memory that NumPy may write to: sums take as long, or are the same, bit by bit.
+
+        Elements that are repeated are so in the copy, too.
+        """
+        strides = array.strides
+        if (0 in strides or self.record.exact) and array.size and min(strides, default=0) >= 0:
+            return with_strides(array, strides)
+        return array.copy(order="K")
 
     def _is_copied(self, x: Any, fresh: list[Any] | None) -> bool:
         """Whether what the run reads of a view's source is, or would be, a copy."""

@@ -15,14 +15,15 @@ from wengert.replay.emitting import F32, Call, Scalar, View, views_of
 
 
 def placed(
-    calls: Sequence[Call], bytes_of: Callable[[int], int], fixed: Collection[int]
-) -> list[Call]:
+    calls: Sequence[Call], bytes_of: Callable[[int], int], fixed: Collection[int],
+    changed: Collection[int] = (),
+) -> list[Call]:  # fmt: skip
     """The calls without copies of whole values into dense parts of others.
 
     `bytes_of` says how large the memory of a root is; the values that are `fixed` stay where they
     are, as somebody else has them. A value is written before it is copied, and by nobody later.
-    Where other calls come before the copies to a whole, such as one that fills it with zeros, they
-    stay.
+    Where other calls come before the copies to a whole, such as one that fills it with zeros, or
+    write to it after them, as those of wholes that are `changed` do, they stay.
     """
     places: dict[int, View] = {}
     left: list[Call] = []
@@ -35,7 +36,8 @@ def placed(
             source, out = copy
             root = source.root
             whole = source.offset == 0 and 4 * source.size == bytes_of(root)
-            free = root not in fixed and root not in places and out.root not in written
+            free = root not in fixed and root not in places
+            free = free and out.root not in written and out.root not in changed
             if whole and free and root != out.root:
                 places[root] = out
                 continue

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.storage import write_count
-from wengert.core.tensor import Tensor, tensors
+from wengert.core.tensor import Tensor, mode, tensors
 from wengert.ops.indexed import basic_written
 from wengert.ops.op import Op
 from wengert.ops.subscript import basic
@@ -236,8 +236,8 @@ def rebinding(
     if place in run.stores:
         free = by in ELEMENTWISE and is_unseen(run, Ref("value", place)) and not refuses(target)
         return Storing(run, place, run.stores[place].alive()) if free else None
-    if place in run.updates:
-        return None
+    if place in run.updates or (mode.site is None and target.requires_grad):
+        return None  # what the value is then has the graph of what it was
     shown = _shown_of(run.entry, place)
     if shown is None or any(run.outputs[k]() is not None for k in shown.views):
         return None

@@ -19,6 +19,7 @@ import numpy as np
 from wengert.kernels import jit
 from wengert.kernels.jit.heads import Layouts
 from wengert.kernels.jit.pace import pace
+from wengert.kernels.layout import with_strides
 from wengert.replay.emitting import Call, Emitter, Scalar, View, views_of
 from wengert.replay.ir import Instruction, Program
 from wengert.replay.packing import packed_once
@@ -68,7 +69,7 @@ class Segment:
         from wengert.kernels.jit import compiler
 
         outside = {*self.inputs, *self.outputs, *self.constants}
-        calls = placed(calls, partial(_size_of, emitter=emitter), outside)
+        calls = placed(calls, partial(_size_of, emitter=emitter), outside, emitter.changed)
         calls = packed_once(calls, emitter)
         calls = _with_scalars(calls)
         places, self.blocks = planned(calls, emitter, outside)
@@ -145,7 +146,7 @@ class Segment:
                 array = np.array(array)
             if array.shape != shape or array.dtype != dtype:
                 return None
-            given.append(array if array.strides == strides else _laid(array, strides))
+            given.append(array if array.strides == strides else with_strides(array, strides))
         return given
 
     def _refuse(self) -> None:
@@ -307,14 +308,3 @@ def _bytes_of(root: int, emitter: Emitter) -> int:
 def _address(array: np.ndarray) -> int:
     address: int = array.__array_interface__["data"][0]
     return address
-
-
-def _laid(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
-    """A copy with these strides."""
-    low = np.empty(1, array.dtype)
-    size = 1 + sum((n - 1) * (s // array.itemsize)
-                   for n, s in zip(array.shape, strides, strict=True))  # fmt: skip
-    memory = np.empty(max(size, 1), low.dtype)
-    out = np.ndarray(array.shape, array.dtype, memory, 0, strides)
-    out[...] = array
-    return out
