@@ -523,3 +523,17 @@ def test_explain_says_whether_python_is_skipped() -> None:
     for _ in range(5):
         noisy(x)
     assert "Random.random()" in str(explain(noisy)(x))
+
+
+def test_a_call_that_cannot_be_skipped_is_watched_no_longer() -> None:
+    seen = []
+
+    @wengert.compiler.compile(mode="reduce-overhead")
+    def step(x):
+        seen.append(sys.getprofile())
+        return (x * 2).sum()
+
+    for _ in range(4):
+        step(batch())
+    assert "Python runs: getprofile()" in explain(step)(batch()).python
+    assert not any(seen)

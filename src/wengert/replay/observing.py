@@ -346,6 +346,7 @@ class Observer:
                 frame = frame.f_back
             where = "" if frame is None else quoted_location(frame.f_code, frame.f_lasti)
             self.reason = f"{what}, called at {where}"
+            sys.setprofile(None)  # the rest of the call goes without being watched
 
 
 # What gives the number that a tensor holds. Their code changes, as fronts come and go.
