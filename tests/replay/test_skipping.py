@@ -457,6 +457,28 @@ def random_tensors(wrap, log):
     calls(g, log, batch(), target, count=6)
 
 
+@skipped
+def what_computed_values_tell_of_themselves(wrap, log):
+    scales = nn.ParameterList([nn.Parameter(wengert.ones(8)) for _ in range(2)])
+
+    @wrap
+    def step(x, index):
+        y = x * 2
+        wengert._assert(y.ndim == 2, "a matrix is expected")
+        if isinstance(y, (list, tuple)) or y.device != x.device or type(y) not in {wengert.Tensor}:
+            return y
+        for scale in scales:
+            y = y * scale
+        return y[index.long()] + wengert.arange(8, device=y.device)
+
+    for n in (3, 5):
+        calls(step, log, batch(), wengert.arange(n) * 2)
+        with wengert.no_grad():
+            scales[0].mul_(1.5)
+    scales.append(wengert.full((8,), 0.5))
+    calls(step, log, batch(), wengert.arange(4))
+
+
 @pytest.mark.parametrize("program", SKIPPED, ids=lambda f: f.__name__)
 def test_python_is_skipped_while_it_would_do_the_same(program: Program) -> None:
     functions = compare_skipping(program)
