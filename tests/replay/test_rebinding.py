@@ -402,8 +402,8 @@ def test_whether_a_value_may_be_replaced_is_asked_of_what_came_since(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = []
-    reads = rebinding._reads
-    monkeypatch.setattr(rebinding, "_reads", lambda *given: asked.append(1) or reads(*given))
+    read = rebinding._read
+    monkeypatch.setattr(rebinding, "_read", lambda *given: asked.append(1) or read(*given))
 
     def step(x, times):
         for _ in range(times):
@@ -450,3 +450,39 @@ def test_a_write_under_no_grad_keeps_the_graph(write: Callable[[Any], Any]) -> N
             log += [h, h.requires_grad, w.grad]
 
     compare(writing)
+
+
+def test_each_entry_is_asked_once_however_many_views_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+    read = rebinding._read
+    monkeypatch.setattr(rebinding, "_read", lambda *given: asked.append(1) or read(*given))
+
+    def step(x, times):
+        y = x * 2
+        total = sum([y[k] * 3 for k in range(times)])
+        y += 1
+        return y.sum() + total
+
+    numbers = []
+    for times in (10, 40):
+        asked.clear()
+        result = compiler.compile(step)(wengert.ones(64), times)
+        numbers.append(len(asked))
+        assert result.item() == 3 * 64 + 6 * times
+    assert 0 < numbers[1] <= 4 * numbers[0]
+
+
+def test_a_view_of_a_view_that_is_alive_shows_what_is_written() -> None:
+    def step(x: wengert.Tensor) -> wengert.Tensor:
+        y = x * 2
+        part = y.view(8, 64)[1:3]
+        y += 1
+        return part * y[0, 0]
+
+    x = batch()
+    expected = step(x)
+    compiled = compiler.compile(step)
+    for _ in range(4):
+        assert wengert.equal(compiled(x), expected)

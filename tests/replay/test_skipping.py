@@ -457,6 +457,28 @@ def random_tensors(wrap, log):
     calls(g, log, batch(), target, count=6)
 
 
+@skipped
+def what_computed_values_tell_of_themselves(wrap, log):
+    scales = nn.ParameterList([nn.Parameter(wengert.ones(8)) for _ in range(2)])
+
+    @wrap
+    def step(x, index):
+        y = x * 2
+        wengert._assert(y.ndim == 2, "a matrix is expected")
+        if isinstance(y, (list, tuple)) or y.device != x.device or type(y) not in {wengert.Tensor}:
+            return y
+        for scale in scales:
+            y = y * scale
+        return y[index.long()] + wengert.arange(8, device=y.device)
+
+    for n in (3, 5):
+        calls(step, log, batch(), wengert.arange(n) * 2)
+        with wengert.no_grad():
+            scales[0].mul_(1.5)
+    scales.append(wengert.full((8,), 0.5))
+    calls(step, log, batch(), wengert.arange(4))
+
+
 @pytest.mark.parametrize("program", SKIPPED, ids=lambda f: f.__name__)
 def test_python_is_skipped_while_it_would_do_the_same(program: Program) -> None:
     functions = compare_skipping(program)
@@ -523,3 +545,17 @@ def test_explain_says_whether_python_is_skipped() -> None:
     for _ in range(5):
         noisy(x)
     assert "Random.random()" in str(explain(noisy)(x))
+
+
+def test_a_call_that_cannot_be_skipped_is_watched_no_longer() -> None:
+    seen = []
+
+    @wengert.compiler.compile(mode="reduce-overhead")
+    def step(x):
+        seen.append(sys.getprofile())
+        return (x * 2).sum()
+
+    for _ in range(4):
+        step(batch())
+    assert "Python runs: getprofile()" in explain(step)(batch()).python
+    assert not any(seen)

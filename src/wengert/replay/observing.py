@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.amp.grad_scaler import GradScaler
+from wengert.core.device import device
 from wengert.core.fronts import front_of
 from wengert.core.generators import default_generator
 from wengert.core.preparations import watchers
@@ -36,11 +37,11 @@ _METADATA = (
     "shape", "size", "dim", "ndim", "ndimension", "numel", "nelement", "dtype", "device", "layout",
     "requires_grad", "is_leaf", "is_floating_point", "is_complex", "is_contiguous", "element_size",
     "stride", "itemsize", "nbytes", "is_cpu", "is_cuda", "is_sparse", "is_meta", "is_quantized",
-    "is_nested", "contiguous", "float", "double", "to", "cpu", "type_as", "is_same_size", "__len__",
-    "__hash__",
+    "is_nested", "contiguous", "float", "double", "half", "bfloat16", "long", "int", "bool", "to",
+    "cpu", "type_as", "is_same_size", "__len__", "__hash__", "__class__",
 )  # fmt: skip
 # Other functions of the library that change nothing but the mode of recording, which the steps of
-# a run have on record. A front's code has the name of its function.
+# a run have on record.
 _HARMLESS = frozenset({
     # of modules and their containers
     "__call__", "__getattr__", "__getitem__", "__iter__", "__len__", "__contains__", "keys",
@@ -49,7 +50,7 @@ _HARMLESS = frozenset({
     # of what is asked for and set
     "__new__", "__init__", "__enter__", "__exit__", "__hash__", "is_tensor", "is_grad_enabled",
     "is_compiling", "is_scripting", "is_tracing", "is_autocast_enabled", "get_default_dtype",
-    "is_dynamo_compiling", "is_exporting", "is_inference_mode_enabled",
+    "is_dynamo_compiling", "is_exporting", "is_inference_mode_enabled", "_assert",
 })  # fmt: skip
 # Functions that make tensors of values, or of random numbers.
 _CREATION = frozenset({
@@ -338,7 +339,9 @@ class Observer:
         if any(code is one.__code__ for one in _OF_SCALER):
             (scaler, *_), _ = _arguments(frame)
             return not scaler.is_enabled()
-        return code.co_name in _HARMLESS or any(code is one for one in self._metadata)
+        front = front_of(code)
+        name = code.co_name if front is None else front.function.__name__
+        return name in _HARMLESS or any(code is one for one in self._metadata)
 
     def _refuse(self, frame: Any, what: str) -> None:
         if not self.reason:
@@ -346,6 +349,7 @@ class Observer:
                 frame = frame.f_back
             where = "" if frame is None else quoted_location(frame.f_code, frame.f_lasti)
             self.reason = f"{what}, called at {where}"
+            sys.setprofile(None)  # the rest of the call goes without being watched
 
 
 # What gives the number that a tensor holds. Their code changes, as fronts come and go.
@@ -377,9 +381,10 @@ def _arguments(frame: types.FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def _metadata() -> list[types.CodeType]:
-    """The code by which tensors tell about themselves."""
-    attributes = [vars(Tensor).get(name) for name in _METADATA]
-    functions = [getattr(x, "fget", x) for x in attributes if x is not None]
+    """The code by which tensors, their classes and their devices tell about themselves."""
+    attributes = [vars(of).get(name) for of in (Tensor, Deferred) for name in _METADATA]
+    compared = [type(Deferred).__eq__, type(Deferred).__hash__, device.__eq__]
+    functions = [*compared, *(getattr(x, "fget", x) for x in attributes if x is not None)]
     return [f.__code__ for f in functions if hasattr(f, "__code__")]
 
 

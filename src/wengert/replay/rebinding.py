@@ -317,20 +317,18 @@ def _shown(path: list[Entry], place: int) -> tuple[int, ...] | None:
 
     The path is what came since the value: readers come after what they read.
     """
-    found, waiting = list[int](), [place]
-    while waiting:
-        place = waiting.pop()
-        for e in path:
-            if not isinstance(e, OpEntry) or not _reads(e, place):
-                continue
-            if e.op.view:
-                if _saves(e):
-                    return None
-                views = [e.first + k for k in range(len(e.outlines))]
-                found += views
-                waiting += views
-            if _keeps(e, place):
+    found, places = list[int](), {place}
+    for e in path:
+        if not isinstance(e, OpEntry) or not (names := _read(e, places)):
+            continue
+        if e.op.view:
+            if _saves(e):
                 return None
+            views = range(e.first, e.first + len(e.outlines))
+            found += views
+            places.update(views)
+        if _keeps(e, names):
+            return None
     return tuple(found)
 
 
@@ -339,14 +337,13 @@ def _saves(maker: OpEntry) -> bool:
     return maker.records and isinstance(maker.op, Op) and "out" in maker.op.keeps
 
 
-def _reads(entry: OpEntry, place: int) -> bool:
-    return any(r and r.kind == "value" and r.index == place for r in entry.refs.values())
+def _read(entry: OpEntry, places: set[int]) -> list[str]:
+    """The operands of an operation that are values at some places."""
+    refs = entry.refs.items()
+    return [n for n, r in refs if r and r.kind == "value" and r.index in places]
 
 
-def _keeps(entry: OpEntry, place: int) -> bool:
-    """Whether an operation's node saves an operand."""
+def _keeps(entry: OpEntry, names: list[str]) -> bool:
+    """Whether an operation's node saves an operand of some names."""
     op: Any = entry.op
-    if not entry.records or not isinstance(op, Op):
-        return False
-    names = [n for n, r in entry.refs.items() if r and r.kind == "value" and r.index == place]
-    return any(n in op.keeps for n in names)
+    return entry.records and isinstance(op, Op) and any(n in op.keeps for n in names)

@@ -97,9 +97,9 @@ def _with_channels_last(
     """
     n = x.ndim
     x = contiguous(x.transpose(0, *range(2, n), 1))
-    for axis, *what in taps:
+    for axis, source, weight, size in taps:
         place = axis - 1 if axis > 1 else axis * (n - 1)
-        x = along_one(x, Taps(place, *what))
+        x = along_one(x, Taps(place, source, weight, size))
     return x.transpose(0, n - 1, *range(1, n - 1))
 
 

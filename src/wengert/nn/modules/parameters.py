@@ -69,7 +69,8 @@ class ParameterList(Module):
         return self._size
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self[i] for i in range(len(self)))
+        for i in range(len(self)):
+            yield self[i]
 
     def append(self, value: Any) -> ParameterList:
         """Add a value at the end; returns the list."""
