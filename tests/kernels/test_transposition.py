@@ -9,7 +9,7 @@ import wengert
 from tests.kernels.guarded import copied, guarded
 from wengert.kernels import strides
 from wengert.kernels.jit import available, get_threads, set_threads
-from wengert.kernels.transposition import SIDES, _transpose, in_c_order, matrices
+from wengert.kernels.transposition import SIDES, in_c_order, matrices, transpose
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs llvmlite")
 rng = np.random.default_rng(0)
@@ -62,7 +62,7 @@ def test_what_is_read_and_written_in_python() -> None:
     assert found is not None
     out = np.zeros((3, 21, 17), "f4")
     words = [a.reshape(-1).view(np.uint8) for a in (source, out)]
-    _transpose.python(*words, *found.numbers, 0, found.tasks)
+    transpose.python(*words, *found.numbers, 0, found.tasks)
     np.testing.assert_array_equal(out, source.swapaxes(1, 2))
 
 

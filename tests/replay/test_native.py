@@ -11,13 +11,14 @@ import pytest
 
 import wengert
 from wengert import compiler, nn
+from wengert.kernels import transposition
 from wengert.replay.fusion import FusedLoop
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import is_view
 from wengert.replay.segments import Segment
 from wengert.replay.settling import Plan
 
-from .harness import check_same
+from .harness import check_same, compare
 
 F = nn.functional
 Function = Callable[..., Any]
@@ -511,3 +512,31 @@ def test_intermediate_values_hand_on_their_memory() -> None:
         step(wengert.randn(256, 256)).tolist()
     (segment,) = segments(step)
     assert sum(segment.blocks) < 6 * 4 * 256 * 256
+
+
+@pytest.mark.parametrize("shape", [(2, 32, 24, 20), (3, 9, 8, 17), (1, 64, 9, 9)])
+def test_transposed_copies_turn_in_registers(shape, monkeypatch):
+    seen = []
+    found = transposition.matrices_of
+    monkeypatch.setattr(
+        transposition, "matrices_of", lambda *given: seen.append(found(*given)) or seen[-1]
+    )
+
+    def step(x):
+        rows = (x * 2).permute(0, 2, 3, 1).contiguous()
+        images = (rows + 1).reshape(rows.shape).permute(0, 3, 1, 2).contiguous()
+        loss = (images * images).sum()
+        loss.backward()
+        return loss
+
+    def training(wrap, log):
+        wengert.manual_seed(0)
+        x = wengert.randn(*shape, requires_grad=True)
+        wrapped = wrap(step)
+        for _ in range(4):
+            x.grad = None
+            log.append(wrapped(x).item())
+            log.append(x.grad)
+
+    compare(training)
+    assert any(one is not None for one in seen)

@@ -7,6 +7,7 @@ last to channels first, or back, are such matrices.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -71,7 +72,7 @@ def _turn(to: u8s, to_pitch: i64, source: u8s, pitch: i64, size: i64) -> None:
 
 
 @kernel
-def _transpose(
+def transpose(
     source: u8s, target: u8s, size: i64, n1: i64, rows: i64, columns: i64, t0: i64, t1: i64,
     t2: i64, s0: i64, s1: i64, s2: i64, blocks: i64, high: i64, side: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
@@ -107,19 +108,26 @@ def matrices(size: int, own: Outline, other: Outline) -> Matrices | None:
 
     None if they are no such matrices, or are too small.
     """
-    side = SIDES.get(size, 0)
     lengths, steps = merged(own, other)
-    if not side or not 2 <= len(lengths) <= 4 or min(lengths[-2:]) < side:
-        return None
-    if steps[-1][0] != size or steps[-2][1] != size:
-        return None
     if any(s % size for of_arrays in steps for s in of_arrays):
         return None
-    while len(lengths) < 4:
-        lengths.insert(0, 1)
-        steps.insert(0, [0, 0])
-    n0, n1, rows, columns = lengths
-    (t0, s0), (t1, s1), (t2, _), (_, s2) = [[s // size for s in pair] for pair in steps]
+    to_steps, from_steps = [[of_arrays[k] // size for of_arrays in steps] for k in (0, 1)]
+    return matrices_of(size, lengths, to_steps, from_steps)
+
+
+def matrices_of(
+    size: int, lengths: Sequence[int], to_steps: Sequence[int], steps: Sequence[int]
+) -> Matrices | None:
+    """As `matrices`, for dimensions that cannot be merged; these are strides in elements."""
+    side = SIDES.get(size, 0)
+    if not side or not 2 <= len(lengths) <= 4 or min(lengths[-2:]) < side:
+        return None
+    if to_steps[-1] != 1 or steps[-2] != 1:
+        return None
+    missing = 4 - len(lengths)
+    n0, n1, rows, columns = (*(1,) * missing, *lengths)
+    t0, t1, t2, _ = (*(0,) * missing, *to_steps)
+    s0, s1, _, s2 = (*(0,) * missing, *steps)
     high = _LINE // size
     blocks = -(-rows // high)
     numbers = (size, n1, rows, columns, t0, t1, t2, s0, s1, s2, blocks, high, side)
@@ -128,7 +136,7 @@ def matrices(size: int, own: Outline, other: Outline) -> Matrices | None:
 
 def run(source: np.ndarray, target: np.ndarray, found: Matrices) -> None:
     """Write what lies transposed in the source, of which the target is apart."""
-    _transpose.f32(source, target, *found.numbers, found.tasks, found.chunk)
+    transpose.f32(source, target, *found.numbers, found.tasks, found.chunk)
 
 
 def in_c_order(array: np.ndarray) -> np.ndarray:

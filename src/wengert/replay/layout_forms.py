@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels import copies
+from wengert.kernels import copies, transposition
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.jit import CHUNK, operands
 from wengert.replay.emitting import BOOL, F32, I64, Emitter, View
@@ -104,6 +104,13 @@ def copy(emitter: Emitter, source: View, out: View) -> None:
         emitter.call(
             copies.copy_rows.f32, source, out, steps[0], to_steps[0], width, total=rows,
             chunk=rows_of(width),
+        )  # fmt: skip
+        return
+    turned = transposition.matrices_of(F32.itemsize, lengths, to_steps, steps)
+    if turned is not None:
+        emitter.call(
+            transposition.transpose.f32, source, out, *turned.numbers, total=turned.tasks,
+            chunk=turned.chunk,
         )  # fmt: skip
         return
     sizes, x_steps, out_steps = (np.array(v, np.int64) for v in (lengths, steps, to_steps))
