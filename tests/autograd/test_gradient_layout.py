@@ -72,3 +72,48 @@ def test_what_lies_right_and_is_nobody_elses_is_not_copied(leaf: str) -> None:
 
     assert taken(shared=False)
     assert not taken(shared=True)
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "permuted": lambda x: x.permute(0, 2, 3, 1) * 2,
+    "transposed": lambda x: x.transpose(1, 2) * 2,
+    "rotated": lambda x: x.rot90(1, (2, 3)),
+    "shuffled": lambda x: x[:, :2].contiguous() * 2,
+    "added": lambda x: x + 1,
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_gradients_of_grad_lie_as_torchs_where_they_are_dense(
+    leaf: str, view: str, torch: Any
+) -> None:
+    def strides(lib: Any) -> tuple[int, ...]:
+        x = LEAVES[leaf](lib).detach().requires_grad_()
+        y = VIEWS[view](x)
+        (g,) = lib.autograd.grad(y, x, lib.ones_like(y.detach()))
+        assert (g == g.contiguous()).all()
+        return tuple(g.stride())
+
+    assert strides(wengert) == strides(torch)
+
+
+def test_a_gradient_is_nobody_elses_however_it_lies() -> None:
+    x = image(wengert).requires_grad_()
+    g = wengert.ones(2, 4, 5, 3)
+    (found,) = wengert.autograd.grad(x.permute(0, 2, 3, 1), x, g)
+    assert found.stride() == (60, 1, 15, 3)
+    found.zero_()
+    assert g.sum() == g.numel()
+
+
+@pytest.mark.torch
+def test_gradients_of_group_norm_are_channels_last(torch: Any) -> None:
+    def strides(lib: Any) -> tuple[int, ...]:
+        x = lib.ones(2, 4, 9, 8).contiguous(memory_format=lib.channels_last).requires_grad_()
+        y = lib.nn.functional.group_norm(x, 2)
+        (g,) = lib.autograd.grad(y, x, lib.ones_like(y.detach()))
+        return tuple(g.stride())
+
+    assert strides(wengert) == strides(torch)

@@ -428,7 +428,6 @@ def _results(
             results.append(g)
         else:
             array = None if isinstance(x, GradientEdge) else x._array
-            # In its tensor's layout if it was computed that way; contiguous otherwise.
-            like = array if array is not None and array.strides == g.strides else None
-            results.append(wrap(own_array(g, g.dtype if array is None else array.dtype, like)))
+            dtype = g.dtype if array is None else array.dtype
+            results.append(wrap(own_array(g, dtype, as_it_lies=True)))
     return tuple(results)

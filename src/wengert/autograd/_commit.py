@@ -21,7 +21,7 @@ from wengert.core.references import ALONE
 from wengert.core.sparse import SparseTensor
 from wengert.core.storage import before_writes
 from wengert.core.tensor import Leaf, Node, Tensor, wrap
-from wengert.kernels.layout import in_c_order, repeats, write
+from wengert.kernels.layout import copy, in_c_order, is_dense, repeats, write
 from wengert.ops.shape import clone
 
 _set_grad = Tensor.__dict__["_grad"].__set__
@@ -97,13 +97,20 @@ def _holder(node: Node) -> Tensor | None:
     return None if retain is None else retain()
 
 
-def own_array(g: Any, dtype: np.dtype[Any], like: np.ndarray | None = None) -> Any:
+def own_array(
+    g: Any, dtype: np.dtype[Any], like: np.ndarray | None = None, as_it_lies: bool = False
+) -> Any:
     """Return `g` in a dtype, as an array that only the caller's variable refers to.
 
-    Its layout is that of `like` if that is a dense array, otherwise C order. Call it directly where
-    the last reference is held, not through another function: it counts references.
+    Its layout is that of `like` if that is a dense array, its own if that is dense and it is to be
+    `as_it_lies`, otherwise C order. Call it directly where the last reference is held, not through
+    another function: it counts references.
     """
     plain = type(g) is np.ndarray and g.base is None and g.dtype == dtype
+    if as_it_lies and type(g) is np.ndarray and not g.flags.c_contiguous and is_dense(g):
+        if plain and getrefcount(g) <= ALONE:
+            return g
+        return copy(g) if g.dtype == dtype else g.astype(dtype, order="K")
     if like is None or like.flags.c_contiguous:
         if plain and g.flags.c_contiguous and getrefcount(g) <= ALONE:
             return g

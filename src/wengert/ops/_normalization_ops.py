@@ -105,6 +105,15 @@ def _input_vjp(
     return _typed((inner * scale).reshape(tuple(input.shape)), dtype)
 
 
+def _images_vjp(
+    g: Value, input: Value, weight: Value, mean: Value, rstd: Value, plan: NormPlan, eps: float,
+    shared: Any,
+) -> Value:  # fmt: skip
+    """As `_input_vjp`, with channels last if the input's are."""
+    found = _input_vjp(g, input, weight, mean, rstd, plan, eps, shared)
+    return found if isinstance(found, Tensor) else as_images(found, input)
+
+
 def _weight_vjp(
     g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value, plan: NormPlan, eps: float,
     shared: Any = None,
@@ -122,7 +131,7 @@ def _weight_vjp(
 
 
 def _bias_vjp(g: Value, bias_shape: Any, plan: NormPlan, shared: Any = None) -> Value:
-    if shared is not None:
+    if shared is not None and shared[2] is not None:
         return _typed(shared[2], _weight_dtype(g, plan.wide)).reshape(bias_shape)
     return _channel_sum(_single(g) if plan.wide else g, bias_shape, plan)
 
@@ -161,7 +170,9 @@ _RULES: dict[str, Any] = {
 }
 
 
-def _declared(name: str, label: str, arrange: Arrange) -> Callable[..., Tensor]:
+def _declared(
+    name: str, label: str, arrange: Arrange, input_vjp: Any = _input_vjp
+) -> Callable[..., Tensor]:
     """Declare the operation under the name of one kind of normalisation, which its nodes show."""
 
     def forward(input: Value, weight: Value, bias: Value, plan: NormPlan, eps: float) -> Value:
@@ -171,7 +182,7 @@ def _declared(name: str, label: str, arrange: Arrange) -> Callable[..., Tensor]:
     forward.__name__ = name
     return primitive(
         mixed=False, aux=("mean", "rstd"), reference=_reference, shared=_at_once, label=label,
-        **_RULES,
+        **{**_RULES, "input": input_vjp},
     )(forward)  # fmt: skip
 
 
@@ -273,7 +284,7 @@ def _contiguous(out: np.ndarray, input: np.ndarray) -> np.ndarray:
 
 _layer_norm = _declared("_layer_norm", "NativeLayerNormBackward0", _contiguous)
 _rms_norm = _declared("_rms_norm", "RmsNormBackward0", as_images)
-_group_norm = _declared("_group_norm", "NativeGroupNormBackward0", as_images)
+_group_norm = _declared("_group_norm", "NativeGroupNormBackward0", as_images, _images_vjp)
 _batch_norm = _declared_with_statistics("_batch_norm", "NativeBatchNormBackward0", as_images)
 _instance_norm = _declared_with_statistics("_instance_norm", "InstanceNormBackward0", _contiguous)
 

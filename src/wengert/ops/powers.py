@@ -38,6 +38,10 @@ def _pow_number(input: Value, exponent: complex) -> Value:
         return np.sqrt(input)
     if exponent == -1:
         return np.true_divide(input.dtype.type(1), input)
+    if exponent == -0.5:  # as PyTorch: nan for minus infinity
+        return np.true_divide(input.dtype.type(1), np.sqrt(input))
+    if exponent == -2:
+        return np.true_divide(input.dtype.type(1), np.multiply(input, input))
     return np.power(input, input.dtype.type(exponent))
 
 
@@ -46,6 +50,8 @@ def _power_slope(g: Value, input: Value, exponent: complex) -> Value:
         return no_slope(g)
     if exponent == 2:
         return g * conj(input * 2.0)
+    if exponent == 0.5:
+        return g * conj(rsqrt(input) * 0.5)
     return g * conj(input ** (exponent - 1) * exponent)
 
 

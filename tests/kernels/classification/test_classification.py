@@ -28,6 +28,34 @@ def sample(shape: tuple[int, ...], shares: bool) -> tuple[np.ndarray, np.ndarray
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("shares", [False, True])
+@pytest.mark.parametrize("lies", ["channels last", "transposed"])
+@pytest.mark.parametrize("shape", [(2, 21, 12, 9), (1, 3, 30, 5), (3, 40, 4, 4)], ids=str)
+def test_images_that_lie_otherwise(
+    shape: tuple[int, ...], lies: str, shares: bool, smoothing: float
+) -> None:
+    x, index, share = sample(shape, shares)
+    order = (0, 2, 3, 1) if lies == "channels last" else (0, 1, 3, 2)
+    back = [order.index(d) for d in range(4)]
+    other = np.ascontiguousarray(x.transpose(order)).transpose(back)
+    g = np.random.default_rng(0).normal(size=index.shape).astype(x.dtype)
+    found = []
+    for scores in (x, other):
+        loss, lse = kernels.cross_entropy(scores, index, share, 1, False, smoothing)
+        whole, _ = kernels.cross_entropy(scores, index, share, 1, True, smoothing)
+        found.append([loss, lse, whole])
+        for cotangent in (g, np.float32(0.5)):
+            found[-1].append(
+                kernels.cross_entropy_gradient(cotangent, scores, index, share, lse, 1, smoothing)
+            )
+    for a, b in zip(*found, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=4e-6, atol=4e-6)
+    if lies == "channels last":
+        assert found[1][-1].transpose(order).flags.c_contiguous
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("shares", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_loss_and_gradient(shape: tuple[int, ...], shares: bool, smoothing: float) -> None:
     x, index, share = sample(shape, shares)

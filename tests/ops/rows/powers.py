@@ -29,6 +29,8 @@ def table(rng):
 ROWS = [
     *(Row("pow", raised(e), tag=str(e), dtypes=FLOATS)
       for e in (2, 2.0, 3, 0.5, -1, -2, 0, 1, 2.5, -0.5)),
+    *(Row("pow", lambda rng, e=e: (np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, -3.0]), e),
+          tag=f"edges-{e}", grad=False) for e in (0.5, -0.5, -1, -2)),
     Row("pow", raised(1.5 + 1j), tag="complex-exponent"),
     *(Row("pow", lambda rng, e=e: (np.array([True, False]), e), tag=f"mask-{e}", grad=False,
           dtypes=()) for e in (True, False, 2)),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.chunks import FEW, is_plain, real_of, rows_of
+from wengert.kernels.layout import contiguous, is_channels_last
 from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.scatter.native import within
 
@@ -99,6 +100,10 @@ def cross_entropy(
 
     Of the weight of each index all classes have an equal part in `smoothing`.
     """
+    if _are_rows(x, axis):
+        found, lse = cross_entropy(_rows(x), _flat(index), _flat(share), 1, reduced, smoothing)
+        return found if reduced else found.reshape(index.shape), lse.reshape(2, *_beside(index))
+    x = contiguous(x)
     wide = widened(x)
     if x.size >= FEW and _native(wide, index, share, axis):
         lse = np.empty((2, *x.shape[:axis], 1, *x.shape[axis + 1 :]), wide.dtype)
@@ -117,6 +122,26 @@ def cross_entropy(
     if whole != whole:
         _refuse_others(index, x.shape[axis])
     return narrowed(whole if reduced else loss, x.dtype), lse
+
+
+def _are_rows(x: np.ndarray, axis: int) -> bool:
+    """Whether the classes of each place of an image lie beside one another."""
+    return x.ndim == 4 and axis == 1 and x.size >= FEW and is_channels_last(x)
+
+
+def _rows(x: np.ndarray) -> np.ndarray:
+    """A row of classes for each place."""
+    return contiguous(x.transpose(0, 2, 3, 1)).reshape(-1, x.shape[1])
+
+
+def _flat(x: np.ndarray) -> np.ndarray:
+    """One for each place, or one for all."""
+    return x.reshape(-1) if x.ndim else x
+
+
+def _beside(index: np.ndarray) -> tuple[int, ...]:
+    """The shape of one for each place, beside classes."""
+    return (len(index), 1, *index.shape[1:])
 
 
 def _sum(losses: np.ndarray) -> Any:
@@ -144,6 +169,12 @@ def cross_entropy_gradient(
     smoothing: float = 0.0,
 ) -> np.ndarray:  # fmt: skip
     """(softmax(x) - one-hot(index)), weighed."""
+    if _are_rows(x, axis):
+        g, lse = _flat(np.asarray(g)), lse.reshape(2, -1, 1)
+        of_rows = cross_entropy_gradient(g, _rows(x), _flat(index), _flat(share), lse, 1, smoothing)
+        n, c, *space = x.shape
+        return of_rows.reshape(n, *space, c).transpose(0, 3, 1, 2)
+    x = contiguous(x)
     wide = widened(x)
     scale = np.asarray(weighed(g, share), wide.dtype)
     if x.size >= FEW and _native(wide, index, scale, axis):

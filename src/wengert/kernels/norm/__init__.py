@@ -129,16 +129,20 @@ def _normalise_natively(
 
 def gradients(
     g: Array, x: Array, weight: Array | None, mean: Array | None, rstd: Array, plan: NormPlan
-) -> tuple[Array, Array, Array] | None:
+) -> tuple[Array, Array | None, Array | None] | None:
     """The cotangents of input, weight and bias from one pass; None if there is no kernel.
 
-    Those of weight and bias are flat, and of the type that is computed in: of halves, float32.
+    Those of weight and bias are flat, and of the type that is computed in: of halves, float32. They
+    are None for rows without a weight, which mostly have no bias either.
     """
     if x.size < FEW or g.dtype != x.dtype or not real_for(x.dtype):
         return None
     run, (slopes, read) = _readable(g, x)
-    gain = _vector(weight, plan, _calls().computed(x.dtype), 1)
     mean = np.zeros_like(rstd) if mean is None else mean
+    if weight is None and len(plan.view) == 2 and 0 not in plan.axes:
+        grad = _calls().plain_gradient(run, slopes, read, mean, rstd, plan)
+        return narrowed(grad, x.dtype), None, None
+    gain = _vector(weight, plan, _calls().computed(x.dtype), 1)
     grad, *rest = _calls().gradients(run, slopes, read, gain, mean, rstd, plan)
     return narrowed(grad, x.dtype), rest[0], rest[1]
 

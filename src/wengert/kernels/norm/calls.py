@@ -100,6 +100,15 @@ def gradients(
     return grad, sums[0], sums[1]
 
 
+def plain_gradient(run: str, g: Array, x: Array, mean: Array, rstd: Array, plan: NormPlan) -> Array:
+    """The cotangent of the input, where there is no weight and each row has its statistics."""
+    x, size = plain(x), plan.view[1]
+    grad = np.empty_like(x)
+    arrays = (plain(g), x, mean, rstd, grad)
+    getattr(native.plain_rows_gradient, run)(*arrays, size, plan.centred, rstd.size, rows_of(size))
+    return grad
+
+
 def _normalise_columns(
     run: str, x: Array, weight: Array, bias: Array, stats: tuple[Array, Array, Array], eps: float
 ) -> Array:

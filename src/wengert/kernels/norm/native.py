@@ -113,6 +113,28 @@ def rows_gradient(
             o[j] = (p[j] * weight[j] - common - (row[j] - mean) * rstd * tilt) * rstd
 
 
+@kernel
+def plain_rows_gradient(
+    g: storeds, x: storeds, means: reals, rstds: reals, grad: storeds, size: i64, centred: i64,
+    start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """The gradient for rows that have no weight."""
+    sums = local(f64, 2)
+    for r in range(start, stop):
+        p = at(g, r * size)
+        row = at(x, r * size)
+        o = at(grad, r * size)
+        mean = means[r]
+        rstd = rstds[r]
+        sums[0] = 0.0
+        sums[1] = 0.0
+        _sums(p, row, mean, size, sums, 0)
+        common = real(sums[0] / f64(size)) if centred == 1 else 0.0
+        tilt = real(sums[1] * f64(rstd) / f64(size))
+        for j in range(size):
+            o[j] = (p[j] - common - (row[j] - mean) * rstd * tilt) * rstd
+
+
 # Groups: x is (group, plane, element), weight and bias are per channel (group norm). Groups are
 # # numbered over all samples: plane k of group r is channel (r * planes + k) % channels.
 
