@@ -73,6 +73,26 @@ def test_whatever_lies_otherwise_takes_a_route() -> None:
     assert patches.forward(x, weight, padded, None) is None
 
 
+def test_windows_that_an_image_does_not_have_take_a_route() -> None:
+    """What is written stays inside: a gradient may be of any size."""
+    geometry = Geometry((2, 2), ((0, 0), (0, 0)), (1, 1))
+    g, weight = images(2, 16, 16, 16, dtype="f4"), np.ones((16, 8, 2, 2), "f4")
+    assert patches.grad_input(g, weight, (32, 33), geometry, None) is not None
+    assert patches.grad_input(g, weight, (32, 31), geometry, None) is None
+    x = images(2, 8, 32, 31, dtype="f4")
+    assert patches.grad_weight(g, x, (2, 2), geometry) is None
+
+
+def test_images_with_more_windows_than_outputs() -> None:
+    """As the gradient of a transposed convolution with output padding meets them."""
+    geometry = Geometry((1, 1), ((0, 0), (0, 0)), (3, 3))
+    g, x = images(2, 8, 16, 16, dtype="f4"), images(2, 16, 18, 17, dtype="f4")
+    found = patches.grad_weight(g, x, (1, 1), geometry)
+    assert found is not None
+    right = np.einsum("nkab,ncab->kc", g.astype("f8"), x[:, :, :16, :16].astype("f8"))
+    np.testing.assert_allclose(found[:, :, 0, 0], right, rtol=0, atol=1e-3)
+
+
 @pytest.mark.parametrize("options", [{}, {"stride": 2}, {"stride": 4}])
 def test_public_results_are_channels_last(options: dict[str, int]) -> None:
     size = 4 if options.get("stride") == 4 else 1

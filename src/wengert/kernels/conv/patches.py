@@ -55,10 +55,15 @@ def _windows(images: np.ndarray, kernel: Shape, stride: Shape, out: Shape) -> np
     return np.lib.stride_tricks.as_strided(images, shape, steps)
 
 
-def _rows(images: np.ndarray, kernel: Shape, geometry: Geometry) -> np.ndarray:
+def _are_inside(size: Shape, kernel: Shape, stride: Shape, out: Shape) -> bool:
+    """Whether an image of that size has so many windows."""
+    axes = zip(size, kernel, stride, out, strict=True)
+    return all([(m - 1) * s + k <= n for n, k, s, m in axes])
+
+
+def _rows(images: np.ndarray, kernel: Shape, stride: Shape, out: Shape) -> np.ndarray:
     """The windows of images, a row for each."""
-    out = geometry.out_size(images.shape[2:], kernel)
-    windows = contiguous(_windows(_last(images), kernel, geometry.stride, out))
+    windows = contiguous(_windows(_last(images), kernel, stride, out))
     return windows.reshape(-1, windows[0, 0, 0].size)
 
 
@@ -69,8 +74,8 @@ def forward(
     kernel = weight.shape[2:]
     if not _fits(x, weight, kernel, geometry):
         return None
-    rows = _rows(x, kernel, geometry)
     out = geometry.out_size(x.shape[2:], kernel)
+    rows = _rows(x, kernel, geometry.stride, out)
     return _first(dot(rows, _flat(weight).T, bias).reshape(len(x), *out, len(weight)))
 
 
@@ -79,7 +84,8 @@ def grad_input(
 ) -> np.ndarray | None:
     """`Route.grad_input`; None if these are no such images or windows."""
     kernel, stride = weight.shape[2:], geometry.stride
-    if not _fits(g, weight, kernel, geometry):
+    fits = _fits(g, weight, kernel, geometry)
+    if not (fits and _are_inside(size, kernel, stride, g.shape[2:])):
         return None
     rows = contiguous(_last(g)).reshape(-1, g.shape[1])
     found = dot(rows, _flat(weight)).reshape(len(g), *g.shape[2:], *kernel, -1)
@@ -96,9 +102,11 @@ def grad_weight(
     g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry
 ) -> np.ndarray | None:
     """`Route.grad_weight`; None if these are no such images or windows."""
-    if not _fits(x, g, kernel, geometry):
+    out, stride = g.shape[2:], geometry.stride
+    fits = _fits(x, g, kernel, geometry)
+    if not (fits and _are_inside(x.shape[2:], kernel, stride, out)):
         return None
-    rows = _rows(x, kernel, geometry)
+    rows = _rows(x, kernel, stride, out)
     outputs = contiguous(_last(g)).reshape(len(rows), -1)
     found = dot(outputs.T, rows).reshape(-1, *kernel, x.shape[1])
     return contiguous(_first(found))
