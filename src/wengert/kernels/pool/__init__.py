@@ -251,9 +251,12 @@ def take_positions(x: np.ndarray, index: np.ndarray, n: int) -> np.ndarray:
 def add_positions(g: np.ndarray, index: np.ndarray, size: Shape) -> np.ndarray:
     """The adjoint of `take_positions`: zeros of that size, and `g` added at the positions."""
     if len(size) == 2 and are_images(g):
-        channels = np.arange(g.shape[1], dtype=index.dtype)
-        places = contiguous(as_volumes(index)) * index.dtype.type(len(channels)) + channels
-        return as_images(add_positions(as_volumes(g), places, (*size, len(channels))))
+        volume = (*size, g.shape[1])
+        places = contiguous(as_volumes(index))
+        if prod(volume) >= 1 << 31:
+            places = places.astype(np.int64)
+        places = places * places.dtype.type(volume[-1]) + np.arange(volume[-1], dtype=places.dtype)
+        return as_images(add_positions(as_volumes(g), places, volume))
     g, index = contiguous(g), contiguous(index)
     if g.size >= _MANY:
         added = native.add_planes(g, index, size)
