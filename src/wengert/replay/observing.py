@@ -225,6 +225,8 @@ class Observer:
         return self.run.entry.depth - self.run.start.depth
 
     def _see(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        if self.reason:  # the rest of the call is of no interest
+            return
         code, apart = frame.f_code, self._apart
         if apart is not None:
             if apart.frame is frame and event == "return":
@@ -349,7 +351,6 @@ class Observer:
                 frame = frame.f_back
             where = "" if frame is None else quoted_location(frame.f_code, frame.f_lasti)
             self.reason = f"{what}, called at {where}"
-            sys.setprofile(None)  # the rest of the call goes without being watched
 
 
 # What gives the number that a tensor holds. Their code changes, as fronts come and go.
