@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -55,4 +56,33 @@ def test_first_uses_in_threads_and_children() -> None:
     command = [sys.executable, "-c", FIRST_USES, "0.05", "0.3"]
     environment = os.environ | {"WENGERT_CACHE": ""}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+
+
+IMPORTS = """
+import os, sys, threading, time
+from wengert.core import forks
+assert "logging" not in sys.modules
+import logging
+forks._LATE = frozenset({"slowly"})
+sys.path.insert(0, sys.argv[1])
+thread = threading.Thread(target=__import__, args=("slowly",))
+thread.start()
+time.sleep(0.1)
+pid = os.fork()
+if pid == 0:
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+thread.join(20)
+assert sys.modules["slowly"].logger.name == "slowly"
+"""
+
+
+def test_an_import_that_waits_for_logging_lets_a_fork_come(tmp_path: Path) -> None:
+    """Before a fork logging takes its lock; first, if it was imported after this library."""
+    (tmp_path / "slowly.py").write_text(
+        "import logging, time\ntime.sleep(0.5)\nlogger = logging.getLogger('slowly')\n"
+    )
+    command = [sys.executable, "-c", IMPORTS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -86,7 +86,18 @@ def _before() -> None:
         if not _importing():
             break
         _release()
-        time.sleep(0.001)
+        _rest()
+
+
+def _rest() -> None:
+    """Let imports go on that wait for the lock of `logging`, which it takes before a fork."""
+    lock: Any = getattr(sys.modules.get("logging"), "_lock", None)
+    owned = lock is not None and lock._is_owned()
+    if owned:
+        lock.release()
+    time.sleep(0.001)
+    if owned:
+        lock.acquire()
 
 
 def _take(lock: Any) -> None:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import llvmlite
 import llvmlite.binding as llvm
 
+from wengert.core.forks import once
+
 # PyArrayObject starts with the object's head, and then has the address of its data.
 DATA = object.__basicsize__
 
@@ -65,7 +67,7 @@ class _Chosen:
     processor: Processor | None = None
 
 
-@cache
+@once  # as LLVM has a lock of its own, which no fork may find held
 def host() -> Processor:
     """The processor that runs this."""
     return tuned(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
@@ -110,4 +112,11 @@ def key(name: str) -> str:
 
 def level_key(level: Level, name: str) -> str:
     """The same of object code that was made elsewhere, with any compiler."""
-    return _digest(_origin(level.processor(), llvm.get_default_triple()), name)
+    return _digest(_origin(level.processor(), _triple()), name)
+
+
+@once
+def _triple() -> str:
+    """What LLVM compiles for."""
+    triple: str = llvm.get_default_triple()
+    return triple
