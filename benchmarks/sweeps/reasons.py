@@ -37,6 +37,10 @@ REASONS = (
     (r"^reshape of", "a copy on one thread"),
     (r"^erfinv$", "both of its formulas are computed for every element"),
     (r"matrix_norm", "squares are added up in float64"),
+    (r"^(interpolate|pad by).*, channels last$",
+     "in runs of channels, which are short where there are few; gradients by one thread an image"),
+    (r"^(adaptive_)?avg_pool.*, channels last$", "sums and their division in passes of their own"),
+    (r"^(pixel_|cat|roll).*, channels last$", "a copy of strided parts, on one thread"),
     (r"^(add|mul|zero|copy)_ of", "a write to a view is noted by region; NumPy goes by rows"),
 )  # fmt: skip
 FIXED = "the cost of a call, in Python"
