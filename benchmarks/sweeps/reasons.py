@@ -19,6 +19,7 @@ REASONS = (
     (r"^conj$", "PyTorch's conjugation is lazy"),
     (r"ctc_loss|CTCLoss|index_put of|max_unpool|scatter_reduce by (amax|prod)|Multivariate|Cosine",
      "made of several operations, each with the cost of a call"),
+    (r"^cum(sum|prod) of integers", "NumPy's running sums, on one thread"),
     (r"cdist", "each side of a pair in a pass of its own"),
     (r"Gamma|Beta|Dirichlet|Chi2|StudentT|Fisher",
      "derivatives of quantiles by integrals, to 1e-6; PyTorch's formulas are off by up to 1e-3"),
