@@ -12,7 +12,7 @@ import pytest
 import wengert
 from wengert import compiler
 from wengert.kernels.jit.pace import pace
-from wengert.replay import settling
+from wengert.replay import plans
 from wengert.replay.background import Background, background
 from wengert.replay.fusion import FusedLoop
 
@@ -22,7 +22,7 @@ def test_passes_and_kernels_of_loops_are_made_in_the_background(
 ) -> None:
     waiting: list[Callable[[], None]] = []
     monkeypatch.setattr(background, "submit", lambda work, owner=None: waiting.append(work))
-    monkeypatch.setattr(settling, "natively", lambda *_: None)
+    monkeypatch.setattr(plans, "natively", lambda *_: None)
 
     def function(x: Any) -> Any:
         return ((x * 2).tanh() + x).exp()

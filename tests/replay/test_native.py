@@ -15,8 +15,8 @@ from wengert.kernels import transposition
 from wengert.replay.fusion import FusedLoop
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import is_view
+from wengert.replay.plans import Plan
 from wengert.replay.segments import Segment
-from wengert.replay.settling import Plan
 
 from .harness import check_same, compare
 

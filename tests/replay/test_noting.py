@@ -101,7 +101,7 @@ def arguments() -> tuple[Any, Any]:
 
 def values(results: Any) -> list[Any]:
     results = results if type(results) is tuple else (results,)
-    return [one.tolist() for one in results]
+    return [one._array.tolist() for one in results]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
@@ -140,7 +140,7 @@ def test_no_call_waits_for_entries_or_for_a_plan(
     assert len(record.foreseen) == 1
     assert not record.plans
     ((key, plan),) = record.foreseen.items()
-    monkeypatch.setattr("wengert.replay.settling.Plan", None)
+    monkeypatch.setattr("wengert.replay.plans.Plan", None)
     values(step(*args))
     assert record.plans == {key: plan}
     assert not record.foreseen

@@ -41,9 +41,13 @@ def note_escape(what: str, tensor: Tensor) -> None:
     """Record that a tensor's values leave the graph, if it has or had one."""
     cut = tensor._cut if tensor._edge is None else cut_at(what, tensor)
     if cut is not None:
-        array = tensor._array
-        first = (array.item(),) if array.size == 1 else tuple(array.flat[:FIRST].tolist())
-        escapes.append(Escape(array.size, first, weakref.ref(array), cut))
+        note_values(tensor._array, cut)
+
+
+def note_values(array: np.ndarray, cut: RawCut) -> None:
+    """Record that values leave a graph, or have left one."""
+    first = (array.item(),) if array.size == 1 else tuple(array.flat[:FIRST].tolist())
+    escapes.append(Escape(array.size, first, weakref.ref(array), cut))
 
 
 def note_drop(what: str, owner: Any) -> None:

@@ -16,6 +16,8 @@ watchers: dict[int, Callable[[Callable[..., Any], tuple[Any, ...], bool], Any]] 
 
 # What gives the elements of a deferred value that a check looks at, or None: compiled functions.
 peeks: list[Callable[[Any], Any]] = []
+# The same for numbers that users read: they are told by which function, if values leave a graph.
+readers: list[Callable[[Any, str | None], Any]] = []
 
 
 def preparation(function: Callable[..., Any]) -> Callable[..., Any]:

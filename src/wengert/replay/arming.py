@@ -17,7 +17,7 @@ from wengert.core import storage
 from wengert.core.deferring import leaving, picking, putting, sharing
 from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
-from wengert.core.preparations import peeks
+from wengert.core.preparations import peeks, readers
 from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY, Op
@@ -29,10 +29,11 @@ from wengert.replay.indexing import picked, put
 from wengert.replay.leaves import became_leaf
 from wengert.replay.peeking import are_within, peeked
 from wengert.replay.plain import plain
+from wengert.replay.plans import preparing
+from wengert.replay.reading import read_ahead
 from wengert.replay.rebinding import rebinding
 from wengert.replay.rules import INDEXED, DetachForm, ListForm, SeveralForm, defers
 from wengert.replay.run import Run, current_run
-from wengert.replay.settling import preparing
 from wengert.replay.state import active, asking, before_write, computing_at_once
 from wengert.replay.storing import shared
 
@@ -392,6 +393,7 @@ def arm() -> None:
         preparing.append(_follow_natively)
         storage.rebindings.append(rebinding)
         peeks.append(peeked)
+        readers.append(read_ahead)
         picking.append(picked)
         putting.append(put)
         sharing.append(shared)

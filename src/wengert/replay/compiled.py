@@ -186,7 +186,7 @@ class Compiled:
     def graph(self) -> str:
         """The programs on record, as text: each line with those of the user's that it is from."""
         self.wait()
-        plans = [*self.record.plans.values()] or [*self.record.foreseen.values()]
+        plans = self.record.programs() or [*self.record.foreseen.values()]
         for plan in plans:
             plan.optimise()
         return "\n\n".join(str(plan.program) for plan in plans)

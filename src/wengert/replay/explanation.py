@@ -12,6 +12,7 @@ from wengert.replay.run import current_run
 from wengert.replay.skipping import Skipping
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry
 
+_MOST_CALLS = 8
 _LATER = "read it after the function, or not at all"
 _SIZED = (
     "how large the result is depends on values: torch.where(mask, a, b) and sums of a * mask have"
@@ -36,6 +37,7 @@ class Explanation:
         loops: for each fused loop, the operations in it.
         splits: the lines that read a value, which ends a program, and `instead` what to do
             about each.
+        ahead: the lines that read a value before a backward, which programs of their own compute.
         ways: how many ways through the function are on record.
         bytes: the most bytes of intermediate values and of what kernels write between, and those
             of values as eager mode would hold them.
@@ -51,6 +53,7 @@ class Explanation:
     loops: list[str] = field(default_factory=list)
     splits: list[str] = field(default_factory=list)
     instead: list[str] = field(default_factory=list)
+    ahead: list[str] = field(default_factory=list)
     ways: int = 0
     bytes: tuple[int, int] = (0, 0)
     seconds: list[float] = field(default_factory=list)
@@ -74,6 +77,7 @@ class Explanation:
             lines.append(f"retired: {self.retired}")
         if self.python:
             lines.append(self.python)
+        lines += [f"read before a backward: {line}; no split" for line in self.ahead]
         lines += [
             f"split where a value is read: {line}; {instead}"
             for line, instead in zip(self.splits, self.instead, strict=True)
@@ -82,7 +86,7 @@ class Explanation:
 
 
 def explain_calls(function: Callable[..., Any], args: Any, kwargs: Any) -> Explanation:
-    """Call a function three times and explain what it has become."""
+    """Call a function three times, or until its programs last, and explain what it has become."""
     own = compiled_of(function)
     if own is None:
         function = compiled(function)
@@ -91,7 +95,9 @@ def explain_calls(function: Callable[..., Any], args: Any, kwargs: Any) -> Expla
     own.wait()
     patient, own.patient = own.patient, True
     try:
-        for _ in range(3):
+        for k in range(_MOST_CALLS):
+            if k > 2 and own.record.lasts():
+                break
             result = function(*args, **kwargs)
             run = current_run()
             if run is not None:
@@ -129,10 +135,18 @@ def explanation_of(function: Compiled) -> Explanation:
         found.programs.append(plan.program)
         goes_on = entry.children or (entry.after is not None and entry.after.children)
         if goes_on and entry.read_at is not None:
-            code, lasti = entry.read_at
-            line = f"{location_of(code, lasti)}  {source_text(code, lasti)}".rstrip()
-            found.splits.append(line)
+            found.splits.append(_line(*entry.read_at))
             known = [_INSTEAD[name] for name in entry.read_by if name in _INSTEAD]
             found.instead.append(known[-1] if known else _LATER)
+    for reading in function.record.readings.values():
+        reading.optimise()
+        found.calls += len((reading.native or reading.program).instructions)
+        found.loops += [i.name for i in reading.program.instructions if i.members]
+        found.programs.append(reading.program)
+        found.ahead.append(_line(*reading.line))
     found.bytes = max(sizes)
     return found
+
+
+def _line(code: Any, lasti: int) -> str:
+    return f"{location_of(code, lasti)}  {source_text(code, lasti)}".rstrip()

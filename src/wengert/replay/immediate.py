@@ -20,8 +20,9 @@ from wengert.core.tensor import Tensor, tick, wrap
 from wengert.replay.bindings import Binding
 from wengert.replay.counting import count_backward
 from wengert.replay.observing import Effect, Value
+from wengert.replay.plans import Plan, count_use, cut_of, plan_of
 from wengert.replay.rules import Step
-from wengert.replay.settling import Plan, count_use, cut_of, made_nodes, own_arrays, plan_of
+from wengert.replay.settling import made_nodes, own_arrays
 from wengert.replay.shortcuts import Argument, Late, Prepared, Shortcut, is_same
 from wengert.replay.state import active, stop_asking
 from wengert.replay.storing import restamp

@@ -40,6 +40,9 @@ from wengert.replay.rules import DetachForm, ListForm, SeveralForm, kept_of
 from wengert.replay.templates import Template, hashed, is_identity
 from wengert.replay.trace import BackwardEntry, Entry, LeafEntry, OpEntry, Ref, inputs_of, reached
 
+# The place of a value, or that of an operation with the name of a further result.
+Origin = int | tuple[int, str]
+
 
 class Lowering:
     """The program of a path through the record, and where its values are.
@@ -454,6 +457,10 @@ class Lowering:
     def _value_of(self, ref: Ref) -> int:
         """The value of an operand that is no number."""
         return (self.places if ref.kind == "value" else self.of_inputs)[ref.index]
+
+    def value_of(self, origin: Origin) -> int:
+        """The value that an operation has given."""
+        return self.aux[origin] if type(origin) is tuple else self.places[origin]  # type: ignore[index]
 
     def read(self, entry: OpEntry, place: int, name: str) -> tuple[int | None, Any]:
         """What a rule reads by a name: a value of the program, or a constant."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -193,11 +194,17 @@ def _needed(
 def views_of_inputs(lowering: Lowering) -> dict[int, View]:
     """How the inputs of a run lie in memory."""
     views: dict[int, View] = {}
-    for value, one in zip(lowering.program.inputs, lowering.inputs, strict=True):
-        dtype = np.dtype(one.dtype)
-        if dtype in (F32, BOOL, I64) and all(
-            s >= 0 and not s % dtype.itemsize for s in one.strides
-        ):
-            strides = tuple([s // dtype.itemsize for s in one.strides])
-            views[value] = View(value, 0, one.shape, strides, dtype)
+    for value, one in zip(lowering.program.inputs, lowering.inputs, strict=False):
+        view = view_of_input(value, one.shape, one.strides, np.dtype(one.dtype))
+        if view is not None:
+            views[value] = view
     return views
+
+
+def view_of_input(
+    value: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
+) -> View | None:
+    """How an input lies in memory; None where kernels cannot read it."""
+    if dtype not in (F32, BOOL, I64) or any(s < 0 or s % dtype.itemsize for s in strides):
+        return None
+    return View(value, 0, shape, tuple([s // dtype.itemsize for s in strides]), dtype)

@@ -24,9 +24,9 @@ from wengert.kernels.jit.pace import pace
 from wengert.replay.background import background
 from wengert.replay.deferred import Deferred, Outline
 from wengert.replay.operands import OF_INTS, Operands
+from wengert.replay.plans import count_use, foresee
 from wengert.replay.rules import READ_AGAIN
 from wengert.replay.run import CALLER, Run
-from wengert.replay.settling import count_use, foresee
 from wengert.replay.signatures import Signature
 from wengert.replay.state import active, shows_exposed, unusual
 from wengert.replay.trace import INNER, LEAF, MOST_ENTRIES, Entry, Input, inputs_of

@@ -15,8 +15,8 @@ from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor
 from wengert.kernels.scatter.native import within
 from wengert.replay.deferred import Deferred
+from wengert.replay.plans import Plan, count_use
 from wengert.replay.ranges import range_of
-from wengert.replay.settling import Plan, count_use
 from wengert.replay.state import active
 from wengert.replay.trace import MOST_PLANS
 

@@ -33,6 +33,7 @@ from wengert.core.tensor import (
 )
 from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.looks import packed
+from wengert.replay.lowering import Origin
 from wengert.replay.operands import UnseenError, among
 from wengert.replay.rules import READ_AGAIN, Step
 from wengert.replay.settling import compute
@@ -81,6 +82,7 @@ class Run(Walks):
         writes: by place, how often its tensor was written to, which showed earlier values before.
         kept: operands that gradients with a graph may read, until the function returns.
         shown: whether others than tensors were given the memory of a value.
+        readings: the programs of values that were read ahead of the rest, `found` what they kept.
         may_note: whether it may note calls before it makes entries of them: see `noting`.
     """
 
@@ -102,11 +104,13 @@ class Run(Walks):
         self.writes: dict[int, int] = {}
         self.kept: list[Any] = []
         self.shown = False
+        self.readings: tuple[Any, ...] = ()
+        self.found: dict[Origin, Any] = {}
 
     def _forget(self) -> None:
         """Let go of the inputs: nothing is deferred any more."""
         self.originals, self.arrays, self.edges, self.copies = [], [], [], []
-        self.holds = {}
+        self.holds, self.readings, self.found = {}, (), {}
         self.steps, self.owners, self.owned = [], set(), 0
         self.updates, self.onward = dict.fromkeys(self.updates), {}
         pending_runs.pop(id(self), None)

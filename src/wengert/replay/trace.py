@@ -254,6 +254,10 @@ class Record:
         plans: the programs, by the entry where values were read and what was alive; `peeks` those
             of checks, by the entry and what is looked at, `ways` those of gradients with a graph.
         foreseen: plans that no run has needed so far.
+        readings: the programs of values that are read ahead of the rest, by the entry, the place
+            and the readings before; `keeping` what they keep, by the entry, the place and how
+            many are before, and how often that was changed.
+        released: the places whose nodes backwards have released, by the entry.
         reads: how often a value was read, by line.
         signatures: where its operations are called.
         awaited: how many runs have notes that are made entries of in the background.
@@ -270,6 +274,9 @@ class Record:
         self.plans: dict[Any, Any] = {}
         self.foreseen: dict[Any, Any] = {}
         self.peeks: dict[Any, Any] = {}
+        self.readings: dict[Any, Any] = {}
+        self.keeping: dict[Any, Any] = {}
+        self.released: dict[Entry, frozenset[int]] = {}
         self.ways: dict[Any, Any] = {}
         self.reads, self.signatures = Reads(), Signatures()
         self.retired = self.compiled = False
@@ -284,12 +291,21 @@ class Record:
         """Whether runs take ways of their own, for the most part."""
         return self.size > _MANY and self.deferred < self.size
 
+    def lasts(self) -> bool:
+        """Whether no program of a value that is read ahead is to be made anew."""
+        return self.keeping.keys() <= {one.number for one in self.readings.values()}
+
+    def programs(self) -> list[Any]:
+        """The plans that runs have used, those of values that are read ahead first."""
+        return [*self.readings.values(), *self.plans.values()]
+
     def retire(self) -> None:
         """Let calls run as they are; what a large record has is of no use then."""
         self.retired, self.foreseen = True, {}
         if self.size > _MANY:
             self.root, self.plans = Entry(None, None), {}  # runs hold what they go along
             self.peeks, self.ways = {}, {}
+            self.readings, self.keeping, self.released = {}, {}, {}
 
 
 class OpEntry(Entry):

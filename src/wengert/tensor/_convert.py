@@ -17,6 +17,7 @@ from wengert.core.float8 import in_use, is_float8
 from wengert.core.inference import mark_inference
 from wengert.core.layout import memory_format, preserve_format
 from wengert.core.messages import current_call, message
+from wengert.core.preparations import readers
 from wengert.core.tensor import Leaf, Tensor, Tracer, inferences, is_view, leaf_of, mode, new, wrap
 from wengert.kernels import layout
 from wengert.meta.tensors import MetaTensor, moved
@@ -82,8 +83,7 @@ def item(self: Tensor) -> Any:
             f"a Tensor with {self._outline.size} elements cannot be converted to Scalar: item()"
             f" got one of shape {list(self._outline.shape)}"
         )
-    note_escape("item()", self)
-    return self._array.item()
+    return _elements(self, "item()").item()
 
 
 def tolist(self: Tensor) -> Any:
@@ -93,21 +93,30 @@ def tolist(self: Tensor) -> Any:
     >>> wengert.tensor([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]
     """
-    note_escape("tolist()", self)
-    return self._array.tolist()
+    return _elements(self, "tolist()").tolist()
 
 
-def _one(self: Tensor) -> Any:
+def _elements(self: Tensor, what: str | None = None) -> np.ndarray:
+    """The elements, for who keeps no hold of the memory; noted where a function `what` is named."""
+    found = readers[0](self, what) if readers else None
+    if found is not None:
+        return found
+    if what is not None:
+        note_escape(what, self)
+    return self._array
+
+
+def _one(self: Tensor, what: str | None = None) -> Any:
     if self._outline.size != 1:
         raise ValueError(
             "only one element tensors can be converted to Python scalars, and this one has shape"
             f" {list(self._outline.shape)}"
         )
-    return self._array.item()
+    return _elements(self, what).item()
 
 
-def _real(self: Tensor, kind: str) -> Any:
-    value = _one(self)
+def _real(self: Tensor, kind: str, what: str | None = None) -> Any:
+    value = _one(self, what)
     if isinstance(value, complex):
         if value.imag:
             raise RuntimeError(
@@ -118,8 +127,7 @@ def _real(self: Tensor, kind: str) -> Any:
 
 
 def _float(self: Tensor) -> float:
-    note_escape("float()", self)
-    return float(_real(self, "double"))
+    return float(_real(self, "double", "float()"))
 
 
 def _int(self: Tensor) -> int:
@@ -134,7 +142,7 @@ def _bool(self: Tensor) -> bool:
     if self._outline.size != 1:
         many = "more than one value" if self._outline.size else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
-    return bool(self._array.item())
+    return bool(_elements(self).item())
 
 
 def _index(self: Tensor) -> int:
@@ -143,7 +151,7 @@ def _index(self: Tensor) -> int:
             "only integer tensors of a single element can be converted to an index, and this one"
             f" is {of_numpy[self._outline.dtype]} of shape {list(self._outline.shape)}"
         )
-    return int(self._array.item())
+    return int(_elements(self).item())
 
 
 def _format(self: Tensor, spec: str) -> str:
