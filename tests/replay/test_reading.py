@@ -310,3 +310,51 @@ def test_values_are_those_that_were_read(monkeypatch: pytest.MonkeyPatch) -> Non
         step(batch(7))
     assert all(y.detach().numpy().tolist() == number for number, y in seen)
     assert settled
+
+
+def test_few_steps_behind_a_read_are_computed_when_they_are_called() -> None:
+    """What is deferred is worth it: gradients' norms, read one by one, are not."""
+    weights = [wengert.randn(8, 8, requires_grad=True) for _ in range(5)]
+
+    @compiled
+    def step(x: Any) -> float:
+        for w in weights:
+            x = (x @ w).tanh()
+        x.sum().backward()
+        norm = sum(w.grad.norm().item() for w in weights)  # type: ignore[union-attr]
+        for w in weights:
+            w.grad = None
+        return norm
+
+    def norm(x: Any) -> float:
+        return step.__wrapped__(x)  # type: ignore[no-any-return]
+
+    for _ in range(12):
+        x = batch()
+        assert step(x) == pytest.approx(norm(x), rel=1e-4)
+    record = step.compiled.record
+    settled, size = record.settled, record.size
+    step(batch())
+    assert (record.settled, record.size) == (settled + 1, size)
+    assert not record.retired
+
+
+def test_a_line_whose_runs_are_long_now_and_then_is_deferred() -> None:
+    w = wengert.randn(8, 8)
+
+    def some(x: Any, count: int) -> Any:
+        for _ in range(count):
+            x = (x @ w).tanh()
+        return x
+
+    @compiled
+    def step(x: Any, count: int) -> float:
+        assert some(x, 4).isfinite().all()
+        number: float = some(x, count).sum().item()
+        return number
+
+    for k in range(20):
+        x, count = batch(), 8 if k < 6 else 1
+        expected = step.__wrapped__(x, count)
+        assert step(x, count) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert not any(count >= 3 for count in step.compiled.record.brief.values())

@@ -133,7 +133,7 @@ def explanation_of(function: Compiled) -> Explanation:
         found.loops += [i.name for i in plan.program.instructions if i.members]
         sizes.append((plan.bytes, plan.eager_bytes))
         found.programs.append(plan.program)
-        goes_on = entry.children or (entry.after is not None and entry.after.children)
+        goes_on = entry.children or entry.after is not None
         if goes_on and entry.read_at is not None:
             found.splits.append(_line(*entry.read_at))
             known = [_INSTEAD[name] for name in entry.read_by if name in _INSTEAD]

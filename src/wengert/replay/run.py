@@ -212,6 +212,8 @@ class Run(Walks):
         result = self.note(op, impl, args, kwargs, getframe(_OUTSIDE))
         if result is not None:
             return result
+        if not self.steps and self.record.brief and self._is_brief(op, getframe(_OUTSIDE)):
+            return impl(*args, **kwargs)
         child: Any = self.entry.hot
         try:
             known = (
@@ -474,11 +476,19 @@ class Run(Walks):
                 )
             self.follows = False  # what `quickly` defers from here on it computes at once
             self._compute()
+            if self.start is not self.record.root:
+                self.record.note_length(self.start, self.entry, len(self.steps))
             self._forget()
             self.settled = True
             self.record.reads.add(line)
             if self.entry.read_at != line:
                 self.entry.read_at, self.entry.read_by = line, _names(getframe(1))
+
+    def _is_brief(self, op: Any, inner: FrameType) -> bool:
+        """Whether runs that begin with this call have been read after a few steps."""
+        frame, _ = users_frame(inner)
+        line = self.record.signatures.line(frame.f_code, frame.f_lasti)
+        return self.record.is_brief(op, line)
 
     def _compute(self) -> None:
         if self.steps:

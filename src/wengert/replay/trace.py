@@ -19,6 +19,7 @@ import numpy as np
 from wengert.core.storage import location_of, source_text
 from wengert.core.tensor import Call, Leaf, tensors
 from wengert.kernels.jit.pace import pace
+from wengert.ops.op import Op
 from wengert.replay.deferred import Deferred, Outline
 from wengert.replay.signatures import Line, Signature, Signatures
 
@@ -28,8 +29,9 @@ MOST_BRANCHES = 16
 MOST_PLANS = 64
 # So many entries have to be gone along again, and are let go of where they do not pay.
 _MANY = 4096
-# Fewer steps at once than this are computed as fast when they are called.
-_FEW = 6
+# Fewer steps at once than this are computed as fast when they are called: those behind a read are,
+# after so many times.
+_FEW, _OFTEN = 6, 3
 
 
 class Input(NamedTuple):
@@ -188,6 +190,22 @@ class Entry:
             entry = parent
         return entries[::-1]
 
+    def after_entry(self, start: Entry) -> Entry:
+        """The first entry behind another on the way here."""
+        entry = self
+        while entry.parent is not None and (parent := entry.parent()) is not start:
+            assert parent is not None  # the record holds it
+            entry = parent
+        return entry
+
+    def count_below(self) -> int:
+        """How many entries there are from here on, with this one."""
+        return sum(1 for _ in self.below())
+
+    def is_like(self, other: OpEntry) -> bool:
+        """Whether it is of the same operation on the same line."""
+        return False
+
     def since(self, place: int) -> list[Entry]:
         """The entries from the one that made a value to this one, oldest first."""
         entries = [self]
@@ -260,6 +278,7 @@ class Record:
         released: the places whose nodes backwards have released, by the entry.
         reads: how often a value was read, by line.
         signatures: where its operations are called.
+        brief: how often runs behind a read were read again after a few steps, by their first.
         awaited: how many runs have notes that are made entries of in the background.
         meanwhile: how many calls ran as they are, because of what was made.
         compiled: whether the compiler has come to the end of some program.
@@ -279,6 +298,7 @@ class Record:
         self.released: dict[Entry, frozenset[int]] = {}
         self.ways: dict[Any, Any] = {}
         self.reads, self.signatures = Reads(), Signatures()
+        self.brief: Counter[tuple[int, int, int]] = Counter()
         self.retired = self.compiled = False
 
     def pays(self) -> bool:
@@ -290,6 +310,26 @@ class Record:
     def grows(self) -> bool:
         """Whether runs take ways of their own, for the most part."""
         return self.size > _MANY and self.deferred < self.size
+
+    def note_length(self, start: Entry, end: Entry, steps: int) -> None:
+        """Note how many steps a run has taken behind a read, until the next one.
+
+        Where they are few each time, the first of them is computed when it is called from then on,
+        and so are those that would be the first after it.
+        """
+        first = end.after_entry(start)
+        if type(first) is not OpEntry or type(first.op) is not Op or first.code is None:
+            return
+        key = id(first.code), first.lasti, id(first.op)
+        self.brief[key] += 1 if steps < _FEW else -_MANY
+        if self.brief[key] >= _OFTEN:
+            like = [k for k, one in start.children.items() if one.is_like(first)]
+            self.size -= sum(start.children.pop(k).count_below() for k in like)
+            start.hot = None
+
+    def is_brief(self, op: Any, line: Line) -> bool:
+        """Whether runs behind a read that begin with a call have been read after a few steps."""
+        return self.brief[id(line.code), line.lasti, id(op)] >= _OFTEN
 
     def lasts(self) -> bool:
         """Whether no program of a value that is read ahead is to be made anew."""
@@ -379,6 +419,10 @@ class OpEntry(Entry):
         self.again: tuple[tuple[int, int], ...] = ()
         self.floats: tuple[int, ...] = ()
         self.others: tuple[tuple[int, Any], ...] = ()
+
+    def is_like(self, other: OpEntry) -> bool:
+        """Whether it is of the same operation on the same line."""
+        return self.op is other.op and self.code is other.code and self.lasti == other.lasti
 
     def expect(self, keys: Sequence[Any], shared: dict[Any, Any]) -> None:
         """Let the next arguments be compared with these, by their keys."""
