@@ -19,7 +19,7 @@ from wengert.ops.subscript import basic
 from wengert.replay.deferred import Deferred, set_class
 from wengert.replay.rules import ListForm
 from wengert.replay.run import Run, current_run
-from wengert.replay.state import active, asking, computing_at_once, shows_exposed
+from wengert.replay.state import active, asking, shows_exposed
 from wengert.replay.storing import ELEMENTWISE, is_unseen, may_store, note_store, refuses, store
 from wengert.replay.trace import Entry, OpEntry, Ref, outline_of
 from wengert.replay.walks import nobody
@@ -212,8 +212,11 @@ class AtOnce:
 
     def call(self, method: Any, target: Tensor, args: Any, options: Any) -> Any:
         """The operation, as in eager mode."""
-        with computing_at_once():
+        before = active.set_busy(True)
+        try:
             return method(target, *args, **options)
+        finally:
+            active.set_busy(before)
 
 
 _at_once = AtOnce()

@@ -30,6 +30,8 @@ ELEMENTWISE = frozenset({
     "add", "_add", "sub", "_sub", "mul", "div", "lerp", "addcmul", "addcdiv", "clamp", "clamp_min",
     "clamp_max", "copy",
 })  # fmt: skip
+# Bytes that are written to as fast as it takes to defer that.
+_SMALL = 1 << 16
 # What the writes of a run may hold until it is computed.
 _MOST_BYTES = 1 << 26
 
@@ -84,6 +86,9 @@ def may_store(run: Run, target: Tensor) -> list[Any] | None:
     array = target._array
     if type(array) is not np.ndarray or not array.flags.writeable or refuses(target):
         return None
+    begins = run.entry is run.start and run.start is not run.record.root
+    if begins and array.nbytes <= _SMALL:
+        return None  # nothing waits for it
     if run.stored + array.nbytes > _MOST_BYTES:
         return None
     group = _sharing(array) if active.sharing else None
