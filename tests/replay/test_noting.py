@@ -203,6 +203,25 @@ def test_who_asks_what_was_recorded_gets_it(beside: Callable[[], None]) -> None:
     assert [e.op.name for e in run.entry.path()[:4]] == ["matmul", "tanh", "mul", "_add"]
 
 
+def test_a_question_may_be_asked_while_a_thread_makes_the_entries(
+    beside: Callable[[], None],
+) -> None:
+    """Whoever is about to ask a run that notes asks an ordinary one then."""
+    step, other, args = compiler.compile(chain), compiler.compile(chain), arguments()
+    for _ in range(3):
+        values(other(*args))
+        beside()
+    deferred = other(*args)
+    step(*args)
+    run: Any = active.run
+    assert type(run) is NotingRun
+    asked, placed = run.is_value, run.place_of
+    run.catch_up()
+    assert type(run) is Run
+    assert not asked(deferred)
+    assert placed(deferred) is None
+
+
 def test_what_comes_after_the_function_is_noted_if_it_goes_on(beside: Callable[[], None]) -> None:
     step, (x, w) = compiler.compile(lambda x, w: (x @ w).tanh()), arguments()
 

@@ -293,7 +293,7 @@ class NotingRun(Run):
     def is_value(self, x: Any) -> bool:
         """Whether a tensor is a value of this run."""
         if type(x) is Deferred:
-            return super().is_value(x)
+            return Run.is_value(self, x)  # another thread may catch up: it is no more than that then
         one = self.notes.of(x)
         if one is not None:
             return bool(one[_KIND] == _VALUE)
@@ -302,7 +302,7 @@ class NotingRun(Run):
 
     def place_of(self, x: Any) -> int | None:
         """The place of a tensor among the values of this run."""
-        return super().place_of(x) if type(x) is Deferred or self.is_value(x) else None
+        return Run.place_of(self, x) if type(x) is Deferred or self.is_value(x) else None
 
     def is_apart(self, args: Any, kwargs: dict[str, Any]) -> bool:
         """Whether a call has nothing to do with the run, which its function has left."""
