@@ -465,3 +465,20 @@ def test_bad_indices_raise_where_they_are_used(operation: Any, deferred: bool) -
     ]
     numbers = [[x for x in log if isinstance(x, float)] for log in (ours, eager)]
     np.testing.assert_allclose(*numbers, rtol=1e-5)
+
+
+def test_indices_of_a_compiled_program_are_looked_at() -> None:
+    """A program that is looked at has other values once it is compiled."""
+    table, w = wengert.randn(30, 16), wengert.randn(16, 30)
+
+    def step(h: Any) -> Any:
+        for _ in range(3):
+            h = (wengert.nn.functional.embedding((h @ w * 0.1).argmax(1), table) + h).tanh()
+        return h
+
+    compiled_step = compiled(step)
+    for _ in range(6):
+        h = wengert.randn(8, 16)
+        wengert.testing.assert_close(compiled_step(h), step(h))
+    peeks = compiled_step.compiled.record.peeks.values()
+    assert any(peek.native is not None for peek in peeks)

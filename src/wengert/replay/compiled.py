@@ -163,6 +163,7 @@ class Compiled:
         if record.size and record.pays() and not slower:
             return
         record.retire()
+        _leave()  # nobody is to go on with its last run
         if slower and record.pays():
             return  # `explain` says so
         code = getattr(self.function, "__code__", None)

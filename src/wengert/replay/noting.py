@@ -304,10 +304,6 @@ class NotingRun(Run):
         """The place of a tensor among the values of this run."""
         return Run.place_of(self, x) if type(x) is Deferred or self.is_value(x) else None
 
-    def is_apart(self, args: Any, kwargs: dict[str, Any]) -> bool:
-        """Whether a call has nothing to do with the run, which its function has left."""
-        return not active.inside and not any(map(self.is_value, (*args, *kwargs.values())))
-
     def takes_walk(
         self, roots: Sequence[Tensor], seeds: Sequence[Any], inputs: Any, retain: bool,
         impl: Callable[[], Any], line: tuple[CodeType, int],

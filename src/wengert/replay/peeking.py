@@ -18,7 +18,7 @@ from wengert.replay.deferred import Deferred
 from wengert.replay.plans import Plan, count_use
 from wengert.replay.ranges import range_of
 from wengert.replay.state import active
-from wengert.replay.trace import MOST_PLANS
+from wengert.replay.trace import MOST_PLANS, Entry
 
 if TYPE_CHECKING:
     from wengert.replay.run import Run
@@ -28,17 +28,20 @@ _MOST_BYTES, _MOST_INSTRUCTIONS = 1 << 20, 512
 
 
 class Peek(Plan):
-    """A program that computes one value of a run, and nothing of its graph."""
+    """A program that computes one value of a run, and nothing of its graph.
+
+    Attributes:
+        is_small: whether it is fast enough to be computed twice.
+    """
+
+    def __init__(self, entry: Entry, place: int, exact: bool) -> None:
+        super().__init__(entry, (place,), False, exact)
+        types = self.program.types  # compiled, it has other values
+        made = [v for i in self.program.instructions for v in i.outputs]
+        self.is_small = sum(types[v].nbytes for v in made) <= _MOST_BYTES
 
     def _nodes(self) -> list[int]:
         return []
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it is fast enough to be computed twice."""
-        types = self.lowering.program.types
-        made = [v for i in self.program.instructions for v in i.outputs]
-        return sum(types[v].nbytes for v in made) <= _MOST_BYTES
 
 
 def peeked(tensor: Any) -> np.ndarray | None:
@@ -83,7 +86,7 @@ def _computed(run: Run, place: int) -> np.ndarray | None:
     if peek is None:
         if len(record.peeks) >= MOST_PLANS:
             return None
-        peek = record.peeks[key] = Peek(run.entry, (place,), False, record.exact)
+        peek = record.peeks[key] = Peek(run.entry, place, record.exact)
     run.peeked += len(peek.program.instructions)
     if run.peeked > _MOST_INSTRUCTIONS or not peek.is_small:
         return None

@@ -509,8 +509,10 @@ class Run(Walks):
         return None
 
     def is_apart(self, args: Any, kwargs: dict[str, Any]) -> bool:
-        """Whether a call is known to have nothing to do with the run."""
-        return False
+        """Whether a call has nothing to do with the run, which its function has left."""
+        if active.inside or not self.recording:
+            return False
+        return not any(map(self.is_value, (*args, *kwargs.values())))
 
     def function_ended(self) -> None:
         """The function has returned whose calls these are."""
