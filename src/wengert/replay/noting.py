@@ -293,7 +293,7 @@ class NotingRun(Run):
     def is_value(self, x: Any) -> bool:
         """Whether a tensor is a value of this run."""
         if type(x) is Deferred:
-            return Run.is_value(self, x)  # another thread may catch up: it is no more than that then
+            return Run.is_value(self, x)  # a thread may have made it one by now
         one = self.notes.of(x)
         if one is not None:
             return bool(one[_KIND] == _VALUE)
