@@ -57,6 +57,8 @@ class _Behind(Front):
 _QUICKLY = """\
             thread, op = own
             run = thread.asked
+            if run is None and thread.behind is not None and not thread.busy:
+                run = thread.behind()
             if run is not None and not kwargs:
                 result = run.quickly(op, args, impl)
                 if result is not None:

@@ -102,6 +102,7 @@ class Compiled:
     def _along(self, run: Run, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """What a function gives whose operations are a run's."""
         active.set_run(run)
+        run.left = False
         active.inside, active.whole = 1, self.fullgraph
         enter()
         try:

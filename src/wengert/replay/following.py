@@ -63,6 +63,8 @@ def _is_in_state(facts: Facts, look: Look, run: i64, site: i64) -> i64:
     """Whether the state of the thread is as recorded, and nobody sees its operations."""
     if look.grad == (site == facts.none):
         return 0
+    if look.values == 0 and word(run + facts.left) == facts.true:
+        return 0
     if truth(facts.inferences) != 0 or truth(facts.dispatched) != 0:
         return 0
     seen = attribute(facts.anomaly, facts.enabled)
@@ -404,8 +406,8 @@ def _facts() -> Facts | None:
     slots: dict[str, int] = {}
     for cls, of in (
         (OpEntry, ("hot", "quick", "look", "others")),
-        (Run, ("entry", "follows", "state", "steps", "outputs", "numbers", "tensors", "originals",
-               "arrays", "edges", "updates", "slots", "holds")),
+        (Run, ("entry", "follows", "left", "state", "steps", "outputs", "numbers", "tensors",
+               "originals", "arrays", "edges", "updates", "slots", "holds")),
     ):  # fmt: skip
         slots |= {name: slot_of(cls, name) for name in of}
     slots |= {f"tensor{name}": slot_of(Tensor, name) for name in ("_array", "_edge")}

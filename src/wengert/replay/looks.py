@@ -40,6 +40,7 @@ class Facts(Record):
     # Slots of a run.
     entry: i64
     follows: i64
+    left: i64
     state: i64
     steps: i64
     outputs: i64

@@ -47,6 +47,8 @@ Origin = int | tuple[int, str]
 class Lowering:
     """The program of a path through the record, and where its values are.
 
+    `templates` are those of the record, which other paths have in common with this one.
+
     Attributes:
         places: the value of each place of the run.
         aux: the further results of forwards, by place and name.
@@ -57,7 +59,9 @@ class Lowering:
         leaves: the places of the values that became leaves, by their slots.
     """
 
-    def __init__(self, path: list[Entry], own: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, path: list[Entry], templates: dict[Any, Template], own: frozenset[int] = frozenset()
+    ) -> None:
         self.path, self.own = path, own
         self.program = Program()
         self.inputs = inputs_of(path)
@@ -70,7 +74,7 @@ class Lowering:
         self.of_entries: dict[int, tuple[Template, tuple[int, ...]]] = {}
         self._known: dict[Any, tuple[int, ...]] = {}
         self._numbers: dict[Any, int] = {}  # of the identities of templates
-        self._templates: dict[Any, Template] = {}
+        self._templates = templates
         self._sums: dict[Type, Template] = {}
         self._dense: dict[int, bool] = {}
         self._input_outlines = [

@@ -18,7 +18,7 @@ from wengert.replay.deferred import Deferred
 from wengert.replay.plans import Plan, count_use
 from wengert.replay.ranges import range_of
 from wengert.replay.state import active
-from wengert.replay.trace import MOST_PLANS, Entry
+from wengert.replay.trace import MOST_PLANS, Entry, Record
 
 if TYPE_CHECKING:
     from wengert.replay.run import Run
@@ -34,8 +34,8 @@ class Peek(Plan):
         is_small: whether it is fast enough to be computed twice.
     """
 
-    def __init__(self, entry: Entry, place: int, exact: bool) -> None:
-        super().__init__(entry, (place,), False, exact)
+    def __init__(self, entry: Entry, place: int, record: Record) -> None:
+        super().__init__(entry, (place,), False, record)
         types = self.program.types  # compiled, it has other values
         made = [v for i in self.program.instructions for v in i.outputs]
         self.is_small = sum(types[v].nbytes for v in made) <= _MOST_BYTES
@@ -86,7 +86,7 @@ def _computed(run: Run, place: int) -> np.ndarray | None:
     if peek is None:
         if len(record.peeks) >= MOST_PLANS:
             return None
-        peek = record.peeks[key] = Peek(run.entry, place, record.exact)
+        peek = record.peeks[key] = Peek(run.entry, place, record)
     run.peeked += len(peek.program.instructions)
     if run.peeked > _MOST_INSTRUCTIONS or not peek.is_small:
         return None

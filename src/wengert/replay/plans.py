@@ -79,18 +79,18 @@ class Plan:
     """
 
     def __init__(
-        self, entry: Entry, alive: Sequence[int], lenient: bool, exact: bool = False,
+        self, entry: Entry, alive: Sequence[int], lenient: bool, record: Record,
         before: tuple[Any, ...] = (), found: Mapping[Origin, Any] | None = None,
     ) -> None:  # fmt: skip
-        self.alive, self.lenient, self.exact = tuple(alive), lenient, exact
-        self.lowering = Lowering(entry.path())
+        self.alive, self.lenient, self.exact = tuple(alive), lenient, record.exact
+        self.lowering = Lowering(entry.path(), record.templates)
         self.nodes = self._nodes()
         seen = self._seen()
         if len({self.lowering.places[k] for k in seen}) < len(seen):
-            self.lowering = Lowering(entry.path(), seen)
+            self.lowering = Lowering(entry.path(), record.templates, seen)
         lowering = self.lowering
         self.program = program = lowering.program
-        self.additions = {} if exact else lowering.additions
+        self.additions = {} if self.exact else lowering.additions
         program.results = self._asked()
         self.saved: dict[int, list[tuple[str, int | None, Any]]] = {}
         for place in self.nodes:
@@ -118,7 +118,7 @@ class Plan:
         self.wanted = 0, 0
         self.made: dict[int, tuple[Program, Program, Code]] = {}
         self.problem: Exception | None = None
-        if exact:  # one loop for several rules rounds in its own way, as in eager mode
+        if self.exact:  # one loop for several rules rounds in its own way, as in eager mode
             self.optimise()
             self.code = interpreted(self.program), frozenset(), self.program.constants
 
@@ -306,7 +306,7 @@ def plan_of(record: Record, entry: Entry, alive: tuple[int, ...]) -> Plan:
     key = entry, alive, compatibility.lenient
     plan: Plan | None = record.plans.get(key)
     if plan is None:
-        plan = record.foreseen.pop(key, None) or Plan(*key, record.exact)
+        plan = record.foreseen.pop(key, None) or Plan(*key, record)
         record.plans[key] = plan
     return plan
 
@@ -319,7 +319,7 @@ def foresee(record: Record, entry: Entry, alive: tuple[int, ...]) -> Plan | None
     key = entry, alive, compatibility.lenient
     if key in record.plans or key in record.foreseen or len(record.foreseen) >= _FORESEEN:
         return None
-    plan = Plan(*key, record.exact)
+    plan = Plan(*key, record)
     plan.uses = _USES - 1
     record.foreseen[key] = plan
     return plan

@@ -41,13 +41,13 @@ class Reading(Plan):
     """
 
     def __init__(
-        self, key: tuple[Entry, int, tuple[Reading, ...]], exact: bool, kept: Iterable[Origin],
+        self, key: tuple[Entry, int, tuple[Reading, ...]], record: Record, kept: Iterable[Origin],
         found: Mapping[Origin, Any],
     ) -> None:  # fmt: skip
         entry, place, before = self.key = key
         self.line = caller(getframe(1))
         self.kept: tuple[Origin, ...] = (place, *[one for one in kept if one != place])
-        super().__init__(entry, (place,), False, exact, before, found)
+        super().__init__(entry, (place,), False, record, before, found)
         self.whole = None
 
     def _nodes(self) -> list[int]:
@@ -121,7 +121,7 @@ def _computed(run: Run, place: int) -> np.ndarray | None:
         if len(record.readings) >= MOST_PLANS:
             return None
         kept, _ = record.keeping.get((run.entry, place, len(run.readings)), ((), 0))
-        reading = record.readings[key] = Reading(key, record.exact, kept, run.found)
+        reading = record.readings[key] = Reading(key, record, kept, run.found)
     count_use(reading, record)
     function, _, _ = reading.code
     busy = active.set_busy(True)
@@ -141,7 +141,7 @@ def plan_behind(run: Run, alive: tuple[int, ...]) -> Plan:
     key = run.entry, alive, compatibility.lenient, run.readings
     plan: Plan | None = record.plans.get(key)
     if plan is None:
-        plan = record.plans[key] = Plan(*key[:3], record.exact, run.readings, run.found)
+        plan = record.plans[key] = Plan(*key[:3], record, run.readings, run.found)
     if plan.whole is not None and _keep_more(plan, record):
         del record.plans[key]
     else:

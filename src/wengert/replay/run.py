@@ -77,6 +77,7 @@ class Run(Walks):
         entry: how far down the record it is, from `start`.
         steps: what it has deferred, with the state of the thread at the time.
         outputs: the deferred tensors by place, weakly.
+        left: whether the function has returned: what does not go on with its values is none of it.
         follows: whether calls may be deferred without a lock: nobody settles it, or has done so.
         spare: how many of the first places have no tensor, but for those in `held`.
         writes: by place, how often its tensor was written to, which showed earlier values before.
@@ -86,7 +87,7 @@ class Run(Walks):
         may_note: whether it may note calls before it makes entries of them: see `noting`.
     """
 
-    __slots__ = ("entry", "follows", "outputs", "state", "steps")
+    __slots__ = ("entry", "follows", "left", "outputs", "state", "steps")
 
     may_note = False
     noting: ClassVar[Callable[[Run], None]]
@@ -95,7 +96,7 @@ class Run(Walks):
         super().__init__()
         self.record = record
         self.entry = self.start = record.root if start is None else start
-        self.settled, self.follows = False, True
+        self.settled, self.follows, self.left = False, True, False
         self.state = mode.__dict__  # of this thread, as others only settle it
         self.lock = threading.RLock()
         self.steps: list[Step] = []
@@ -131,7 +132,7 @@ class Run(Walks):
             or anomaly.enabled
             or type(state["where"] if site is None else site) is not Site
             or (op.view and self.updates)
-            or not (child.continues or active.inside)
+            or (self.left and not child.values)
         ):
             return None
         for k, place in child.values:
@@ -571,6 +572,7 @@ def end_run() -> None:
     run = current_run()
     if run is not None:
         run.kept.clear()
+        run.left = True
         run.function_ended()
     if run is None or not run.recording:
         active.set_run(None)

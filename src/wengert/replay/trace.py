@@ -272,6 +272,7 @@ class Record:
         plans: the programs, by the entry where values were read and what was alive; `peeks` those
             of checks, by the entry and what is looked at, `ways` those of gradients with a graph.
         foreseen: plans that no run has needed so far.
+        templates: what its operations are computed by, see `replay.templates`.
         readings: the programs of values that are read ahead of the rest, by the entry, the place
             and the readings before; `keeping` what they keep, by the entry, the place and how
             many are before, and how often that was changed.
@@ -293,6 +294,7 @@ class Record:
         self.plans: dict[Any, Any] = {}
         self.foreseen: dict[Any, Any] = {}
         self.peeks: dict[Any, Any] = {}
+        self.templates: dict[Any, Any] = {}
         self.readings: dict[Any, Any] = {}
         self.keeping: dict[Any, Any] = {}
         self.released: dict[Entry, frozenset[int]] = {}
@@ -345,6 +347,7 @@ class Record:
         if self.size > _MANY:
             self.root, self.plans = Entry(None, None), {}  # runs hold what they go along
             self.peeks, self.ways = {}, {}
+            self.templates = {}
             self.readings, self.keeping, self.released = {}, {}, {}
 
 
