@@ -181,6 +181,12 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
         lambda q, k: F.scaled_dot_product_attention(q, k, k * 2, attn_mask=LATER),
         [(3, 9, 8), (3, 10, 8)],
     ),
+    "linear of a vector": (lambda *xs: F.linear(*xs).tanh(), [(5,), (7, 5), (7,)]),
+    "linear of one row": (lambda *xs: F.linear(*xs).tanh(), [(1, 5), (7, 5), (7,)]),
+    "a vector times a matrix": (lambda a, b: (a @ b).tanh(), [(5,), (5, 7)]),
+    "a matrix times a vector": (lambda a, b: (a @ b).tanh(), [(7, 5), (5,)]),
+    "a turned matrix times a vector": (lambda a, b: (a.t() @ (b * 2)).tanh(), [(5, 7), (5,)]),
+    "matrices times a vector": (lambda a, b: (a @ b).tanh(), [(3, 7, 5), (5,)]),
     "masked": (lambda x: x.masked_fill(x > 0.5, 2.0) * wengert.where(x < 0, x, x.tanh()), [(3, 4)]),
 }
 

@@ -20,6 +20,11 @@ peeks: list[Callable[[Any], Any]] = []
 readers: list[Callable[[Any, str | None], Any]] = []
 
 
+def read_of(tensor: Any, what: str | None = None) -> Any:
+    """The elements of a deferred value, if it remains so; None for other tensors."""
+    return readers[0](tensor, what) if readers else None
+
+
 def preparation(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tensors and values by position that changes nothing: one that is watched.
 

@@ -11,6 +11,7 @@ import numpy as np
 from wengert import kernels
 from wengert.core.dtypes import of_numpy
 from wengert.core.outline import Outline
+from wengert.core.preparations import read_of
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of
 from wengert.kernels.chunks import FEW
@@ -106,7 +107,9 @@ def with_dims(array: np.ndarray) -> np.ndarray:
 
 def elements(name: str, tensor: Tensor) -> np.ndarray:
     """The array of a tensor whose elements determine the shape of a result."""
-    array = tensor._array
+    array = read_of(tensor)
+    if array is None:
+        array = tensor._array
     if isinstance(array, Outline):
         raise array.shape_refusal(f"{name}()")
     return array

@@ -45,6 +45,12 @@ class View(NamedTuple):
         rank = len(self.shape)
         return self.permuted((*range(rank - 2), rank - 1, rank - 2))
 
+    @property
+    def row(self) -> View:
+        """A vector as a matrix of one row."""
+        (n,), (stride,) = self.shape, self.strides
+        return self._replace(shape=(1, n), strides=(n * stride, stride))
+
     def permuted(self, order: Sequence[int]) -> View:
         """The dimensions in another order."""
         shape, strides = ([of[d] for d in order] for of in (self.shape, self.strides))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.preparations import preparation
+from wengert.core.preparations import preparation, read_of
 from wengert.core.tensor import Tensor, mode, wrap
 from wengert.ops.indexed import INDICES, basic_written, mask_written
 from wengert.ops.masking import filling, masked_fill
@@ -306,8 +306,8 @@ def _items(key: Any, rank: int) -> list[Any] | None:
             items.append(found)
         elif kind is Tensor or kind is Deferred:
             outline = item._outline
-            if outline.dtype == _BOOL and outline.ndim and kind is Tensor:
-                places = _places(item)
+            if outline.dtype == _BOOL and outline.ndim and (mask := _as_read(item)) is not None:
+                places = _places(mask)
                 named = sum(x is not None and x is not ... for x in items)
                 items += places
                 if named + len(places) > rank:
@@ -319,6 +319,14 @@ def _items(key: Any, rank: int) -> list[Any] | None:
         else:
             return None
     return _expanded(items, rank)
+
+
+def _as_read(mask: Tensor) -> Tensor | None:
+    """A mask that is there; None if it has to be read as ever."""
+    if type(mask) is not Deferred:
+        return mask
+    found = read_of(mask)
+    return None if found is None else wrap(found)
 
 
 def _expanded(items: list[Any], rank: int) -> list[Any] | None:

@@ -71,15 +71,17 @@ def _batched(emitter: Emitter, a: View, b: View, out: int) -> bool:
 
 
 def _pair(emitter: Emitter, instruction: Instruction) -> list[View] | None:
-    """The first two operands, if they have matrices."""
+    """The first two operands, if they have matrices or vectors."""
     views = emitter.seen(instruction.inputs[:2])
-    if views is None or len(views) != 2 or any(len(v.shape) < 2 for v in views):
+    if views is None or len(views) != 2 or not all(v.shape for v in views):
         return None
     return views
 
 
 def _rows(emitter: Emitter, view: View) -> View:
-    """The last dimension, and all before it as one."""
+    """The last dimension, and all before it as one; a vector is a row."""
+    if len(view.shape) == 1:
+        return view.row
     return view.as_matrix() or dense_of(emitter, view).as_matrix() or view
 
 
@@ -106,6 +108,12 @@ def linear_weight(emitter: Emitter, instruction: Instruction) -> bool:
     return _over_rows(emitter, _pair(emitter, instruction), instruction.outputs[0])
 
 
+def _column(emitter: Emitter, view: View) -> View:
+    """All elements as a column."""
+    dense, shape = dense_of(emitter, view), (view.size,)
+    return dense._replace(shape=shape, strides=(1,)).row.turned
+
+
 def _over_rows(emitter: Emitter, views: list[View] | None, out: int) -> bool:
     """The transposed first matrix times the second, over all rows of both."""
     if views is None or len(emitter.type_of(out).shape) != 2:
@@ -121,9 +129,10 @@ def matmul(emitter: Emitter, instruction: Instruction) -> bool:
         return False
     a, b = views
     (out,) = instruction.outputs
-    if len(b.shape) == 2:
-        return _product(emitter, _rows(emitter, a), b, out)
-    return _batched(emitter, a, b, out)
+    if len(b.shape) <= 2:
+        matrix = b if len(b.shape) == 2 else b.row.turned
+        return _product(emitter, _rows(emitter, a), matrix, out)
+    return len(a.shape) > 1 and _batched(emitter, a, b, out)
 
 
 def addmm(emitter: Emitter, instruction: Instruction) -> bool:
@@ -173,9 +182,11 @@ def matmul_left(emitter: Emitter, instruction: Instruction) -> bool:
     if views is None:
         return False
     g, b = views
+    if len(b.shape) == 1:
+        return _product(emitter, _column(emitter, g), b.row, out)
     if len(b.shape) == 2:
         return _product(emitter, _rows(emitter, g), b.turned, out)
-    return _batched(emitter, g, b.turned, out)
+    return len(g.shape) > 1 and _batched(emitter, g, b.turned, out)
 
 
 def matmul_right(emitter: Emitter, instruction: Instruction) -> bool:
@@ -185,6 +196,9 @@ def matmul_right(emitter: Emitter, instruction: Instruction) -> bool:
     if views is None:
         return False
     g, a = views
-    if len(emitter.type_of(out).shape) == 2 and a.shape[:-1] == g.shape[:-1]:
+    rank = len(emitter.type_of(out).shape)
+    if rank == 1 and a.shape[:-1] == g.shape:
+        return _product(emitter, _rows(emitter, a).turned, _column(emitter, g), out)
+    if rank == 2 and a.shape[:-1] == g.shape[:-1]:
         return _over_rows(emitter, [a, g], out)
-    return _batched(emitter, a.turned, g, out)
+    return min(len(a.shape), len(g.shape)) > 1 and _batched(emitter, a.turned, g, out)

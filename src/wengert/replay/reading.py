@@ -93,16 +93,21 @@ def _note_escape(run: Run, pending: Any, known: np.ndarray, what: str) -> None:
 
 def _has_graph(run: Run) -> bool:
     """Whether a backward may still walk from some tensor of a run."""
-    released: frozenset[int] | None = None
-    for place, tensor in run._living():
-        pending = tensor._pending
-        if not pending[2].requires_grad or pending[1] != place:
-            continue
-        if released is None:
-            released = _released(run.record.released, run.entry)
-        if place not in released:
-            return True
-    return False
+    released = _released(run.record.released, run.entry)
+    last = run.walkable
+    if last is not None and _is_walkable(last, run.outputs[last](), released):
+        return True
+    found = (k for k, tensor in run._living() if _is_walkable(k, tensor, released))
+    run.walkable = next(found, None)
+    return run.walkable is not None
+
+
+def _is_walkable(place: int, tensor: Any, released: frozenset[int]) -> bool:
+    """Whether a backward may walk from the tensor of a place."""
+    if type(tensor) is not Deferred or place in released:
+        return False
+    pending = tensor._pending
+    return bool(pending[1] == place and pending[2].requires_grad)
 
 
 def _released(known: dict[Entry, frozenset[int]], entry: Entry) -> frozenset[int]:

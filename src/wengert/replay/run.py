@@ -83,6 +83,7 @@ class Run(Walks):
         writes: by place, how often its tensor was written to, which showed earlier values before.
         kept: operands that gradients with a graph may read, until the function returns.
         shown: whether others than tensors were given the memory of a value.
+        walkable: a place from which a backward may walk, if one was found.
         readings: the programs of values that were read ahead of the rest, `found` what they kept.
         may_note: whether it may note calls before it makes entries of them: see `noting`.
     """
@@ -105,6 +106,7 @@ class Run(Walks):
         self.writes: dict[int, int] = {}
         self.kept: list[Any] = []
         self.shown = False
+        self.walkable: int | None = None
         self.readings: tuple[Any, ...] = ()
         self.found: dict[Origin, Any] = {}
 

@@ -10,9 +10,9 @@ import numpy as np
 from wengert.kernels.axes import axes_of
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.reduction import native as reduction
-from wengert.replay.emitting import F32, Emitter, View
+from wengert.replay.emitting import F32, Emitter, View, dense_strides
 from wengert.replay.ir import Instruction
-from wengert.replay.layout_forms import dense_of
+from wengert.replay.layout_forms import copy, dense_of
 from wengert.replay.loop_forms import fill, loop_over
 from wengert.replay.row_forms import params_of
 
@@ -60,7 +60,10 @@ def unbroadcast(emitter: Emitter, instruction: Instruction) -> bool:
     repeated = [d for d in range(len(shape)) if target[d] == 1 and shape[d] != 1]
     if any(target[d] != shape[d] for d in range(len(shape)) if d not in repeated):
         return False
-    return bool(repeated) and sum_over(emitter, source, out, tuple(repeated))
+    if repeated:
+        return sum_over(emitter, source, out, tuple(repeated))
+    copy(emitter, source, out._replace(shape=shape, strides=dense_strides(shape)))
+    return True
 
 
 def _axes(instruction: Instruction, rank: int) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from wengert.core.float8 import in_use, is_float8
 from wengert.core.inference import mark_inference
 from wengert.core.layout import memory_format, preserve_format
 from wengert.core.messages import current_call, message
-from wengert.core.preparations import readers
+from wengert.core.preparations import read_of
 from wengert.core.tensor import Leaf, Tensor, Tracer, inferences, is_view, leaf_of, mode, new, wrap
 from wengert.kernels import layout
 from wengert.meta.tensors import MetaTensor, moved
@@ -98,7 +98,7 @@ def tolist(self: Tensor) -> Any:
 
 def _elements(self: Tensor, what: str | None = None) -> np.ndarray:
     """The elements, for who keeps no hold of the memory; noted where a function `what` is named."""
-    found = readers[0](self, what) if readers else None
+    found = read_of(self, what)
     if found is not None:
         return found
     if what is not None:

@@ -19,6 +19,7 @@ from wengert.core.device import cpu, default_device, on_meta
 from wengert.core.dtypes import int64, of_numpy
 from wengert.core.float8 import is_float8
 from wengert.core.generators import Draw, Generator, default_generator, draw_numbers
+from wengert.core.preparations import read_of
 from wengert.core.tensor import Tensor, Tracer, memory_of, wrap
 from wengert.kernels.layout import order_of
 from wengert.meta.tensors import MetaTensor, without_memory
@@ -468,6 +469,8 @@ def multinomial(
     tensor([1, 1, 1])
     """
     require_tensor("multinomial", "input", input)
+    if (read := read_of(input)) is not None:
+        input = wrap(read)  # samples have no derivative
     weights, source = input._array, generator_of("multinomial", generator)
     _check_sizes(weights, num_samples, replacement)
     check_weights(input)
