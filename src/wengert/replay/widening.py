@@ -21,6 +21,7 @@ from wengert.kernels.precision import converted as converted_array
 from wengert.kernels.products.amx import has_amx
 from wengert.kernels.products.pairs import has_pair_dots
 from wengert.replay.forwards import conversion_of
+from wengert.replay.fusion import FusedLoop
 from wengert.replay.ir import Instruction, Program, Type
 from wengert.replay.layout_forms import is_view
 from wengert.replay.trace import OpEntry
@@ -49,19 +50,23 @@ class _Widening:
     """The rewrite of one program.
 
     Attributes:
-        wide: by value of halves, the same in float32.
+        wide: by value of halves, and whether rules read it, the same in float32.
+        late: what rules give.
         opaque: what instructions that have been rewritten give to others of their operation.
     """
 
     def __init__(self, program: Program) -> None:
         self.program, self.results = program, {*program.results}
-        self.wide: dict[int, int] = {}
+        self.wide: dict[tuple[int, bool], int] = {}
+        self.late: set[int] = set()
         self.opaque: set[int] = set()
         self.done: list[Instruction] = []
 
     def run(self) -> None:
         """Rewrite the program."""
         for instruction in pace.over(self.program.instructions):
+            if _is_rule(instruction) or not self.late.isdisjoint(instruction.inputs):
+                self.late.update(instruction.outputs)
             if self._is_wide(instruction):
                 self._rewrite(instruction)
             else:
@@ -80,8 +85,6 @@ class _Widening:
             return self.opaque.issuperset(unknown)
         hidden = [v for v in instruction.outputs if types[v].dtype is None]
         if not self.results.isdisjoint(hidden):  # a node is to have them, as they are of halves
-            return False
-        if not all(outline.c_contiguous for outline in entry.outlines):
             return False
         name = _operation_of(instruction)
         return name in _OTHERS or (name in _PRODUCTS and not (BRAIN in halves and _multiplies()))
@@ -103,14 +106,28 @@ class _Widening:
         self.done += replace(instruction, inputs=inputs, outputs=tuple(outputs)), *rounded
 
     def _widened(self, value: int, reader: Instruction) -> int:
-        """A value in float32."""
+        """A value in float32.
+
+        For rules what comes from before is widened once more: until then halves take less memory.
+        """
         shape, dtype = self.program.types[value]
         if dtype is None or dtype not in HALF:
             return value
-        if value not in self.wide:
-            wide = self.wide[value] = self.program.value(Type(shape, _F32))
-            self.done.append(_conversion("widened", value, wide, dtype, _F32, reader))
-        return self.wide[value]
+        again = value not in self.late and not self.late.isdisjoint(reader.outputs)
+        key = value, again
+        if key not in self.wide:
+            wide = self.wide[key] = self.program.value(Type(shape, _F32))
+            found = _conversion("widened", value, wide, dtype, _F32, reader)
+            if again:  # and in no loop with what gave it
+                loop = FusedLoop([replace(found)], found.inputs, found.outputs)
+                found = replace(found, compute=loop, pointwise=None, unpacked=True)
+            self.done.append(found)
+        return self.wide[key]
+
+
+def _is_rule(instruction: Instruction) -> bool:
+    key = instruction.key
+    return bool(key) and type(key[0]) is tuple
 
 
 def _operation_of(instruction: Instruction) -> str:
