@@ -14,11 +14,13 @@ from tests.replay.harness import Log, run
 from wengert import nn
 from wengert.compiler import compile as compiled
 from wengert.compiler import explain, reset
+from wengert.kernels.jit import available
 from wengert.nn import functional
 from wengert.replay import widening
 from wengert.replay.segments import Segment
 from wengert.utils.checkpoint import checkpoint
 
+kernels = pytest.mark.skipif(not available(), reason="no llvmlite")
 BRAIN, HALF, SINGLE = wengert.bfloat16, wengert.float16, wengert.float32
 WAYS: dict[str, Callable[[Any], Any]] = {
     "exact": partial(compiled, options={"exact": True}),
@@ -183,7 +185,12 @@ def test_training(program: Any) -> None:
 
 @pytest.mark.parametrize(("program", "segments", "others"), [(mlp, 1, 0), (gpt, 1, 2),
                                                              (images, 1, 0)])  # fmt: skip
-def test_a_step_is_one_program_of_kernels(program: Any, segments: int, others: int) -> None:
+@kernels
+def test_a_step_is_one_program_of_kernels(
+    program: Any, segments: int, others: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for question in ("has_amx", "has_pair_dots"):
+        monkeypatch.setattr(widening, question, lambda: False)
     step = program(compiled, [])
     assert not explain(step)().splits
     (plan,) = [p for p in step.compiled.record.plans.values() if p.native is not None]
@@ -191,6 +198,7 @@ def test_a_step_is_one_program_of_kernels(program: Any, segments: int, others: i
     assert (native.count(True), native.count(False)) == (segments, others)
 
 
+@kernels
 def test_products_are_called_where_the_processor_multiplies_bfloat16(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
