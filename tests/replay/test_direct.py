@@ -169,6 +169,19 @@ def test_what_others_see_is_computed_by_operations() -> None:
         wengert.testing.assert_close(compiled(x), model(x * 2).sum())
 
 
+def test_autocast_regions_have_programs_of_their_own() -> None:
+    model, x = network(), wengert.randn(4, 6)
+    traced = trace(model, x)
+    before = ways(traced)
+    for k in range(12):
+        dtype = wengert.float16 if k % 3 == 2 else wengert.bfloat16
+        with wengert.autocast("cpu", dtype=dtype, enabled=k % 3 > 0):
+            ours, eager = traced(x), model(x)
+        assert ours.dtype is eager.dtype
+        wengert.testing.assert_close(ours, eager)
+    assert ways(traced) == [*before, True, True, True]
+
+
 def test_random_numbers_and_buffers_that_are_written_are_no_programs() -> None:
     def noisy(x: Any) -> Any:
         return F.dropout(x.tanh().exp(), 0.5)

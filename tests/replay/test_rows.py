@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,19 @@ from wengert import compiler
 pytestmark = pytest.mark.filterwarnings("ignore:torch.compile. .* runs as it is from here on")
 
 ROWS = [row for row in all_rows() if "float32" in row.dtypes]
+HALVES = [row for row in ROWS if not {"float16", "bfloat16"}.isdisjoint(row.dtypes)]
 
 
-def arguments(row: Row) -> tuple[tuple[Any, ...], list[wengert.Tensor]]:
-    """Arguments of a row in float32, and those that take gradients."""
+def arguments(
+    row: Row, dtype: wengert.dtype = wengert.float32
+) -> tuple[tuple[Any, ...], list[wengert.Tensor]]:
+    """Arguments of a row in some dtype, and those that take gradients."""
     leaves: list[wengert.Tensor] = []
 
     def leaf(array: np.ndarray) -> wengert.Tensor:
         if array.dtype.kind != "f":
             return wengert.tensor(array)
-        leaves.append(wengert.tensor(array.astype(np.float32), requires_grad=True))
+        leaves.append(wengert.tensor(array.astype(np.float32)).to(dtype).requires_grad_())
         return leaves[-1]
 
     return convert(row.make(rng_of(row)), leaf), leaves
@@ -61,13 +65,15 @@ def step_of(row: Row) -> tuple[Callable[..., Any], wengert.Tensor]:
     return step, weight
 
 
-def calls(row: Row, wrap: Callable[[Any], Any]) -> list[Any]:
+def calls(
+    row: Row, wrap: Callable[[Any], Any], dtype: wengert.dtype = wengert.float32
+) -> list[Any]:
     """What three calls give, or how they fail, with gradients."""
     step, weight = step_of(row)
     step, found = wrap(step), list[Any]()
     for k in range(3):
         wengert.manual_seed(k)
-        args, leaves = arguments(row)
+        args, leaves = arguments(row, dtype)
         try:
             found += outputs(step(*args))
         except Exception as error:
@@ -93,7 +99,21 @@ def test_compiled_and_eager_do_the_same(row: Row) -> None:
         check(a, b)
 
 
-def check(ours: Any, eager: Any) -> None:
+@each(HALVES)
+def test_of_halves(row: Row) -> None:
+    """To the last bit where that is asked for; else what NumPy rounds between steps may differ."""
+    for name in {"float16", "bfloat16"}.intersection(row.dtypes):
+        dtype = getattr(wengert, name)
+        eager = calls(row, lambda step: step, dtype)
+        for exact, tolerance in ((True, 0), (False, 0.06)):
+            compiler.reset()
+            ours = calls(row, partial(compiler.compile, options={"exact": exact}), dtype)
+            assert len(ours) == len(eager)
+            for a, b in zip(ours, eager, strict=True):
+                check(a, b, tolerance)
+
+
+def check(ours: Any, eager: Any, tolerance: float = 2e-4) -> None:
     if not isinstance(eager, wengert.Tensor):
         same = ours == eager
         assert same if isinstance(same, bool) else type(ours) is type(eager)
@@ -107,5 +127,5 @@ def check(ours: Any, eager: Any) -> None:
     else:
         assert ours.stride() == eager.stride()
     wengert.testing.assert_close(
-        ours.detach(), eager.detach(), rtol=2e-4, atol=2e-4, equal_nan=True
+        ours.detach(), eager.detach(), rtol=tolerance, atol=tolerance, equal_nan=True
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from wengert.core import dtypes
 from wengert.core.dtypes import dtype as dtype_
@@ -32,7 +33,17 @@ state = _State()
 thread_states.append(state)
 
 
+def settings() -> tuple[Any, ...]:
+    """What operations and regions of this thread go by; equal where they do the same."""
+    on = [kind for kind, enabled in state.enabled.items() if enabled]
+    unusual = [one for one in state.dtypes.items() if one[1] is not _usual_dtype(one[0])]
+    return state.cache, frozenset(on), frozenset(unusual)
+
+
 def lower_dtype(kind: str) -> dtype_:
     """The dtype that regions for a kind of device ask for."""
-    usual = dtypes.bfloat16 if kind in _BFLOAT16 else dtypes.float16
-    return state.dtypes.get(kind, usual)
+    return state.dtypes.get(kind) or _usual_dtype(kind)
+
+
+def _usual_dtype(kind: str) -> dtype_:
+    return dtypes.bfloat16 if kind in _BFLOAT16 else dtypes.float16

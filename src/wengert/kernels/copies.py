@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from wengert.kernels.jit import kernel
-from wengert.kernels.jit.builtins import at, f32, f32s, i64, i64s
+from wengert.kernels.jit.builtins import at, f32, f32s, i64, i64s, storeds
 
 
 @kernel
 def copy_rows(
-    x: f32s, out: f32s, x_step: i64, out_step: i64, width: i64, start: i64, stop: i64
+    x: storeds, out: storeds, x_step: i64, out_step: i64, width: i64, start: i64, stop: i64
 ) -> None:
     """Rows of elements that are together, with a distance in each array."""
     for r in range(start, stop):
@@ -19,7 +19,7 @@ def copy_rows(
 
 
 @kernel
-def fill(x: f32s, factor: f32, out: f32s, start: i64, stop: i64) -> None:
+def fill(x: f32s, factor: f32, out: storeds, start: i64, stop: i64) -> None:
     """One element times a number, everywhere."""
     value = x[0] * factor
     for j in range(start, stop):
@@ -28,7 +28,7 @@ def fill(x: f32s, factor: f32, out: f32s, start: i64, stop: i64) -> None:
 
 @kernel
 def copy_dims(
-    x: f32s, out: f32s, sizes: i64s, x_steps: i64s, out_steps: i64s, rank: i64, start: i64,
+    x: storeds, out: storeds, sizes: i64s, x_steps: i64s, out_steps: i64s, rank: i64, start: i64,
     stop: i64,
 ) -> None:  # fmt: skip
     """Elements with a distance in each dimension of each array; a task is a row of the last."""

@@ -57,6 +57,11 @@ _KERNELS: dict[Any, tuple[Kernel, Any, Any]] = {
 }
 
 
+def kernel_of(source: np.dtype[Any], target: np.dtype[Any]) -> Any:
+    """The kernel that converts between float32 and a type of halves."""
+    return _KERNELS[source, target][0].f32
+
+
 @cache
 def has_halves() -> bool:
     """Whether the processor converts halves: LLVM would call functions that are not there."""

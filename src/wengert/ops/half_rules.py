@@ -7,7 +7,7 @@ around the rules; until then nobody pays for it.
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import ml_dtypes
@@ -38,9 +38,12 @@ _rounding = _Rounding()
 def rule_of(op: Op, name: str) -> Rule | None:
     """The rule that an op's generated functions call for an input."""
     rule = op.rules[name]
-    if rule is None or not _rounding.on or op.name in _TYPED:
-        return rule
-    return _rounded(rule)
+    return rule if rule is None or not _rounding.on else rounded(op, rule)
+
+
+def rounded(op: Op, rule: Rule) -> Rule:
+    """A rule of an op, as it is on bfloat16."""
+    return rule if op.name in _TYPED else _rounded(rule)
 
 
 def round_bfloat16() -> None:
@@ -56,6 +59,7 @@ def round_bfloat16() -> None:
                     scope[f"vjp_{name}"] = rule_of(op, name)
 
 
+@cache
 def _rounded(rule: Rule) -> Rule:
     @wraps(rule)
     def rounded(g: Any, *values: Any) -> Any:

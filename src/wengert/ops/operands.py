@@ -74,7 +74,7 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
             return _overridden(op, inputs, params)
         if isinstance(x, SparseTensor):
             return SparseTensor.dispatch(op, inputs, params)
-    if op.halves is not None and _half_beside_number(*inputs):
+    if op.halves is not None and half_beside_number(*inputs):
         return op.halves(*inputs)
     level, some, differ = _compared(inputs)
     if not some and any(isinstance(x, TracedArray) for x in inputs):
@@ -186,7 +186,7 @@ def table_of(op: Op) -> Constants:
     return constants if op.differentiable else thresholds
 
 
-def _half_beside_number(a: Any, b: Any) -> bool:
+def half_beside_number(a: Any, b: Any) -> bool:
     """Whether they are a tensor of halves and a number that no half is equal to."""
     tensor, number = (a, b) if isinstance(a, Tensor) else (b, a)
     if type(number) not in (int, float) or not isinstance(tensor, Tensor):

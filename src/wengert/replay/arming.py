@@ -19,8 +19,9 @@ from wengert.core.forks import compile_lock
 from wengert.core.fronts import Front, public_functions
 from wengert.core.preparations import peeks, readers
 from wengert.core.sparse import SparseTensor
-from wengert.core.tensor import Tensor
+from wengert.core.tensor import Tensor, tensors
 from wengert.ops.op import REGISTRY, Op
+from wengert.ops.operands import half_beside_number, operands
 from wengert.ops.operators import calling
 from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
 from wengert.replay.deferred import Deferred
@@ -32,7 +33,15 @@ from wengert.replay.plain import plain
 from wengert.replay.plans import preparing
 from wengert.replay.reading import read_ahead
 from wengert.replay.rebinding import rebinding
-from wengert.replay.rules import INDEXED, DetachForm, ListForm, SeveralForm, defers
+from wengert.replay.rules import (
+    FLOATS,
+    INDEXED,
+    DetachForm,
+    ListForm,
+    SeveralForm,
+    defers,
+    is_mixed,
+)
 from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking, before_write, computing_at_once
 from wengert.replay.storing import shared
@@ -100,7 +109,7 @@ class OpFront(_Behind):
     def beside(self, operator: Any) -> CodeType:
         """The code of an operator: a front as well, which costs a call less than calling this."""
         if self._operator is None:
-            self._operator = OpFront(self.op, operator)
+            self._operator = type(self)(self.op, operator)
             self._operator.impl = calling(self.impl)
         return self._operator.made()
 
@@ -111,6 +120,30 @@ def _may_defer(x: Any) -> bool:
         kind: str = x._array.dtype.kind
         return kind not in "biu"
     return isinstance(x, Tensor | np.ndarray | float)
+
+
+class MixingFront(OpFront):
+    """An operation whose operands are brought to one dtype: by operations of the run."""
+
+    __slots__ = ()
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A deferred result, that of other operations, or the function's own."""
+        if active.busy or current_run() is None:
+            return self.impl(*args, **kwargs)
+        op, arguments = self.op, dict(zip(self.names, args, strict=False)) | kwargs
+        inputs = [arguments.pop(n, None) for n in op.inputs]
+        dtypes = {x._outline.dtype for x in inputs if type(x) is Deferred or type(x) in tensors}
+        if is_mixed(op, dtypes, True) and all(map(_is_operand, inputs)):
+            if len(dtypes & FLOATS) > 1:
+                return op(operands(op, *inputs), arguments)
+            if op.halves is not None and half_beside_number(*inputs):
+                return op.halves(*inputs)
+        return super().ask(args, kwargs)
+
+
+def _is_operand(x: Any) -> bool:
+    return type(x) in (Deferred, int, float, bool, type(None)) or type(x) in tensors
 
 
 class IndexedFront(OpFront):
@@ -388,7 +421,10 @@ def arm() -> None:
         fronts += [SeveralFront(op) for op in SEVERAL_OPS]
         functions = [getattr(Tensor, name, None) for name in _ESCAPES]
         fronts += [EscapeFront(f) for f in dict.fromkeys(functions) if hasattr(f, "__code__")]
-        ops = [OpFront(op) for op in REGISTRY.values() if defers(op)]
+        ops: list[OpFront] = [
+            MixingFront(op) if op.mixed and len(op.inputs) > 1 else OpFront(op)
+            for op in REGISTRY.values() if defers(op)
+        ]  # fmt: skip
         ops += [IndexedFront(REGISTRY[name]) for name in INDEXED]
         for front in (*fronts, *ops):
             front.arm()

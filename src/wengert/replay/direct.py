@@ -13,7 +13,7 @@ from threading import get_ident
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from wengert.amp.state import state as autocast
+from wengert.amp import state as autocast
 from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
 from wengert.core.storage import clock
 from wengert.core.tensor import mode, new, tick
@@ -52,7 +52,7 @@ class Straight(NamedTuple):
 class Direct(Compiled):
     """A function of tensors that reads nothing but their elements, and changes nothing.
 
-    Calls that see something else, such as a transform or an autocast region, run the function.
+    Calls that see something else, such as a transform, run the function.
 
     Attributes:
         straights: the programs by what they are for; None where there is more to a call.
@@ -113,9 +113,9 @@ def _form_of(args: Sequence[Any]) -> Any:
 
     That is where somebody else sees them, or where an argument is no ordinary tensor.
     """
-    if unusual() or any(autocast.enabled.values()) or len({*map(id, args)}) < len(args):
+    if unusual() or len({*map(id, args)}) < len(args):
         return None
-    forms: list[Any] = [mode.site is None]
+    forms: list[Any] = [mode.site is None, autocast.settings()]
     for x in args:
         if x is None:
             forms.append(None)

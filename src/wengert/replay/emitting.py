@@ -15,9 +15,12 @@ import numpy as np
 
 from wengert.kernels import copies
 from wengert.kernels.jit import CHUNK
+from wengert.kernels.precision import HALF
 from wengert.replay.ir import Program, Type
 
 F32, BOOL, I64 = np.dtype(np.float32), np.dtype(np.bool_), np.dtype(np.int64)
+# What loops over elements read and write: float32 is what they compute in.
+ELEMENTS = frozenset({F32, BOOL, *HALF})
 
 
 class View(NamedTuple):
@@ -155,11 +158,19 @@ class Emitter:
             return None
         return [v for v in views if v is not None]
 
-    def temporary(self, shape: Sequence[int]) -> View:
+    def alike(self, values: Sequence[int]) -> list[View] | None:
+        """The views of several values of float32, or of one type of halves."""
+        views = [v for value in values if (v := self.view(value)) is not None]
+        dtypes = {v.dtype for v in views}
+        if len(views) < len(values) or len(dtypes) > 1 or not dtypes <= HALF | {F32}:
+            return None
+        return views
+
+    def temporary(self, shape: Sequence[int], dtype: np.dtype[Any] = F32) -> View:
         """Memory for the calls of one instruction."""
         root = -1 - len(self.temporaries)
-        self.temporaries[root] = 4 * prod(shape)
-        return dense(root, shape, F32)
+        self.temporaries[root] = dtype.itemsize * prod(shape)
+        return dense(root, shape, dtype)
 
     def derived(self, weight: Any, key: Hashable, size: int, fill: Callable[[Any], None]) -> View:
         """What calls compute of a weight, each time: nothing is kept between programs' runs."""

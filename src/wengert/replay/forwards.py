@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels.jit.tracing import Expression
+from wengert.kernels.precision import HALF
 from wengert.ops import operands
 from wengert.ops.op import Op
 from wengert.ops.subscript import deferred
@@ -15,6 +17,8 @@ from wengert.replay.ir import Instruction
 from wengert.replay.plain import plain_function
 from wengert.replay.rules import SeveralForm
 from wengert.replay.trace import OpEntry
+
+_SINGLE = np.dtype(np.float32)
 
 
 def view_of(entry: OpEntry, array: np.ndarray) -> Any:
@@ -49,7 +53,8 @@ def of_one(forward: Any, params: tuple[Any, ...], array: Any) -> Any:
 
 def converted(to: np.dtype[Any], array: Any) -> Any:
     """An array of another dtype."""
-    return array.astype(to)
+    with np.errstate(over="ignore"):  # an integer may be none of float16's numbers
+        return array.astype(to)
 
 
 def list_rule(rule: Any, k: int, kept: Any, g: Any) -> Any:
@@ -73,9 +78,52 @@ def pointwise_of(instruction: Instruction) -> Callable[..., Any] | None:
 def pointwise_of_entry(entry: OpEntry) -> Callable[..., Any] | None:
     """The same, of an operation as it is recorded."""
     op = entry.op
+    if op.name == "_cast":
+        return conversion_of(entry.params["source"], entry.params["to"])
     if op.scalar is None or any(entry.refs[n] is None for n in op.inputs):
         return None
-    return partial(_scalar, op, tuple(entry.params.values()))
+    dtype = entry.outlines[0].dtype
+    return in_halves(dtype, partial(_scalar, op, tuple(entry.params.values())))
+
+
+def conversion_of(source: np.dtype[Any], to: np.dtype[Any]) -> Callable[..., Any] | None:
+    """A conversion of single elements between float32 and halves; None if it is another."""
+    if not {source, to} <= HALF | {_SINGLE}:
+        return None
+    return partial(_rounded, to, _itself) if to in HALF else _widened
+
+
+def _widened(x: Any) -> Any:
+    return x.widened()
+
+
+def _itself(x: Any) -> Any:
+    return x
+
+
+def in_halves(dtype: np.dtype[Any] | None, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of single elements, as it gives a dtype: halves are rounded after each operation.
+
+    In eager mode, too, an operation computes with them in float32, and rounds once.
+    """
+    if dtype is None or dtype not in HALF:
+        return function
+    if type(function) is partial:
+        return partial(_rounded, dtype, function.func, *function.args)
+    return partial(_rounded, dtype, function)
+
+
+def _rounded(dtype: np.dtype[Any], function: Callable[..., Any], *operands: Any) -> Any:
+    """The value of a function, in halves; it is told that it is one of these."""
+    traces = [x.trace for x in operands if isinstance(x, Expression)]
+    if not traces:
+        return function(*operands)
+    (trace, *_), before = traces, traces[0].stored_dtype
+    trace.stored_dtype = dtype
+    try:
+        return function(*operands).rounded(dtype)
+    finally:
+        trace.stored_dtype = before
 
 
 def _scalar(op: Op, params: tuple[Any, ...], *inputs: Any) -> Any:

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels import jit
+from wengert.kernels.halves import has_halves
 from wengert.kernels.jit import LARGE
 from wengert.kernels.jit.pace import pace
+from wengert.kernels.precision import BRAIN
 from wengert.ops.publish import has_kernel_of_rules
 from wengert.replay.background import background
 from wengert.replay.ir import Instruction, Program
@@ -31,7 +33,7 @@ SHORT = 64
 _LONGEST = 48
 # A loop for several operations pays off from here: elements, times operations.
 WORTH = 1 << 11
-_F32, _BOOL = np.dtype(np.float32), np.dtype(np.bool_)
+_F32, _BOOL, _F16 = np.dtype(np.float32), np.dtype(np.bool_), np.dtype(np.float16)
 
 
 def eliminate(program: Program) -> None:
@@ -85,7 +87,7 @@ class FusedLoop:
         self.plans[kinds] = None
         if self.exact:
             make()
-        else:
+        elif ":" not in kinds:  # those of halves alone would not round between instructions
             background.submit(make)
 
     def functions(self, wanted: Sequence[int] | None = None) -> list[Callable[..., Any]]:
@@ -199,7 +201,12 @@ def _shape_of_loop(program: Program, instruction: Instruction) -> tuple[int, ...
     if instruction.pointwise is None:
         return None
     type_ = program.types[instruction.outputs[0]]
-    return type_.shape if type_.shape and type_.dtype in (_F32, _BOOL) else None
+    return type_.shape if type_.shape and loops_give(type_.dtype) else None
+
+
+def loops_give(dtype: np.dtype[Any] | None) -> bool:
+    """Whether values of this dtype may be those of loops."""
+    return dtype in (_F32, _BOOL, BRAIN) or (dtype == _F16 and has_halves())
 
 
 def users_of(program: Program) -> dict[int, list[Instruction | None]]:
@@ -216,7 +223,7 @@ def _merged(
     least: int,
 ) -> list[Instruction]:  # fmt: skip
     """The instructions of a group as one, if that is worth a kernel."""
-    size = program.types[members[0].outputs[0]].nbytes // 4
+    size = prod(program.types[members[0].outputs[0]].shape)
     if members[0].pointwise is None or size * len(members) < least:
         return members
     if len(members) == 1 and (not least or size < LARGE):  # a kernel for one is made elsewhere

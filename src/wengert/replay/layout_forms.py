@@ -11,7 +11,8 @@ import numpy as np
 from wengert.kernels import copies, transposition
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.jit import CHUNK, operands
-from wengert.replay.emitting import BOOL, F32, I64, Emitter, View
+from wengert.kernels.precision import HALF
+from wengert.replay.emitting import ELEMENTS, I64, Emitter, View
 from wengert.replay.forwards import view_of
 from wengert.replay.ir import Instruction
 from wengert.replay.trace import OpEntry
@@ -37,7 +38,7 @@ def is_view(instruction: Instruction) -> bool:
 def view(emitter: Emitter, instruction: Instruction) -> bool:
     """What the instruction does to an array in the same place; a reshape may have to copy."""
     source = emitter.view(instruction.inputs[0])
-    if source is None or source.dtype not in (F32, BOOL, I64) or not source.size:
+    if source is None or source.dtype not in ELEMENTS | {I64} or not source.size:
         return False
     results = _shown(source, instruction.compute)
     if results is None:
@@ -89,7 +90,12 @@ def _address(array: np.ndarray) -> int:
 
 def copy(emitter: Emitter, source: View, out: View) -> None:
     """Copy elements to a view of the same shape."""
-    shape = source.shape
+    shape, halves = source.shape, source.dtype in HALF
+    rows_kernel, dims_kernel = (
+        (copies.copy_rows.u16, copies.copy_dims.u16)
+        if halves
+        else (copies.copy_rows.f32, copies.copy_dims.f32)
+    )
     lengths, strides = operands.merged(
         shape, tuple(range(len(shape))), [source.strides, out.strides]
     )
@@ -102,11 +108,11 @@ def copy(emitter: Emitter, source: View, out: View) -> None:
     rows, width = prod(lengths[:-1]), lengths[-1]
     if len(lengths) == 2 and steps[-1] == to_steps[-1] == 1:
         emitter.call(
-            copies.copy_rows.f32, source, out, steps[0], to_steps[0], width, total=rows,
+            rows_kernel, source, out, steps[0], to_steps[0], width, total=rows,
             chunk=rows_of(width),
         )  # fmt: skip
         return
-    turned = transposition.matrices_of(F32.itemsize, lengths, to_steps, steps)
+    turned = transposition.matrices_of(source.dtype.itemsize, lengths, to_steps, steps)
     if turned is not None:
         emitter.call(
             transposition.transpose.f32, source, out, *turned.numbers, total=turned.tasks,
@@ -115,7 +121,7 @@ def copy(emitter: Emitter, source: View, out: View) -> None:
         return
     sizes, x_steps, out_steps = (np.array(v, np.int64) for v in (lengths, steps, to_steps))
     emitter.call(
-        copies.copy_dims.f32, source, out, sizes, x_steps, out_steps, len(lengths), total=rows,
+        dims_kernel, source, out, sizes, x_steps, out_steps, len(lengths), total=rows,
         chunk=rows_of(width),
     )  # fmt: skip
 
@@ -124,14 +130,14 @@ def dense_of(emitter: Emitter, source: View) -> View:
     """The elements in the order of the dimensions; a copy, if they lie in another."""
     if source.is_dense or not source.size:
         return source
-    out = emitter.temporary(source.shape)
+    out = emitter.temporary(source.shape, source.dtype)
     copy(emitter, source, out)
     return out
 
 
 def copied(emitter: Emitter, instruction: Instruction) -> bool:
     """The elements of the operand in their order, in memory of their own."""
-    views = emitter.seen((instruction.inputs[0], instruction.outputs[0]))
+    views = emitter.alike((instruction.inputs[0], instruction.outputs[0]))
     if views is None or len(instruction.outputs) > 1:
         return False
     source, out = views
@@ -149,7 +155,7 @@ def reshaped(emitter: Emitter, instruction: Instruction) -> bool:
     seen = None if source is None else source.as_shape(emitter.type_of(out).shape)
     if seen is None:
         return copied(emitter, instruction)
-    if seen.dtype != F32 or not seen.size:
+    if seen.dtype not in ELEMENTS or not seen.size:
         return False
     emitter.views[out] = seen
     return True
@@ -157,9 +163,8 @@ def reshaped(emitter: Emitter, instruction: Instruction) -> bool:
 
 def clear(emitter: Emitter, out: View) -> None:
     """Zeros everywhere."""
-    emitter.call(
-        copies.fill.f32, np.zeros(1, np.float32), 0.0, out, total=out.size, chunk=CHUNK
-    )  # fmt: skip
+    kernel = copies.fill.brain if out.dtype in HALF else copies.fill.f32  # all zeros are alike
+    emitter.call(kernel, np.zeros(1, np.float32), 0.0, out, total=out.size, chunk=CHUNK)
 
 
 # Parts
@@ -186,9 +191,10 @@ def _parts_back(
     given: list[int | None],
 ) -> bool:  # fmt: skip
     """Copies of operands into parts of the result; `given` says of each part which operand."""
-    gs, outs = emitter.seen(instruction.inputs), emitter.seen(instruction.outputs)
-    if gs is None or outs is None or not outs[0].size:
+    views = emitter.alike((*instruction.inputs, *instruction.outputs))
+    if views is None or not views[-1].size:
         return False
+    gs, outs = views[: len(instruction.inputs)], views[len(instruction.inputs) :]
     (out,) = outs
     places = _shown(out, parts)
     if places is None or len(places) != len(given):
@@ -215,12 +221,12 @@ def stacked(emitter: Emitter, instruction: Instruction) -> bool:
 
 
 def _joined(emitter: Emitter, instruction: Instruction, new: bool) -> bool:
-    views, outs = emitter.seen(instruction.inputs), emitter.seen(instruction.outputs)
+    found = emitter.alike((*instruction.inputs, *instruction.outputs))
     entry = instruction.entry
     assert isinstance(entry, OpEntry)
-    if views is None or outs is None or not all(v.size for v in views):
+    if found is None or not all(v.size for v in found[:-1]):
         return False
-    (out,) = outs
+    *views, out = found
     dim = entry.params["p0"]
     if type(dim) is not int or entry.params.get("p1", 0):
         return False

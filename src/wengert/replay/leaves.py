@@ -33,7 +33,7 @@ def became_leaf(tensor: Any) -> bool:
     if type(tensor) is Deferred and tensor._pending[3] is not None:
         return False  # it shows another
     line = caller(getframe(2))
-    one = Input(outline.shape, outline.strides, outline.dtype.str, LEAF, True)
+    one = Input(outline.shape, outline.strides, outline.dtype, LEAF, True)
     key = "leaf", place, one, *line
     child = None if run.recording else run.entry.children.get(key)
     if child is None:

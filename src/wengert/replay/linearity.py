@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.kernels.jit.pace import pace
+from wengert.kernels.precision import HALF
 from wengert.replay.ir import SUM, Instruction, Program
 from wengert.replay.trace import OpEntry
 
@@ -121,7 +122,7 @@ class Collecting:
         if maker is None or not self._is_alone(value) or not _is_rule(maker):
             return False, value
         g, *others = maker.inputs
-        if g in others:
+        if g in others or self._widens(g, value):
             return False, value
         reads = tuple([self._shared(v, g) or v for v in others])
         type_ = self.program.types[g]
@@ -131,6 +132,11 @@ class Collecting:
         except TypeError:  # a parameter without a hash
             return False, value
         return signature
+
+    def _widens(self, g: int, value: int) -> bool:
+        """Whether a gradient has more digits than its cotangent: sums of these would lose them."""
+        types = self.program.types
+        return types[g].dtype in HALF and types[value].dtype not in HALF
 
     def _shared(self, value: int, g: int) -> Signature | None:
         """What rules share of a cotangent, apart from it."""

@@ -7,10 +7,13 @@ from math import prod
 from typing import Any
 
 from wengert.kernels import copies
+from wengert.kernels.halves import kernel_of
 from wengert.kernels.jit import CHUNK, operands
+from wengert.kernels.jit.tracing import COLUMN, FLAT, ROW, letter_of
+from wengert.kernels.precision import HALF
 from wengert.replay.emitting import BOOL, F32, Emitter, Scalar, View
 from wengert.replay.forwards import pointwise_of
-from wengert.replay.fusion import SHORT, FusedLoop
+from wengert.replay.fusion import SHORT, FusedLoop, loops_give
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import dense_of
 
@@ -26,7 +29,7 @@ def elementwise(emitter: Emitter, instruction: Instruction) -> bool:
     outputs = [emitter.view(v) for v in instruction.outputs]
     inputs = [emitter.view(v) for v in instruction.inputs]
     total = prod(shape)
-    if not total or any(v is None or v.dtype not in (F32, BOOL) for v in (*inputs, *outputs)):
+    if not total or any(v is None or not loops_give(v.dtype) for v in (*inputs, *outputs)):
         return False
     return loop_over(
         emitter, loop.functions(), shape, [v for v in inputs if v is not None],
@@ -45,7 +48,7 @@ def loop_over(
     if _loop_over(emitter, functions, shape, inputs, outputs, identity):
         return True
     # Loops go through few dimensions, and inputs in their order.
-    dense = [dense_of(emitter, v) if v.dtype == F32 else v for v in inputs]
+    dense = [dense_of(emitter, v) if v.dtype != BOOL else v for v in inputs]
     return dense != inputs and _loop_over(emitter, functions, shape, dense, outputs, identity)
 
 
@@ -62,14 +65,12 @@ def _loop_over(
     letters, strides = "", list[int]()
     for view, of_view in zip(inputs, merged or [()] * len(inputs), strict=True):
         own = (0, 0, 0, *of_view)[-4:] if total > 1 else (0, 0, 0, 1)
-        mask = view.dtype == BOOL
-        if not any(own) and not mask:
+        if not any(own) and view.dtype != BOOL:
             letters += "s"
             continue
         if own[-1] not in (0, 1) or (flat and not own[-1]):
             return False
-        letter = "f" if flat else "r" if own[-1] else "c"
-        letters += letter if not mask else {"f": "b"}.get(letter, letter.upper())
+        letters += letter_of(view.dtype, FLAT if flat else ROW if own[-1] else COLUMN)
         strides += [] if flat else own[:3]
     short = (total if flat else lengths[-1]) <= SHORT
     plan = _plan_of(functions, letters, short, identity)
@@ -78,7 +79,8 @@ def _loop_over(
     if [v.dtype for v in outputs] != [*plan.outputs]:
         return False
     arguments = [
-        Scalar(v) if letter == "s" else v for v, letter in zip(inputs, letters, strict=True)
+        scalar(emitter, v) if letter == "s" else v
+        for v, letter in zip(inputs, letters, strict=True)
     ]
     if flat:
         emitter.call(plan.kernel, *arguments, *outputs, total=total, chunk=plan.chunk)
@@ -90,6 +92,15 @@ def _loop_over(
             chunk=max(1, plan.chunk // width),
         )  # fmt: skip
     return True
+
+
+def scalar(emitter: Emitter, view: View) -> Scalar:
+    """The only element that a view shows, as a number of float32."""
+    if view.dtype in HALF:
+        number = emitter.temporary(())
+        emitter.call(kernel_of(view.dtype, F32), view, number, total=1, chunk=1)
+        return Scalar(number)
+    return Scalar(view)
 
 
 # The plans of loops that have been asked for, by what they compute; the oldest go first.

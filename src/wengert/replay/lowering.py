@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.jit.pace import pace
+from wengert.kernels.precision import BRAIN
 from wengert.ops import operands
+from wengert.ops.half_rules import rounded
 from wengert.ops.indexed import INDICES, private_key
 from wengert.ops.numbers import number_as_array
 from wengert.ops.op import REGISTRY, Op
@@ -24,8 +26,10 @@ from wengert.replay.deferred import Outline
 from wengert.replay.forwards import (
     apply_of_values,
     apply_rule,
+    conversion_of,
     converted,
     forward_of,
+    in_halves,
     in_layout,
     list_rule,
     of_list,
@@ -36,7 +40,7 @@ from wengert.replay.forwards import (
 )
 from wengert.replay.ir import SUM, Instruction, Program, Type
 from wengert.replay.plain import plain_function
-from wengert.replay.rules import DetachForm, ListForm, SeveralForm, kept_of
+from wengert.replay.rules import FLOATS, DetachForm, ListForm, SeveralForm, kept_of
 from wengert.replay.templates import Template, hashed, is_identity
 from wengert.replay.trace import BackwardEntry, Entry, LeafEntry, OpEntry, Ref, inputs_of, reached
 
@@ -78,12 +82,12 @@ class Lowering:
         self._sums: dict[Type, Template] = {}
         self._dense: dict[int, bool] = {}
         self._input_outlines = [
-            Outline(one.shape, one.strides, np.dtype(one.dtype), False) for one in self.inputs
+            Outline(one.shape, one.strides, one.dtype, False) for one in self.inputs
         ]
         self._constants: dict[Any, int] = {}
         self._dtypes: dict[OpEntry, np.dtype[Any]] = {}
         for one in self.inputs:
-            self.program.inputs.append(self._value(one.shape, np.dtype(one.dtype)))
+            self.program.inputs.append(self._value(one.shape, one.dtype))
         # Their values; those of leaves in the middle are values of operations.
         self.of_inputs = [*self.program.inputs]
         self.leaves: dict[int, int] = {}
@@ -189,9 +193,10 @@ class Lowering:
         if not entry.op.mixed:
             return dtypes[0]
         elementwise, outline = entry.op.kind == "elementwise", entry.outlines[0]
-        if elementwise and outline.dtype.kind == "f" not in {d.kind for d in dtypes}:
+        if elementwise and outline.dtype in FLOATS and FLOATS.isdisjoint(dtypes):
             return outline.dtype
-        order = [d for kind in "fiu" for d in dtypes if d.kind == kind]
+        order = [d for d in dtypes if d in FLOATS]
+        order += [d for kind in "iu" for d in dtypes if d.kind == kind]
         return (order or dtypes)[0]
 
     # Forward
@@ -412,8 +417,8 @@ class Lowering:
         type_ = self.program.types[a]
         template = self._sums.get(type_)
         if template is None:
-            add = plain_function(REGISTRY["_add"])
-            template = self._sums[type_] = Template("add", add, (type_,), SUM, np.add)
+            add, pointwise = plain_function(REGISTRY["_add"]), in_halves(type_.dtype, np.add)
+            template = self._sums[type_] = Template("add", add, (type_,), SUM, pointwise)
         return self._add(template, (a, b), entry)[0]
 
     def _summed_to(self, gradient: int, type_: Type, entry: OpEntry) -> int:
@@ -522,8 +527,10 @@ class Lowering:
         shared: int | None,
     ) -> Template:  # fmt: skip
         op, ref = entry.op, entry.refs.get(name)
-        compute, _ = self._call(entry, place, rule, takes, -1, shared)
         type_ = Type(entry.outlines[0].shape, entry.outlines[0].dtype)
+        if type_.dtype == BRAIN and name != "shared":
+            rule = rounded(op, rule)
+        compute, _ = self._call(entry, place, rule, takes, -1, shared)
         elementwise = op.scalar is not None and name != "shared"
         if ref is not None and op.kind != "elementwise":
             elementwise = elementwise and self.operand_type(ref).shape == type_.shape
@@ -531,9 +538,11 @@ class Lowering:
         if name == "shared":
             type_ = Type()
         key = hashed((op.name, name), entry.params)
+        pointwise = in_halves(type_.dtype, compute) if elementwise else None
+        if op.name == "_cast":
+            pointwise = conversion_of(entry.params["to"], entry.params["source"])
         found = Template(
-            f"{op.public_name}_backward_{name}", compute, (type_,), key,
-            compute if elementwise else None,
+            f"{op.public_name}_backward_{name}", compute, (type_,), key, pointwise
         )  # fmt: skip
         found.passes = not takes and name != "shared" and is_identity(rule)
         order = [n for n, _ in self.of_entries[place][0].operands]

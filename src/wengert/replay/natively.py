@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.jit.pace import pace
-from wengert.replay.emitting import BOOL, F32, I64, Call, Emitter, View, views_of
+from wengert.replay.emitting import ELEMENTS, F32, I64, Call, Emitter, View, views_of
 from wengert.replay.ends import FusedEnds, is_in_order
 from wengert.replay.ir import Instruction, Program, Type
 from wengert.replay.layout_forms import is_view
@@ -195,7 +195,7 @@ def views_of_inputs(lowering: Lowering) -> dict[int, View]:
     """How the inputs of a run lie in memory."""
     views: dict[int, View] = {}
     for value, one in zip(lowering.program.inputs, lowering.inputs, strict=False):
-        view = view_of_input(value, one.shape, one.strides, np.dtype(one.dtype))
+        view = view_of_input(value, one.shape, one.strides, one.dtype)
         if view is not None:
             views[value] = view
     return views
@@ -205,6 +205,6 @@ def view_of_input(
     value: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
 ) -> View | None:
     """How an input lies in memory; None where kernels cannot read it."""
-    if dtype not in (F32, BOOL, I64) or any(s < 0 or s % dtype.itemsize for s in strides):
+    if dtype not in ELEMENTS | {I64} or any(s < 0 or s % dtype.itemsize for s in strides):
         return None
     return View(value, 0, shape, tuple([s // dtype.itemsize for s in strides]), dtype)

@@ -25,7 +25,7 @@ from wengert.replay.background import background
 from wengert.replay.deferred import Deferred, Outline
 from wengert.replay.operands import OF_INTS, Operands
 from wengert.replay.plans import count_use, foresee
-from wengert.replay.rules import READ_AGAIN
+from wengert.replay.rules import READ_AGAIN, is_mixed
 from wengert.replay.run import CALLER, Run
 from wengert.replay.signatures import Signature
 from wengert.replay.state import active, shows_exposed, unusual
@@ -282,6 +282,9 @@ class NotingRun(Run):
             forms.append(np.empty(0, x[_DTYPE]) if seen else x)
         given = forms[: len(args)], dict(zip(kwargs, forms[len(args) :], strict=True))
         signature = self.record.signatures.of(op, op.names, *given, keys, continues)
+        numbers = any(type(x) in (int, float) for x in every[: len(op.inputs)])
+        if is_mixed(op, {found[k][_DTYPE] for k in which}, numbers):
+            return None
         if not signature.eligible:
             return _NEVER
         if signature.buffers:
@@ -444,7 +447,7 @@ class _Writer:
             elif x[_KEY] is None:
                 x[_KEY] = "i", len(run.tensors) + len(fresh)
                 fresh.append(x)
-                like = x[_SHAPE], x[_STRIDES], x[_DTYPE].str, x[_GRAD], x[_IS_TENSOR]
+                like = x[_SHAPE], x[_STRIDES], x[_DTYPE], x[_GRAD], x[_IS_TENSOR]
                 keys.append(Input(*like))
             else:
                 keys.append(x[_KEY])

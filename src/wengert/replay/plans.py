@@ -31,6 +31,7 @@ from wengert.replay.products import join_products, plan_products
 from wengert.replay.rules import DetachForm
 from wengert.replay.segments import Segment
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Record, Ref
+from wengert.replay.widening import widen
 
 Code = tuple[Function, frozenset[int], dict[int, np.ndarray]]
 
@@ -182,6 +183,7 @@ class Plan:
         with self._lock:
             program = self._rewritten().copy()
         threads = jit.get_threads()
+        widen(program)
         fuse(program, 0)
         fuse_ends(program, 0)
         found = natively(program, views_of_inputs(self.lowering) | self._kept_views, threads)

@@ -107,7 +107,7 @@ class Joining:
     def _kind(self, maker: Instruction) -> str:
         """Whether an instruction is the gradient of a layer's weight or bias, over rows."""
         types = [self.program.types[v] for v in maker.inputs]
-        if any(len(t.shape) != 2 or t.dtype is None or t.dtype.kind != "f" for t in types):
+        if any(len(t.shape) != 2 or t.dtype not in _WIDE for t in types):
             return ""
         return {"weight": "weight", "bias": "rows"}.get(part_of(maker, "linear"), "")
 
@@ -183,6 +183,8 @@ def _rows(spans: tuple[tuple[int, int], ...], array: Any) -> list[Any]:
     return [array[a:b] for a, b in spans]
 
 
+# Halves are not added up in halves.
+_WIDE = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 # Sums of fewer rows lose nothing without float64.
 _FEW_ROWS = 128
 
@@ -194,7 +196,7 @@ def plan_products(program: Program) -> None:
         types = [program.types[v] for v in instruction.inputs] if form else []
         if any(len(t.shape) != 2 for t in types[:2]) or not types:
             continue
-        if form == "bias" and types[0].shape[0] <= _FEW_ROWS:
+        if form == "bias" and types[0].shape[0] <= _FEW_ROWS and types[0].dtype in _WIDE:
             instruction.compute = partial(np.add.reduce, axis=0)
         if form not in _TURNED or len(types) < 2:
             continue

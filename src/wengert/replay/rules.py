@@ -49,6 +49,7 @@ _OTHERS = frozenset({
     "_softmax_pullback", "_log_softmax_pullback", "_convolution_weight", "_put_back", "add_along",
     "_add_positions", "_weighed_put", "expand_to", "diagonal_adjoint", "_unrepeat", "_trace",
     "resample_back", "overlap_add", "add_rows", "_weighed_rows", "_shrunk",
+    "_mul_halves", "_div_halves", "_quotient_of_halves",
     "_window_spread", "share_of_ties", "_gather_adjoint", "_index_select_adjoint",
 })  # fmt: skip
 # What gives floats of integers and a float.
@@ -62,7 +63,7 @@ INDEXED = (
 # Operations whose nodes have not saved what their rules read as operations of a run.
 READ_AGAIN = frozenset({"maxima", "indexed", "indexed_written", "_batch_norm_by_running"})
 
-_FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64), *HALF})
 _BOOL = np.dtype(np.bool_)
 
 
@@ -71,6 +72,7 @@ class _Form:
 
     aux: tuple[str, ...] = ()
     shared: Any = None
+    halves: Any = None
     updates: dict[str, Any] = {}  # noqa: RUF012 (as of a declared one)
 
 
@@ -140,14 +142,24 @@ def eligible(op: Any, arguments: dict[str, Any], continues: bool) -> bool:
     if not dtypes or not kinds <= {int, float, np.generic}:
         return False
     # Masks and integers that are there, such as indices, are looked at next.
-    if not continues and not dtypes & _FLOATS and not (op.name == "_cast" and dtypes & HALF):
+    if not continues and not dtypes & FLOATS:
         return False
     if op.name == "_cast":
-        return arguments["to"] not in HALF  # what is computed with halves is computed at once
+        return True
     if op.name in _DIVISIONS:
         divisor = arguments["other"]
         return type(divisor) is int and divisor != 0 and _agree(op, dtypes, kinds)
     return (op.view and continues) or _agree(op, dtypes, kinds)
+
+
+def is_mixed(op: Any, dtypes: set[Any], numbers: bool) -> bool:
+    """Whether a call may be computed by others, of operands of one dtype.
+
+    They convert operands, or take a number that no half is equal to. Each call is looked at.
+    """
+    if op.halves is not None and numbers and dtypes & HALF:
+        return True
+    return op.mixed and op.kind != "list" and len(dtypes & FLOATS) > 1
 
 
 def _agree(op: Any, dtypes: set[Any], kinds: set[Any]) -> bool:
@@ -160,7 +172,7 @@ def _agree(op: Any, dtypes: set[Any], kinds: set[Any]) -> bool:
         return False
     if dtypes == {_BOOL}:
         return not kinds and not op.floats
-    floats, others = dtypes & _FLOATS, dtypes - _FLOATS
+    floats, others = dtypes & FLOATS, dtypes - FLOATS
     if not floats and all(d.kind in "biu" for d in others):
         return _integers_agree(op, others, kinds)
     if not alike or not others:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from wengert.amp.state import state as autocast
+from wengert.amp import state as autocast
 from wengert.autograd.transforms.tree import flatten_tree
 from wengert.core.dtypes import defaults
 from wengert.core.overriding import overriding
@@ -67,7 +67,7 @@ class Skipping(Compiled):
         leaves, spec = _leaves_of(args, kwargs)
         if not (self.shortcuts or self._may_watch()) or not _is_usual(leaves):
             return super()._begun(args, kwargs)
-        settings = mode.site is None, defaults.dtype, spec
+        settings = mode.site is None, defaults.dtype, spec, autocast.settings()
         shortcut = self._found(leaves, settings)
         if shortcut is not None and shortcut.proven:
             if shortcut.immediate is not None:
@@ -158,7 +158,6 @@ def _is_usual(leaves: Sequence[Any]) -> bool:
         unusual()
         or overriding.modes
         or Stance.hooks
-        or any(autocast.enabled.values())
         or sys.gettrace() is not None
         or sys.getprofile() is not None
         or _is_met_twice(leaves)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from wengert.amp.state import state as autocast
+from wengert.amp import state as autocast
 from wengert.autograd.transforms.tree import registry
 from wengert.core.dtypes import defaults
 from wengert.core.overriding import overriding
@@ -56,7 +56,7 @@ def has_attributes(leaves: Sequence[Any]) -> bool:
 
 
 def _settings() -> tuple[Any, ...]:
-    found = mode.site is None, defaults.dtype, unusual(), any(autocast.enabled.values())
+    found = mode.site is None, defaults.dtype, unusual(), autocast.settings()
     return *found, *overriding.modes
 
 

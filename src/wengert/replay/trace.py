@@ -39,7 +39,7 @@ class Input(NamedTuple):
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-    dtype: str
+    dtype: np.dtype[Any]
     grad: int  # 0, LEAF or INNER
     is_tensor: bool
 
@@ -47,10 +47,10 @@ class Input(NamedTuple):
 def input_of(x: Any) -> Input:
     """What a tensor or array with memory is like."""
     if type(x) is np.ndarray:
-        return Input(x.shape, x.strides, x.dtype.str, 0, False)
+        return Input(x.shape, x.strides, x.dtype, 0, False)
     array, edge = x._array, x._edge
     grad = 0 if edge is None else LEAF if type(edge) is Leaf else INNER
-    return Input(array.shape, array.strides, array.dtype.str, grad, True)
+    return Input(array.shape, array.strides, array.dtype, grad, True)
 
 
 class Memo:
@@ -59,7 +59,7 @@ class Memo:
     __slots__ = ("array", "dtype", "input", "tensor")
 
     def __init__(self, input: Input) -> None:
-        self.input, self.dtype = input, np.dtype(input.dtype)
+        self.input, self.dtype = input, input.dtype
         self.tensor: Any = _gone
         self.array: Any = _gone
 

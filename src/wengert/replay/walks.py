@@ -6,12 +6,9 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from wengert.autograd.counters import are_walks_wanted
 from wengert.autograd.onward import Onward
 from wengert.core.tensor import Leaf, Tensor, caller, getframe, mode, new, tick
-from wengert.kernels.precision import BRAIN
 from wengert.replay.counting import count_backward
 from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.emitting import dense_strides
@@ -452,10 +449,8 @@ def _is_alike(seed: Tensor, root: Tensor) -> bool:
 
 def _dense_outline(one: Input) -> Outline:
     """That of a gradient of an input."""
-    dtype = np.dtype(one.dtype)
-    dtype = BRAIN if dtype.kind == "V" else dtype  # its name does not say which kind
-    steps = tuple([s * dtype.itemsize for s in dense_strides(one.shape)])
-    return Outline(one.shape, steps, dtype, False)
+    steps = tuple([s * one.dtype.itemsize for s in dense_strides(one.shape)])
+    return Outline(one.shape, steps, one.dtype, False)
 
 
 def _takes_sums(gradient: Tensor, leaf: Tensor) -> bool:

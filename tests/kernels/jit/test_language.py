@@ -14,15 +14,18 @@ from wengert.kernels.jit.builtins import (
     at,
     bits,
     bits64,
+    brain,
     ceil,
     copysign,
     f32,
+    f32s,
     f64,
     fabs,
     floor,
     from_bits,
     from_bits64,
     given,
+    half,
     i32,
     i64,
     i64s,
@@ -320,6 +323,29 @@ def test_elements_of_a_stored_type_are_rounded_where_they_are_written(name: str)
     missing = np.isnan(expected)
     np.testing.assert_array_equal(np.isnan(out), missing)
     np.testing.assert_array_equal(out.view(np.uint16)[~missing], expected.view(np.uint16)[~missing])
+
+
+@kernel
+def _rounded(x: f32s, brains: f32s, halves: f32s, start: i64, stop: i64) -> None:
+    for i in range(start, stop):
+        brains[i] = brain(x[i] * 1.5)
+        halves[i] = half(x[i] * 1.5)
+
+
+@pytest.mark.skipif(not has_halves(), reason="LLVM would call functions that are not there")
+def test_floats_are_rounded_to_halves() -> None:
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal(5000) * 10.0 ** rng.integers(-9, 9, 5000)).astype(np.float32)
+    x[:4] = 0, -0.0, np.inf, np.nan
+    brains, halves = np.empty_like(x), np.empty_like(x)
+    _rounded.f32(x, brains, halves, x.size, 1 << 10)
+    with np.errstate(over="ignore"):
+        for found, dtype in ((brains, ml_dtypes.bfloat16), (halves, np.float16)):
+            expected = (x * np.float32(1.5)).astype(dtype).astype(np.float32)
+            np.testing.assert_array_equal(found, expected)
+    python = np.empty((2, 9), np.float32)
+    _rounded.python(x[:9], *python, 0, 9)
+    np.testing.assert_array_equal(python, np.stack([brains, halves])[:, :9])
 
 
 def test_elements_of_a_stored_type_are_reals_otherwise() -> None:

@@ -125,6 +125,11 @@ class Kernel:
         """It with `real` float32, of which float16 is `stored`; see `halves.has_halves`."""
         return Kernel(self.python, self.exact, self.instead, "half").f32
 
+    @cached_property
+    def u16(self) -> Callable[..., Any]:
+        """It with halves of whichever kind `stored`, of which it reads and writes the bits."""
+        return Kernel(self.python, self.exact, self.instead, "u16").f32
+
     def _compiled(self, real: str) -> Callable[..., Any]:
         from wengert.kernels.jit import compiler, language, machine_types
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
+import ml_dtypes
 import numpy as np
 
 from wengert.kernels.jit.records import Record
@@ -41,6 +42,16 @@ short_range = range
 def sqrt(x: float) -> float:
     """The square root; NaN of negative numbers."""
     return math.sqrt(x) if x >= 0 else math.nan
+
+
+def brain(x: float) -> float:
+    """The nearest bfloat16."""
+    return float(np.float32(x).astype(ml_dtypes.bfloat16))
+
+
+def half(x: float) -> float:
+    """The nearest float16."""
+    return float(np.float32(x).astype(np.float16))
 
 
 def fabs(x: float) -> float:

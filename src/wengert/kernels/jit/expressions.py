@@ -11,6 +11,7 @@ from wengert.kernels.jit.machine_types import (
     INTS,
     LLVM,
     SIZES,
+    STORED,
     KernelSyntaxError,
     RecordType,
     Signature,
@@ -257,12 +258,14 @@ class Expressions:
         """The first element of an array."""
         kind = pointer.type[:-1]
         value = self.emit(f"load {LLVM[kind]}, ptr {pointer.text}, align {SIZES[kind]}")
+        return self.widened(value, kind) if kind in STORED else Term(value, kind)
+
+    def widened(self, value: str, kind: str) -> Term:
+        """An element of a type of halves as a float."""
         if kind == "half":
             return Term(self.emit(f"fpext half {value} to float"), "f32")
-        if kind == "brain":
-            high = self.emit(f"shl i32 {self.emit(f'zext i16 {value} to i32')}, 16")
-            return Term(self.emit(f"bitcast i32 {high} to float"), "f32")
-        return Term(value, kind)
+        high = self.emit(f"shl i32 {self.emit(f'zext i16 {value} to i32')}, 16")
+        return Term(self.emit(f"bitcast i32 {high} to float"), "f32")
 
     def rounded(self, value: Term, kind: str) -> Term:
         """A float as an element of a type of halves."""
@@ -289,6 +292,8 @@ class Expressions:
         values = [self.value(a) for a in node.args]
         if name == "real":
             return self.cast(values[0], self.unit.real)
+        if name in STORED:
+            return self.widened(str(self.rounded(values[0], name).text), name)
         if name in SIZES:
             return self.cast(values[0], name)
         if name in _UNARY or name in _BINARY:

@@ -2,9 +2,9 @@
 
 A kernel is a function whose arguments are annotated with the names of machine types: `f32`,
 `f64`, `i64`, `i32`, `u8`, `real` (f32 or f64, chosen when it is compiled), and arrays of them, or
-of f16, u16 or `stored` (what reals are in memory: themselves or a half type): `f32s`; or with a
-class of records (`records.py`), an array of i64 with names. Its module imports `annotations` from
-`__future__`. The rest of the subset:
+of f16, u16, brain, half or `stored` (what reals are in memory: themselves or a half type): `f32s`;
+or with a class of records (`records.py`), an array of i64 with names. Its module imports
+`annotations` from `__future__`. The rest of the subset:
 
 - numbers, names, arithmetic, comparisons; `//` and `%` of integers that are not negative;
 - `a if c else b`, `and`, `or`, which compute both sides: neither may load invalid memory;

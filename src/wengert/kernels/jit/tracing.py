@@ -20,10 +20,11 @@ import numpy as np
 from wengert.kernels.jit import TracedArray
 from wengert.kernels.jit.pace import pace
 from wengert.kernels.jit.precise import WIDEST_ANGLE
-from wengert.kernels.jit.reals import Real
+from wengert.kernels.jit.reals import REALS, Real
 from wengert.kernels.jit.special import WIDEST_QUOTIENT
 
 F32, BOOL = np.dtype(np.float32), np.dtype(np.bool_)
+BRAIN, HALF = REALS["b:"].dtype, REALS["h:"].dtype
 
 
 class UntraceableError(TypeError):
@@ -46,6 +47,7 @@ class Trace:
         self.numbers: dict[str, float] = {}  # hoisted: arguments of the kernel
         self.work = 0.0  # approximate nanoseconds per element
         self.guards: list[str] = []
+        self.halves: dict[str, tuple[str, np.dtype[Any]]] = {}  # rounded: of what, and to what
 
     def let(self, text: str, dtype: np.dtype[Any], work: float = 0.1) -> Expression:
         """A name for the value of an expression's source."""
@@ -123,6 +125,16 @@ class Expression(TracedArray):
     def copy(self) -> Expression:
         """Itself: it cannot be written to."""
         return self
+
+    def rounded(self, dtype: np.dtype[Any]) -> Expression:
+        """This as a number of one of the types of halves, with which float32 goes on."""
+        found = self.trace.let(f"{STORED[dtype]}({self.text})", self.trace.float_dtype)
+        self.trace.halves.setdefault(found.text, (self.text, dtype))
+        return found
+
+    def widened(self) -> Expression:
+        """The same number, of which a result is an array of float32."""
+        return self.trace.let(f"f32({self.text})", self.trace.float_dtype)
 
     def call(self, name: str, work: float, *others: Any) -> Expression:
         """A function of `mathlib`, of this expression and others."""
@@ -318,20 +330,37 @@ def _operators() -> None:
 _operators()
 
 
+# The types of elements of halves, by which the kernel language rounds to them, too.
+STORED = {BRAIN: "brain", HALF: "half"}
+# How operands are read: each element, rows, and an element for a row. For float32 and other reals,
+# masks, bfloat16 and float16.
+FLAT, ROW, COLUMN = "fbgh", "rRxX", "cCyY"
+_ELEMENTS = ("", "u8", *STORED.values())
 # What is called in a line; and what LLVM has of any real type.
 _CALL = re.compile(r"([a-z_0-9]+)\(")
-_OF_ANY_REAL = frozenset(
-    {"fabs", "sqrt", "floor", "ceil", "trunc", "rint", "copysign", "or", "and"}
-)
+_OF_ANY_REAL = frozenset({
+    "fabs", "sqrt", "floor", "ceil", "trunc", "rint", "copysign", "or", "and", "f32",
+    *STORED.values(),
+})  # fmt: skip
+
+
+def letter_of(dtype: np.dtype[Any], reads: str) -> str:
+    """The letter of an operand of some dtype that is read as `FLAT`, `ROW` or `COLUMN` says."""
+    return reads[1 if dtype == BOOL else 2 if dtype == BRAIN else 3 if dtype == HALF else 0]
+
+
+def element_of(letter: str) -> str:
+    """What an operand is made of: masks, halves, or else reals."""
+    return next(_ELEMENTS[of.index(letter)] for of in (FLAT, ROW, COLUMN) if letter in of)
 
 
 class Traced:
     """The kernel of a function of arrays, for operands of certain kinds.
 
-    `operands` has a letter each: "f" and "b" an array of floats or bool, "s" one float for
-    all; "r" and "R" a row (floats, bool) of the innermost dimension, "c" and "C" an element
-    for a row of it; "n" None. With "r" or "c" among them the kernel takes rows: see `_in_rows`.
-    All floats are of the type `real`; `short` is whether loops are over few elements.
+    `operands` has a letter each, of those of `FLAT`, `ROW` and `COLUMN`, or "s" for one float for
+    all, and "n" for None. With rows or columns among them the kernel takes rows: see `_in_rows`.
+    All floats are of the type `real`, but for operands of halves among float32, and results that
+    are `rounded`; `short` is whether loops are over few elements.
     """
 
     def __init__(
@@ -340,11 +369,11 @@ class Traced:
     ) -> None:  # fmt: skip
         self.operands, self.real, self.range = operands, real, "short_range" if short else "range"
         self.trace = trace = Trace(hoist, real.computed, real.dtype)
-        self.rows = not set(operands).isdisjoint("rcRC")
+        self.rows = not set(operands).isdisjoint(ROW + COLUMN)
         inputs = [
             None
             if kind == "n"
-            else Expression(trace, f"a{i}", BOOL if kind in "bRC" else real.computed)
+            else Expression(trace, f"a{i}", BOOL if self._is_mask(kind) else real.computed)
             for i, kind in enumerate(operands)
         ]
         found = [operand(trace, f(*inputs)) for f in functions]
@@ -361,21 +390,26 @@ class Traced:
         if real.real != "f32" and not called <= real.scope.keys() | _OF_ANY_REAL:
             raise UntraceableError("functions of float32 alone")
         # The types of arrays of results.
-        self.dtypes = tuple(BOOL if r.dtype == BOOL else real.dtype for r in self.results)
+        self.dtypes = tuple(
+            BOOL if r.dtype == BOOL else trace.halves.get(r.text, ("", real.dtype))[1]
+            for r in self.results
+        )
+
+    def _is_mask(self, letter: str) -> bool:
+        return letter != "s" and element_of(letter) == "u8"
 
     def source(self) -> str:
         """The kernel's text."""
         return self._in_rows() if self.rows else self._flat()
 
     def _parameters(self, more: Sequence[str]) -> str:
-        one, several = self.real.real, f"{self.real.stored}s"
-        kinds = dict.fromkeys("frc", several) | dict.fromkeys("bRC", "u8s")
+        one, stored = self.real.real, self.real.stored
         parts = [
-            f"x{i}: {kinds.get(k, one)}" for i, k in enumerate(self.operands) if k != "n"
+            f"x{i}: {one if k == 's' else (element_of(k) or stored) + 's'}"
+            for i, k in enumerate(self.operands) if k != "n"
         ]  # fmt: skip
-        parts += [
-            f"out{i}: {'u8s' if r.dtype == BOOL else several}" for i, r in enumerate(self.results)
-        ]
+        elements = {BOOL: "u8", **STORED} if self.trace.halves else {BOOL: "u8"}
+        parts += [f"out{i}: {elements.get(d, stored)}s" for i, d in enumerate(self.dtypes)]
         parts += [f"{name}: {one}" for name in self.trace.numbers]
         return ", ".join([*parts, *more, "start: i64", "stop: i64"])
 
@@ -385,10 +419,9 @@ class Traced:
         lines += [f"    a{i} = x{i}" for i, k in enumerate(self.operands) if k == "s"]
         lines += ["    beyond = 0.0"] if guards else []
         lines += [f"    for i in {self.range}(start, stop):"]
-        loads = {"f": self.real.load.format("x{0}[i]"), "b": "x{0}[i] != 0"}
         lines += [
-            f"        a{i} = {loads[k].format(i)}"
-            for i, k in enumerate(self.operands) if k in loads
+            f"        a{i} = {self._loaded(f'x{i}[i]', k)}"
+            for i, k in enumerate(self.operands) if k in FLAT
         ]  # fmt: skip
         lines += [f"        {name} = {text}" for text, name in self.trace.lines.items()]
         lines += [f"        beyond += 1.0 if {text} else 0.0" for text in guards]
@@ -402,7 +435,7 @@ class Traced:
         Behind the arrays come the strides of each row or column operand in the first three
         dimensions, and the sizes of all but the first.
         """
-        strided = [i for i, k in enumerate(self.operands) if k in "rcRC"]
+        strided = [i for i, k in enumerate(self.operands) if k in ROW + COLUMN]
         more = [f"{name}{i}: i64" for i in strided for name in ("u", "v", "w")]
         more += ["second: i64", "third: i64", "width: i64"]
         lines = [f"def fused({self._parameters(more)}) -> None:"]
@@ -412,15 +445,15 @@ class Traced:
         lines += ["    for row in range(start, stop):"]
         for i in strided:
             kind, place = self.operands[i], f"k * u{i} + m * v{i} + n * w{i}"
-            if kind in "cC":
-                lines += [f"        a{i} = {self._loaded(f'x{i}[{place}]', kind == 'C')}"]
+            if kind in COLUMN:
+                lines += [f"        a{i} = {self._loaded(f'x{i}[{place}]', kind)}"]
             else:
                 lines += [f"        p{i} = at(x{i}, {place})"]
         lines += [f"        q{i} = at(out{i}, row * width)" for i in range(len(self.results))]
         lines += [f"        for i in {self.range}(0, width):"]
         lines += [
-            f"            a{i} = {self._loaded(f'p{i}[i]', self.operands[i] == 'R')}"
-            for i in strided if self.operands[i] in "rR"
+            f"            a{i} = {self._loaded(f'p{i}[i]', self.operands[i])}"
+            for i in strided if self.operands[i] in ROW
         ]  # fmt: skip
         lines += [f"            {name} = {text}" for text, name in self.trace.lines.items()]
         lines += [f"            q{i}[i] = {self._stored(r)}" for i, r in enumerate(self.results)]
@@ -430,10 +463,15 @@ class Traced:
         lines += ["                m = 0", "                k += 1"]
         return "\n".join(lines) + "\n"
 
-    def _loaded(self, element: str, of_mask: bool) -> str:
-        return f"{element} != 0" if of_mask else self.real.load.format(element)
+    def _loaded(self, element: str, letter: str) -> str:
+        of = element_of(letter)
+        if of == "u8":
+            return f"{element} != 0"
+        return element if of else self.real.load.format(element)
 
     def _stored(self, result: Expression) -> str:
+        if result.text in self.trace.halves:
+            return self.trace.halves[result.text][0]  # it is rounded where it is written
         return result.text if result.dtype == BOOL else self.real.store.format(result.text)
 
     @property

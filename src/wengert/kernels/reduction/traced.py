@@ -92,14 +92,14 @@ class Summing(Traced):
             place = f"o * u{i} + m * v{i}"
             lines.append(
                 f"p{i} = at(x{i}, {place}{more})" if self.operands[i] in "rR"
-                else f"a{i} = {self._loaded(f'x{i}[{place}]', self.operands[i] == 'C')}"
+                else f"a{i} = {self._loaded(f'x{i}[{place}]', self.operands[i])}"
             )  # fmt: skip
         return lines
 
     def _loads(self) -> list[str]:
         """The elements of rows."""
         rows = self._of("rR")
-        return [f"a{i} = {self._loaded(f'p{i}[i]', self.operands[i] == 'R')}" for i in rows]
+        return [f"a{i} = {self._loaded(f'p{i}[i]', self.operands[i])}" for i in rows]
 
     def _stores(self) -> list[str]:
         """The elements of results."""
