@@ -15,9 +15,10 @@ import wengert
 from wengert import compiler, nn
 from wengert.kernels import jit
 from wengert.kernels.jit import objects
+from wengert.replay.record import Record
 from wengert.replay.run import Run
 from wengert.replay.state import active
-from wengert.replay.trace import OpEntry, Record
+from wengert.replay.trace import OpEntry
 
 pytestmark = pytest.mark.skipif(not jit.available(), reason="no kernels")
 

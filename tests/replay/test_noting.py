@@ -108,7 +108,7 @@ def values(results: Any) -> list[Any]:
 def test_entries_are_those_of_calls_that_are_recorded_at_once(
     function: Any, monkeypatch: pytest.MonkeyPatch, beside: Callable[[], None]
 ) -> None:
-    monkeypatch.setattr("wengert.replay.trace._OFTEN", CALLS * CALLS)  # no entry is let go of
+    monkeypatch.setattr("wengert.replay.record._OFTEN", CALLS * CALLS)  # no entry is let go of
     args = arguments()
     expected = values(function(*args))
     noted = compiler.compile(function)

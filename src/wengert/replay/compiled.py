@@ -16,10 +16,10 @@ from wengert.core.tensor import Tensor, internal
 from wengert.replay import noting as _noting  # noqa: F401 (what runs note)
 from wengert.replay.arming import arm
 from wengert.replay.background import background
+from wengert.replay.record import Record
 from wengert.replay.run import Run, current_run, end_run
 from wengert.replay.stance import Stance
 from wengert.replay.state import active, enter, inside
-from wengert.replay.trace import Record
 
 _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
 

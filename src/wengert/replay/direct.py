@@ -21,10 +21,11 @@ from wengert.replay.arming import arm
 from wengert.replay.background import background
 from wengert.replay.compiled import Compiled
 from wengert.replay.deferred import Deferred, has_memory
+from wengert.replay.record import Record
 from wengert.replay.run import Run
 from wengert.replay.stance import Stance
 from wengert.replay.state import active, enter, inside, stop_asking, unusual
-from wengert.replay.trace import Entry, OpEntry, Record, input_of, inputs_of
+from wengert.replay.trace import Entry, OpEntry, input_of, inputs_of
 
 # With tensors of so many different shapes a function is called by its program.
 _MOST_FORMS = 64

@@ -21,12 +21,13 @@ from wengert.replay.bindings import Binding
 from wengert.replay.counting import count_backward
 from wengert.replay.observing import Effect, Value
 from wengert.replay.plans import Plan, count_use, cut_of, plan_of
+from wengert.replay.record import Record
 from wengert.replay.rules import Step
 from wengert.replay.settling import made_nodes, own_arrays
 from wengert.replay.shortcuts import Argument, Late, Prepared, Shortcut, is_same
 from wengert.replay.state import active, stop_asking
 from wengert.replay.storing import restamp
-from wengert.replay.trace import BackwardEntry, Memo, OpEntry, Record
+from wengert.replay.trace import BackwardEntry, Memo, OpEntry
 from wengert.replay.walks import is_quiet
 
 # What a call gives that Python has to make.

@@ -17,9 +17,10 @@ from wengert.kernels.layout import with_strides
 from wengert.kernels.norm.plan import NormPlan
 from wengert.kernels.recurrent.steps import Steps
 from wengert.replay.deferred import Deferred, settle
+from wengert.replay.record import Record
 from wengert.replay.state import active, shows_exposed
 from wengert.replay.storing import known_holders
-from wengert.replay.trace import Again, Memo, OpEntry, Record, input_of
+from wengert.replay.trace import Again, Memo, OpEntry, input_of
 
 # Records of nothing but integers, which are compared as a whole.
 OF_INTS = frozenset({Geometry, NormPlan})

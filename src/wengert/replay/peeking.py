@@ -17,8 +17,9 @@ from wengert.kernels.scatter.native import within
 from wengert.replay.deferred import Deferred
 from wengert.replay.plans import Plan, count_use
 from wengert.replay.ranges import range_of
+from wengert.replay.record import MOST_PLANS, Record
 from wengert.replay.state import active
-from wengert.replay.trace import MOST_PLANS, Entry, Record
+from wengert.replay.trace import Entry
 
 if TYPE_CHECKING:
     from wengert.replay.run import Run

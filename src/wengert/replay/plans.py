@@ -28,9 +28,10 @@ from wengert.replay.linearity import collect
 from wengert.replay.lowering import Lowering, Origin
 from wengert.replay.natively import natively, view_of_input, views_of_inputs
 from wengert.replay.products import join_products, plan_products
+from wengert.replay.record import Record
 from wengert.replay.rules import DetachForm
 from wengert.replay.segments import Segment
-from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Record, Ref
+from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref
 from wengert.replay.widening import widen
 
 Code = tuple[Function, frozenset[int], dict[int, np.ndarray]]

@@ -21,8 +21,9 @@ from wengert.replay.deferred import Deferred
 from wengert.replay.ir import Instruction
 from wengert.replay.lowering import Lowering, Origin
 from wengert.replay.plans import Plan, count_use, cut_of
+from wengert.replay.record import MOST_PLANS, Record
 from wengert.replay.state import active
-from wengert.replay.trace import MOST_PLANS, BackwardEntry, Entry, Record
+from wengert.replay.trace import BackwardEntry, Entry
 
 if TYPE_CHECKING:
     from wengert.replay.run import Run

@@ -36,6 +36,7 @@ from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.looks import packed
 from wengert.replay.lowering import Origin
 from wengert.replay.operands import UnseenError, among
+from wengert.replay.record import Record
 from wengert.replay.rules import READ_AGAIN, Step
 from wengert.replay.settling import compute
 from wengert.replay.signatures import Line, Signature, users_frame
@@ -54,7 +55,6 @@ from wengert.replay.trace import (
     Input,
     Memo,
     OpEntry,
-    Record,
     Ref,
     outline_of,
 )

@@ -18,19 +18,11 @@ from wengert.replay.deferred import Deferred, settle
 from wengert.replay.direct import deferred_at
 from wengert.replay.guards import Guard, UnguardedError
 from wengert.replay.observing import READS, Effect, Observer, Preparation, Value
+from wengert.replay.record import Record
 from wengert.replay.run import Run
 from wengert.replay.state import active, shows_exposed
 from wengert.replay.storing import Store, is_own
-from wengert.replay.trace import (
-    BackwardEntry,
-    Entry,
-    LeafEntry,
-    Memo,
-    OpEntry,
-    Record,
-    Ref,
-    input_of,
-)
+from wengert.replay.trace import BackwardEntry, Entry, LeafEntry, Memo, OpEntry, Ref, input_of
 from wengert.replay.walks import is_quiet, nobody
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None))
