@@ -205,6 +205,8 @@ PRIVATE: dict[str, str] = {
         "torch._dynamo.exc": "compiler_errors",
         "torch._dynamo.external_utils": "compiled_modules",
         "torch._dynamo.utils": "compiled_modules",
+        "torch._functorch.aot_autograd": "functorch_compile",
+        "torch._functorch.compilers": "functorch_compile",
         "torch._functorch.config": "functorch_settings",
         "torch._inductor": "inductor_names",
         "torch._inductor.config": "inductor_settings",

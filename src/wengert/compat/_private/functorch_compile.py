@@ -1,13 +1,14 @@
-"""``functorch.compile``: functions that `wengert.compiler` compiles, and no other compiler."""
+"""``functorch.compile``: the forward and the backward of functions as graphs for compilers."""
 
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from wengert import compiler
+from wengert.compat._private.compiler_backends import aot_autograd
+from wengert.fx.joint import compiled_with_backward
 
 
 def nop(fx_g: Any, _: Any) -> Any:
@@ -43,29 +44,32 @@ def aot_function(
     *args: Any,
     **options: Any,
 ) -> Callable[..., Any]:
-    """The function, compiled by `wengert.compiler.compile`.
+    """A function whose forward and backward are graphs, which the compilers are given.
 
-    No graph module is made of it or of its derivative, so that the compilers are not called, of
-    which a warning tells: `nop` is none.
+    They are called again for calls of another kind, as those of a backend of `torch.compile` are.
     """
-    if {fw_compiler, bw_compiler} - {nop, None}:
-        warnings.warn(
-            f"functorch.compile: {_named(fw_compiler)} is not called: wengert compiles what"
-            " operations do, and makes no graph module of the function",
-            UserWarning,
-            stacklevel=2,
-        )
-    compiled: Callable[..., Any] = compiler.compile(fn)
+    backend = aot_autograd(fw_compiler=fw_compiler, bw_compiler=bw_compiler)
+    compiled: Callable[..., Any] = compiler.compile(fn, backend=backend)
     return compiled
-
-
-def _named(function: Any) -> str:
-    return getattr(function, "__name__", type(function).__name__)
 
 
 def aot_module(mod: Any, *args: Any, **kwargs: Any) -> Any:
     """`aot_function` of a module, which stays one."""
     return aot_function(mod, *args, **kwargs)
+
+
+def aot_module_simplified(
+    mod: Any, args: Any, fw_compiler: Callable[..., Any],
+    bw_compiler: Callable[..., Any] | None = None, **options: Any,
+) -> Callable[..., Any]:  # fmt: skip
+    """What a backend gives whose graph is compiled with its backward: a function of tensors."""
+    return compiled_with_backward(mod, args, fw_compiler, bw_compiler)
+
+
+def print_compile(fx_g: Any, _: Any) -> Any:
+    """The graph module as it is; its code is printed."""
+    print(fx_g.code)
+    return fx_g
 
 
 def memory_efficient_fusion(fn: Any, **kwargs: Any) -> Any:
@@ -76,6 +80,6 @@ def memory_efficient_fusion(fn: Any, **kwargs: Any) -> Any:
 compiled_function, compiled_module = aot_function, aot_module
 
 __all__ = [
-    "aot_function", "aot_module", "compiled_function", "compiled_module", "make_boxed_compiler",
-    "make_boxed_func", "memory_efficient_fusion", "nop",
+    "aot_function", "aot_module", "aot_module_simplified", "compiled_function", "compiled_module",
+    "make_boxed_compiler", "make_boxed_func", "memory_efficient_fusion", "nop", "print_compile",
 ]  # fmt: skip
