@@ -61,6 +61,7 @@ _CREATION = frozenset({
 _EFFECTS = frozenset({"step", "zero_grad"})
 _REPLAY = __name__.rpartition(".")[0]
 _STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
+_IMPORTING = "<frozen importlib"
 _NUMPY = os.path.dirname(np.__file__) + os.sep
 
 
@@ -232,6 +233,8 @@ class Observer:
             if apart.frame is frame and event == "return":
                 self._apart = None
                 apart.end(apart, arg)
+        elif code.co_filename.startswith(_IMPORTING):
+            pass  # a module that is there, or code that is looked at
         elif not is_ours(frame):
             if event == "call":
                 self.executed[code] = frame.f_globals
