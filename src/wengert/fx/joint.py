@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import wengert
+from wengert.amp import autocast
+from wengert.amp.state import state
 from wengert.autograd.function import Function, once_differentiable
 from wengert.autograd.grad_mode import is_grad_enabled, no_grad
 from wengert.core.generators import default_generator
@@ -87,11 +89,16 @@ def _compiled(compiler: Compiler, graph: Graph, recording: Recording, examples: 
 
 
 def _calling(function: Any) -> Callable[..., Any]:
-    """A compiled graph, called with arguments one by one."""
-    if getattr(function, "_boxed_call", False):
-        return lambda *args: function([*args])
-    result: Callable[..., Any] = function
-    return result
+    """A compiled graph, called with arguments one by one: autocast has taken part in it before."""
+    boxed = getattr(function, "_boxed_call", False)
+
+    def call(*args: Any) -> Any:
+        if not state.enabled.get("cpu"):
+            return function([*args]) if boxed else function(*args)
+        with autocast("cpu", enabled=False):
+            return function([*args]) if boxed else function(*args)
+
+    return call
 
 
 class _Joint:

@@ -226,15 +226,13 @@ class Observer:
         return self.run.entry.depth - self.run.start.depth
 
     def _see(self, frame: types.FrameType, event: str, arg: Any) -> None:
-        if self.reason:  # the rest of the call is of no interest
-            return
         code, apart = frame.f_code, self._apart
+        if self.reason or code.co_filename.startswith(_IMPORTING):
+            return  # the rest of the call is of no interest, and a guard looks at modules
         if apart is not None:
             if apart.frame is frame and event == "return":
                 self._apart = None
                 apart.end(apart, arg)
-        elif code.co_filename.startswith(_IMPORTING):
-            pass  # a module that is there, or code that is looked at
         elif not is_ours(frame):
             if event == "call":
                 self.executed[code] = frame.f_globals

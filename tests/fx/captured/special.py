@@ -11,6 +11,28 @@ from tests.fx.captured.changing import Compile, Found, made, x
 from wengert import nn
 
 
+def regions(compile: Compile) -> Found:
+    model = made().eval()
+
+    def inner(a: Any, fails: bool) -> Any:
+        with wengert.autocast("cpu", wengert.bfloat16):
+            b = model.layer(a)
+            with wengert.no_grad(), wengert.autocast("cpu", enabled=False):
+                c = model.layer(a)
+        chosen = b if b.sum() > 100 else b * 2
+        with wengert.autocast("cpu", wengert.float16):
+            return chosen.float() + c + model.layer(a) @ wengert.ones(2 if fails else 3)
+
+    run = compile(inner)
+    for k in range(8):
+        with wengert.autocast("cpu", wengert.bfloat16, enabled=k % 4 == 3):
+            try:
+                yield run(x() if k % 2 else x(2, 3), k == 5)
+            except RuntimeError as error:
+                yield str(type(error))
+            yield wengert.is_autocast_enabled("cpu"), wengert.is_grad_enabled()
+
+
 def strides(compile: Compile) -> Found:
     run = compile(lambda a: (a * 2 if a.is_contiguous() else a * 3, a.stride()))
     for k in range(8):

@@ -95,7 +95,7 @@ class Captured:
         self, args: Any, kwargs: Any, leaves: Sequence[Any], form: Form, holding: list[Path]
     ) -> Any:  # fmt: skip
         """What a call gives that is recorded."""
-        surroundings = Surroundings(args, kwargs, leaves)
+        surroundings, modules = Surroundings(args, kwargs, leaves), len(sys.modules)
         words = default_generator.get_state()
         recorder = CallRecorder(leaves, names_of(self.function, args, kwargs), self.fullgraph)
         results = recorder.run(self.function, args, kwargs)
@@ -113,7 +113,8 @@ class Captured:
                 self._add(path, form, recorder, holding)
             surroundings.check_results(results, path.guard)
         except UnguardedError as why:
-            self._refuse(str(why), form)
+            if len(sys.modules) == modules:  # to import one is done once
+                self._refuse(str(why), form)
             return results
         recorder.undo()
         after = default_generator.get_state()

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from traceback import FrameSummary
 from typing import Any, NamedTuple
 
-from wengert.autograd.grad_mode import set_grad_enabled
 from wengert.autograd.transforms.tree import Spec, unflatten_tree
 from wengert.core.tensor import Tensor
+from wengert.fx.captured.modes import Modes, in_modes, restored
 from wengert.fx.graph import Graph
 from wengert.fx.graph_module import GraphModule
 from wengert.fx.node import map_aggregate
@@ -88,7 +88,8 @@ class Piece:
         """What the compiled piece gives for some values; the first time it is compiled."""
         if self._compiled is None:
             self._compiled = _compiled_by(backend, GraphModule({}, self.graph), [*values])
-        found = self._compiled(*values)
+        with restored():
+            found = self._compiled(*values)
         return [found[k] for k in range(self.count)]
 
 
@@ -108,7 +109,7 @@ class Step(NamedTuple):
     Attributes:
         function: is called at each call, and changes nothing; None only ends a piece.
         args, kwargs: its arguments, `Source` in the place of tensors.
-        grad: whether operations are recorded.
+        modes: those that are on.
         expected: what has come, as far as Python depends on it.
         where: its line of the program.
     """
@@ -116,14 +117,14 @@ class Step(NamedTuple):
     function: Callable[..., Any] | None
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    grad: bool
+    modes: Modes
     expected: Any
     where: FrameSummary
 
     @property
     def key(self) -> Any:
         """What two steps have in common that are the same."""
-        return self.function, repr(self.args), repr(self.kwargs), self.grad, self.expected
+        return self.function, repr(self.args), repr(self.kwargs), self.modes, self.expected
 
 
 def described(result: Any) -> Any:
@@ -236,7 +237,7 @@ class Journey:
     def _step(self, step: Step) -> Any:
         assert step.function is not None
         args, kwargs = map_aggregate((step.args, step.kwargs), self.value)
-        with set_grad_enabled(step.grad):
+        with in_modes(step.modes):
             found = step.function(*args, **kwargs)
         self.values += tensors_in(found)
         return described(found)

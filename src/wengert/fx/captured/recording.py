@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.amp.state import state as autocast
-from wengert.autograd.grad_mode import is_grad_enabled
 from wengert.core import storage
 from wengert.core.device import device
 from wengert.core.dtypes import dtype
@@ -22,6 +20,13 @@ from wengert.core.layout import layout, memory_format
 from wengert.core.preparations import watchers
 from wengert.core.storage import clock, line_of, owner, quoted_location
 from wengert.core.tensor import Tensor, internal, tensors
+from wengert.fx.captured.modes import (
+    Modes,
+    _enter_autocast,
+    _exit_autocast,
+    _set_grad_enabled,
+    modes_of_thread,
+)
 from wengert.fx.captured.paths import (
     Argument,
     Held,
@@ -62,19 +67,14 @@ _PLAIN = (
 )  # fmt: skip
 
 
-def _set_grad_enabled(mode: bool) -> None:
-    """Let operations be recorded from here on, or not: a call in graphs."""
-    from wengert.autograd.grad_mode import set_grad_enabled
-
-    set_grad_enabled(mode)
-
-
-has_side_effect(_set_grad_enabled)
-for _name in (
-    "setitem",
-    *[f"i{n}" for n in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"]],
-):
-    has_side_effect(getattr(operator, _name))
+for _function in (_set_grad_enabled, _enter_autocast, _exit_autocast):
+    has_side_effect(_function)
+for _writes in (
+    operator.setitem, operator.iadd, operator.isub, operator.imul, operator.itruediv,
+    operator.ifloordiv, operator.imod, operator.ipow, operator.imatmul, operator.iand,
+    operator.ior, operator.ixor,
+):  # fmt: skip
+    has_side_effect(_writes)
 
 
 class _Thread(local):
@@ -114,8 +114,8 @@ class CallRecorder(TorchFunctionMode):
         self._count, self._newest = 0, clock.newest
         # Memory that was written to, and what it held before and after.
         self._saved, self._written = list[Any](), list[Any]()
-        self._settings = self._now()
-        self._grad = self._mode = is_grad_enabled()
+        self._unusual = unusual()
+        self._modes = self._mode = modes_of_thread()
         for k, x in enumerate(leaves):
             if isinstance(x, Tensor) and id(x) not in self._known:
                 self._known[id(x)] = _Known(x, Argument(k))
@@ -124,11 +124,8 @@ class CallRecorder(TorchFunctionMode):
     def _begin(self) -> None:
         self._graph, self._inputs = Graph(), list[Source]()
         self._nodes: dict[int, Node] = {}
-        self._placeholders: dict[Node, Source] = {}
-        self._mode = self._grad
-
-    def _now(self) -> Any:
-        return tuple(autocast.enabled.items()), unusual()
+        self._mode = self._modes
+        self._region: Node | None = None  # of autocast that the graph has begun
 
     def run(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """What a function gives whose calls are recorded."""
@@ -178,6 +175,8 @@ class CallRecorder(TorchFunctionMode):
             return self._noted("call_function", getattr, (args[0], name), {}, frame, func, args)
         if name == "__iter__":
             return iter([self._item(args[0], k, row, frame) for k, row in enumerate(func(*args))])
+        if name == "_assert" and not tensors_in(args):
+            return func(*args, **kwargs)
         if name in _READS:
             return self._step(func, args, kwargs, frame)
         if name in _ASKED:
@@ -214,8 +213,9 @@ class CallRecorder(TorchFunctionMode):
         if not tensors_in(result) and not writes:
             raise UnguardedError(f"{_named(func)}() gives a {type(result).__name__}")
         node = self._node(kind, target, nodes[0], nodes[1], result, frame)
-        if len(self._saved) > saved or not any(result is x for x in args):
-            self._bind_all(result, node, frame)
+        known = self._found(result)
+        if known is None or len(self._saved) > saved or known.edge is not result._edge:
+            self._bind_all(result, node, frame)  # else it is an argument as it was
         return result
 
     def _computed(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -237,8 +237,8 @@ class CallRecorder(TorchFunctionMode):
     def _check_surroundings(self) -> None:
         if clock.newest != self._newest:
             raise UnguardedError("it writes to memory")
-        if self._now() != self._settings:
-            raise UnguardedError("it changes a setting of the thread, such as autocast")
+        if unusual() != self._unusual:
+            raise UnguardedError("it changes a setting of the thread")
 
     def _before_write(self, array: np.ndarray) -> None:
         """Keep what memory holds that is going to be written to."""
@@ -284,9 +284,13 @@ class CallRecorder(TorchFunctionMode):
             raise UnguardedError(f"an operation has an argument of type {type(x).__name__}")
         return x
 
-    def _source(self, x: Tensor) -> _Known:
+    def _found(self, x: Any) -> _Known | None:
         known = self._known.get(id(x))
-        if known is None or known.ref() is not x:
+        return known if known is not None and known.ref() is x else None
+
+    def _source(self, x: Tensor) -> _Known:
+        known = self._found(x)
+        if known is None:
             if type(x) not in tensors or type(x._array) is not np.ndarray:
                 raise UnguardedError(f"a tensor of type {type(x).__name__}")
             self.held.append(x)
@@ -314,19 +318,30 @@ class CallRecorder(TorchFunctionMode):
     def _node(
         self, kind: str, target: Any, args: Any, kwargs: Any, result: Any, frame: FrameType
     ) -> Node:  # fmt: skip
-        if is_grad_enabled() != self._mode:
-            self._mode = not self._mode
-            self._graph.call_function(_set_grad_enabled, (self._mode,))
+        self._change_modes(modes_of_thread())
         node = self._graph.create_node(kind, target, args, kwargs)
         node.meta["val"] = node.meta["example_value"] = described_value(result)
         frame = _users_frame(frame)
         node.stack_trace = described_line(frame.f_code, frame.f_lasti)
         return node
 
+    def _change_modes(self, modes: Modes) -> None:
+        """Let the graph change the modes of its thread, if they are others."""
+        graph = self._graph
+        if modes.grad != self._mode.grad:
+            graph.call_function(_set_grad_enabled, (modes.grad,))
+        if modes.autocast != self._mode.autocast:
+            if self._region is not None:
+                graph.call_function(_exit_autocast, (self._region,))
+                self._region = None
+            if modes.autocast != self._modes.autocast:
+                self._region = graph.call_function(_enter_autocast, ("cpu", *modes.autocast))
+        self._mode = modes
+
     def _bind(self, x: Tensor, node: Node) -> None:
         """Let a node stand for a tensor from here on."""
-        known = self._known.get(id(x))
-        if known is None or known.ref() is not x:
+        known = self._found(x)
+        if known is None:
             if type(x) not in tensors or type(x._array) is not np.ndarray:
                 raise UnguardedError(f"a tensor of type {type(x).__name__}")
             self._known[id(x)] = _Known(x, None)
@@ -359,7 +374,7 @@ class CallRecorder(TorchFunctionMode):
         result = self._computed(func, args, kwargs)
         if result is None:
             raise UnguardedError(f"{_named(func)}() changes something")
-        what = func, args_of, kwargs_of, is_grad_enabled(), described(result)
+        what = func, args_of, kwargs_of, modes_of_thread(), described(result)
         self.items.append(Step(*what, _line_of(frame)))
         for x in tensors_in(result):
             self._number(x)
@@ -373,7 +388,7 @@ class CallRecorder(TorchFunctionMode):
             self._refuse("torch._dynamo.graph_break() is called", frame)
         elif not self.watcher.reason:
             self._end_piece(None)
-            self.items.append(Step(None, (), {}, True, None, _line_of(frame)))
+            self.items.append(Step(None, (), {}, self._modes, None, _line_of(frame)))
         self.watcher.resume()
 
     def _has_written(self) -> bool:
@@ -386,8 +401,8 @@ class CallRecorder(TorchFunctionMode):
         return any(id(owner(array)) in own for array, _ in self._saved)
 
     def _number(self, x: Tensor) -> None:
-        known = self._known.get(id(x))
-        if known is None or known.ref() is not x:
+        known = self._found(x)
+        if known is None:
             known = self._known[id(x)] = _Known(x, None)
         if known.source is None:
             known.source = Value(self._count)
@@ -406,8 +421,7 @@ class CallRecorder(TorchFunctionMode):
         outputs = [self._nodes[id(x)] for x in results]
         for x in results:
             self._number(x)
-        if self._mode != self._grad:
-            graph.call_function(_set_grad_enabled, (self._grad,))
+        self._change_modes(self._modes)
         for node in reversed([*graph.nodes]):
             idle = not node.users and node not in outputs
             if idle and (node.op == "placeholder" or node.target is operator.getitem):
@@ -461,6 +475,7 @@ def _named(func: Any) -> str:
 
 def _depends_on_elements(func: Any, args: Any, kwargs: Any) -> bool:
     """Whether a function looks at elements, for more than to compute with them."""
+    kwargs = {name: x for name, x in kwargs.items() if name != "out"}
     given = tensors_in([*args, *kwargs.values()])
     if not given:
         return False
