@@ -444,6 +444,14 @@ def names_that_are_imported_in_the_function(wrap, log):
 
 
 @skipped
+def kinds_of_arguments(wrap, log):
+    f = wrap(lambda x: x * 2 if isinstance(x, nn.Parameter) else x * 3)
+    own = nn.Parameter(batch())
+    for k in range(16):
+        log.append(f(own if k % 8 < 4 else batch().requires_grad_()))
+
+
+@skipped
 def separate_gradients(wrap, log):
     model = mlp(8, 64, 2)
 

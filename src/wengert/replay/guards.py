@@ -187,7 +187,7 @@ class Guard:
     def _of_code(self, code: types.CodeType, scope: dict[str, Any]) -> Iterable[Any]:
         """The globals that code reads, and the modules that it imports."""
         found = []
-        instructions = list(dis.get_instructions(code))
+        instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
         for k, instruction in enumerate(instructions):
             if instruction.opname == "IMPORT_NAME":
                 level = instructions[k - 2].argval

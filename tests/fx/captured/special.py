@@ -33,6 +33,25 @@ def regions(compile: Compile) -> Found:
             yield wengert.is_autocast_enabled("cpu"), wengert.is_grad_enabled()
 
 
+def kinds_of_arguments(compile: Compile) -> Found:
+    run = compile(lambda a: a * 2 if isinstance(a, nn.Parameter) else a * 3)
+    own = nn.Parameter(x())
+    for k in range(8):
+        yield run(own if k % 4 < 2 else x().requires_grad_())
+
+
+def hooks_of_saved_tensors(compile: Compile) -> Found:
+    def inner(a: Any) -> Any:
+        with wengert.autograd.graph.saved_tensors_hooks(lambda s: s * 10, lambda s: s):
+            return (a * a).sum()
+
+    run = compile(inner)
+    for _ in range(5):
+        a = x().requires_grad_()
+        run(a).backward()
+        yield a.grad
+
+
 def strides(compile: Compile) -> Found:
     run = compile(lambda a: (a * 2 if a.is_contiguous() else a * 3, a.stride()))
     for k in range(8):

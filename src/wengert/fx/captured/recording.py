@@ -54,10 +54,9 @@ _READS = frozenset({
 })  # fmt: skip
 # What says nothing about elements, whatever it gives.
 _ASKED = frozenset({
-    *METADATA, "is_tensor", "is_storage", "is_inference", "get_device", "is_signed", "nelement",
-    "finfo", "iinfo", "promote_types", "result_type", "can_cast", "broadcast_shapes", "is_neg",
-    "is_conj", "is_pinned", "is_shared", "get_default_dtype", "is_grad_enabled", "dense_dim",
-    "sparse_dim", "is_distributed", "is_same_size",
+    *METADATA, "is_tensor", "is_storage", "get_device", "is_signed", "finfo", "iinfo",
+    "promote_types", "result_type", "can_cast", "broadcast_shapes", "get_default_dtype",
+    "is_grad_enabled",
 })  # fmt: skip
 # What never looks at elements, though a recording of numbers alone cannot hold it.
 _BLIND = frozenset({"__setitem__", "detach", "detach_", "requires_grad_"})
