@@ -111,7 +111,7 @@ def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:
         reasons = [GraphCompileReason(_named_step(s), [s.where]) for s in steps]
         if own.reason:
             reasons.append(GraphCompileReason(own.reason, []))
-        ops = [[n.target for n in gm.graph.nodes if n.op.startswith("call")] for gm in graphs]
+        ops = [[n.target for n in gm.graph.nodes if n.op == "call_function"] for gm in graphs]
         breaks, count = max(0, len(graphs) - 1), sum(map(len, ops))
         return ExplainOutput(graphs, len(graphs), breaks, reasons, count, ops, [], compile_times())
 

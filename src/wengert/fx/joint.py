@@ -13,12 +13,13 @@ from wengert.autograd.grad_mode import is_grad_enabled, no_grad
 from wengert.core.generators import default_generator
 from wengert.core.tensor import Tensor
 from wengert.func import vjp
-from wengert.fx.experimental.recorder import Recording, record
+from wengert.fx.experimental.recorder import record
 from wengert.fx.graph import Graph
 from wengert.fx.graph_module import GraphModule
 from wengert.fx.node import Node
 
 Compiler = Callable[[GraphModule, list[Any]], Callable[..., Any]]
+Partition = Callable[..., tuple[GraphModule, GraphModule]]
 
 
 def compiled_with_backward(
@@ -26,6 +27,7 @@ def compiled_with_backward(
     inputs: Sequence[Any],
     fw_compiler: Compiler,
     bw_compiler: Compiler | None = None,
+    partition_fn: Partition | None = None,
 ) -> Callable[..., Any]:
     """What compilers make of a function of tensors that gives a sequence of them.
 
@@ -34,6 +36,7 @@ def compiled_with_backward(
             as a graph of the library's operations.
         inputs: an example. Later ones have to be alike, which nobody checks.
         fw_compiler: compiles the forward; `bw_compiler` the backward, by default the same.
+        partition_fn: makes the two graphs of one, by default `default_partition`.
 
     >>> import wengert
     >>> def shown(graph, inputs):
@@ -46,33 +49,69 @@ def compiled_with_backward(
     """
     examples = [*inputs]
     wanted = [isinstance(x, Tensor) and x.requires_grad for x in inputs]
-    outs = _example_outputs(function, examples) if is_grad_enabled() and any(wanted) else []
+    outs: list[Tensor] = []
+    if is_grad_enabled() and any(wanted):
+        outs, wanted = _tried(function, examples, wanted)
     if not any(x.requires_grad for x in outs):
         recording = record(lambda _, given: [*function(*given)], examples, _primals(examples), {})
-        return _without_graph(
-            _calling(_compiled(fw_compiler, recording.graph, recording, examples))
-        )
+        module = GraphModule(dict(recording.attributes), recording.graph)
+        return _without_graph(_calling(fw_compiler(module, examples)))
     joint = _Joint(function, examples, wanted, outs)
-    forward = _calling(_compiled(fw_compiler, joint.forward, joint.recording, examples))
-    values = [_zeros(k) if isinstance(k, Node) else examples[k] for k in joint.saved]
-    values += map(_zeros, joint.tangents)
-    backward = _compiled(bw_compiler or fw_compiler, joint.backward, joint.recording, values)
-    return _function_of(joint, forward, _calling(backward))
+    split = partition_fn or default_partition
+    first, second = split(joint.module, joint.inputs, num_fwd_outputs=joint.count)
+    forward = _calling(fw_compiler(first, examples))
+    nodes = [n for n in second.graph.nodes if n.op == "placeholder"]
+    backward = _calling((bw_compiler or fw_compiler)(second, [*map(_zeros, nodes)]))
+    return _function_of(joint, forward, backward)
 
 
-def _example_outputs(function: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
-    """The results for copies of some inputs."""
+def default_partition(
+    joint_module: GraphModule, _joint_inputs: Any, *, num_fwd_outputs: int, **options: Any
+) -> tuple[GraphModule, GraphModule]:
+    """The graphs of a forward and of its backward, of one that computes both.
+
+    The forward gives its results, and all that the backward reads of what it has computed anyway.
+    """
+    nodes = [*joint_module.graph.nodes]
+    placeholders = [n for n in nodes if n.op == "placeholder"]
+    tangents = [n for n in placeholders if n.name.startswith("tangents")]
+    primals = [n for n in placeholders if n not in tangents]
+    results = [*joint_module.graph.output_node().args[0]]
+    outs, gradients = results[:num_fwd_outputs], results[num_fwd_outputs:]
+    late = _dependent(nodes, tangents)
+    impure = [n for n in nodes if n.op.startswith("call") and n.is_impure() and n not in late]
+    early = _needed([*outs, *impure])
+    calls = [n for n in nodes if n.op not in ("placeholder", "output")]
+    needed = _needed([*gradients, *[n for n in late if n.is_impure() and n.op != "output"]])
+    constants = [n for n in calls if n.op == "get_attr" and n in needed]
+    second = [n for n in calls if n in needed and n not in early and n not in constants]
+    read = {x: None for n in second for x in n.all_input_nodes}
+    read |= {x: None for x in gradients if isinstance(x, Node)}
+    there = [*primals, *[n for n in calls if n in early and n not in constants]]
+    saved = [n for n in there if n in read]
+    forward = _graph_of(primals, [n for n in calls if n in early], [*outs, *saved])
+    backward = _graph_of([*saved, *tangents], [*constants, *second], gradients)
+    return GraphModule(joint_module, forward), GraphModule(joint_module, backward)
+
+
+def _tried(
+    function: Callable[..., Any], inputs: Sequence[Any], wanted: list[bool]
+) -> tuple[list[Tensor], list[bool]]:
+    """The results for copies of some inputs, and which of these get a gradient."""
     words = default_generator.get_state()
+    leaves = [x.detach().clone() if isinstance(x, Tensor) else x for x in inputs]
+    leaves = [x.requires_grad_() if w else x for x, w in zip(leaves, wanted, strict=True)]
     try:
-        return [*function(*map(_copied, inputs))]
+        outs = [*function(*[x.clone() if w else x for x, w in zip(leaves, wanted, strict=True)])]
     finally:
         default_generator.set_state(words)
-
-
-def _copied(x: Any) -> Any:
-    if not isinstance(x, Tensor):
-        return x
-    return x.detach().clone().requires_grad_(x.requires_grad).clone()
+    roots = [x for x in outs if x.requires_grad]
+    if not roots:
+        return outs, wanted
+    some = [x for x, w in zip(leaves, wanted, strict=True) if w]
+    seeds = [wengert.ones_like(x) for x in roots]
+    grads = iter(wengert.autograd.grad(roots, some, seeds, allow_unused=True))
+    return outs, [w and next(grads) is not None for w in wanted]
 
 
 def _primals(inputs: Sequence[Any]) -> list[str]:
@@ -82,10 +121,6 @@ def _primals(inputs: Sequence[Any]) -> list[str]:
 def _zeros(node: Node) -> Tensor:
     value = node.meta["val"]
     return wengert.zeros(tuple(value.shape), dtype=value.dtype)
-
-
-def _compiled(compiler: Compiler, graph: Graph, recording: Recording, examples: list[Any]) -> Any:
-    return compiler(GraphModule(dict(recording.attributes), graph), examples)
 
 
 def _calling(function: Any) -> Callable[..., Any]:
@@ -102,11 +137,11 @@ def _calling(function: Any) -> Callable[..., Any]:
 
 
 class _Joint:
-    """A function and its backward as one recording, and as two graphs.
+    """A function and its backward as one graph.
 
     Attributes:
-        saved: what the forward gives to the backward: nodes, and the places of inputs.
-        count: how many results the function has.
+        module: the graph, of `inputs`: first the function's own, then the cotangents.
+        count: how many results the function has; `differentiable` says which require grad.
     """
 
     def __init__(
@@ -117,11 +152,15 @@ class _Joint:
         self.differentiable = [x.requires_grad for x in outs]
         tangents = [wengert.ones_like(x) for x in outs if x.requires_grad]
         names = _primals(inputs) + [f"tangents_{k + 1}" for k in range(len(tangents))]
-        self.recording = record(self._both, [*inputs, *tangents], names, {})
-        nodes = [*self.recording.graph.nodes]
-        placeholders = [n for n in nodes if n.op == "placeholder"]
-        self.primals, self.tangents = placeholders[: len(inputs)], placeholders[len(inputs) :]
-        self._split(nodes)
+        self.inputs = [*inputs, *tangents]
+        recording = record(self._both, self.inputs, names, {})
+        graph = recording.graph
+        grads = iter(recording.output[self.count :])
+        results = [*recording.output[: self.count]]
+        results += [next(grads) if wanted else None for wanted in self.wanted]
+        graph.erase_node(graph.output_node())
+        graph.output(tuple(results))
+        self.module = GraphModule(dict(recording.attributes), graph)
 
     def _both(self, state: Any, given: list[Any]) -> list[Any]:
         """The results, and the gradients of the inputs that want them."""
@@ -141,28 +180,6 @@ class _Joint:
         mine, theirs = iter(results), iter(others)
         outs = [next(mine if d else theirs) for d in self.differentiable]
         return [*outs, *pull(tangents)]
-
-    def _split(self, nodes: list[Node]) -> None:
-        results = [*self.recording.output]
-        outs, grads = results[: self.count], iter(results[self.count :])
-        late = _dependent(nodes, self.tangents)
-        impure = [n for n in nodes if n.op.startswith("call") and n.is_impure() and n not in late]
-        early = _needed([*outs, *impure])
-        calls = [n for n in nodes if n.op not in ("placeholder", "output")]
-        first = [n for n in calls if n in early]
-        gradients = [next(grads) if w else None for w in self.wanted]
-        needed = _needed([*gradients, *[n for n in late if n.is_impure() and n.op != "output"]])
-        second = [n for n in calls if n in needed and n not in early]
-        constants = [n for n in first if n.op == "get_attr" and n in needed]
-        read = {x: None for n in second for x in n.all_input_nodes}
-        read |= {x: None for x in gradients if isinstance(x, Node)}
-        given = [n for n in read if n in self.primals or (n in early and n not in constants)]
-        order = {n: k for k, n in enumerate(nodes)}
-        given.sort(key=order.__getitem__)
-        self.saved = [self.primals.index(n) if n in self.primals else n for n in given]
-        values = [n for n in given if n not in self.primals]
-        self.forward = _graph_of(self.primals, first, [*outs, *values])
-        self.backward = _graph_of([*given, *self.tangents], [*constants, *second], gradients)
 
 
 def _dependent(nodes: list[Node], roots: list[Node]) -> dict[Node, None]:
@@ -206,9 +223,8 @@ def _function_of(
         @staticmethod
         def forward(ctx: Any, *args: Any) -> Any:
             found = forward(*map(_detached, args))
-            outs, values = [*found[: joint.count]], iter(found[joint.count :])
-            saved = [next(values) if isinstance(k, Node) else args[k] for k in joint.saved]
-            ctx.save_for_backward(*saved)
+            outs = [*found[: joint.count]]
+            ctx.save_for_backward(*found[joint.count :])
             plain = [x for x, d in zip(outs, joint.differentiable, strict=True) if not d]
             ctx.mark_non_differentiable(*plain)
             return tuple(outs)

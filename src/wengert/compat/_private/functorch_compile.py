@@ -8,7 +8,7 @@ from typing import Any
 
 from wengert import compiler
 from wengert.compat._private.compiler_backends import aot_autograd
-from wengert.fx.joint import compiled_with_backward
+from wengert.fx.joint import compiled_with_backward, default_partition
 
 
 def nop(fx_g: Any, _: Any) -> Any:
@@ -41,6 +41,7 @@ def aot_function(
     fn: Callable[..., Any],
     fw_compiler: Callable[..., Any],
     bw_compiler: Callable[..., Any] | None = None,
+    partition_fn: Callable[..., Any] | None = None,
     *args: Any,
     **options: Any,
 ) -> Callable[..., Any]:
@@ -48,7 +49,9 @@ def aot_function(
 
     They are called again for calls of another kind, as those of a backend of `torch.compile` are.
     """
-    backend = aot_autograd(fw_compiler=fw_compiler, bw_compiler=bw_compiler)
+    backend = aot_autograd(
+        fw_compiler=fw_compiler, bw_compiler=bw_compiler, partition_fn=partition_fn
+    )
     compiled: Callable[..., Any] = compiler.compile(fn, backend=backend)
     return compiled
 
@@ -60,10 +63,11 @@ def aot_module(mod: Any, *args: Any, **kwargs: Any) -> Any:
 
 def aot_module_simplified(
     mod: Any, args: Any, fw_compiler: Callable[..., Any],
-    bw_compiler: Callable[..., Any] | None = None, **options: Any,
+    bw_compiler: Callable[..., Any] | None = None,
+    partition_fn: Callable[..., Any] | None = None, **options: Any,
 ) -> Callable[..., Any]:  # fmt: skip
     """What a backend gives whose graph is compiled with its backward: a function of tensors."""
-    return compiled_with_backward(mod, args, fw_compiler, bw_compiler)
+    return compiled_with_backward(mod, args, fw_compiler, bw_compiler, partition_fn)
 
 
 def print_compile(fx_g: Any, _: Any) -> Any:
@@ -78,8 +82,11 @@ def memory_efficient_fusion(fn: Any, **kwargs: Any) -> Any:
 
 
 compiled_function, compiled_module = aot_function, aot_module
+# What is cheap is not computed again.
+min_cut_rematerialization_partition = default_partition
 
 __all__ = [
     "aot_function", "aot_module", "aot_module_simplified", "compiled_function", "compiled_module",
-    "make_boxed_compiler", "make_boxed_func", "memory_efficient_fusion", "nop", "print_compile",
+    "default_partition", "make_boxed_compiler", "make_boxed_func", "memory_efficient_fusion",
+    "min_cut_rematerialization_partition", "nop", "print_compile",
 ]  # fmt: skip
