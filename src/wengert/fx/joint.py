@@ -39,6 +39,7 @@ def compiled_with_backward(
         partition_fn: makes the two graphs of one, by default `default_partition`.
 
     >>> import wengert
+    >>> from wengert.fx.joint import compiled_with_backward
     >>> def shown(graph, inputs):
     ...     print([node.name for node in graph.graph.nodes])
     ...     return graph.forward

@@ -33,6 +33,21 @@ def regions(compile: Compile) -> Found:
             yield wengert.is_autocast_enabled("cpu"), wengert.is_grad_enabled()
 
 
+def modules_in_place(compile: Compile) -> Found:
+    model = made().eval()
+    run = compile(model.forward)
+    if hasattr(run, "captured"):
+        model.compile(backend=run.captured.backend)
+    for k in range(12):
+        if k == 4:
+            with wengert.no_grad():
+                model.layer.weight.mul_(2)
+        if k == 6:
+            model.scale = 7.0
+        model.train(k in (8, 9))
+        yield model(x())
+
+
 def kinds_of_arguments(compile: Compile) -> Found:
     run = compile(lambda a: a * 2 if isinstance(a, nn.Parameter) else a * 3)
     own = nn.Parameter(x())

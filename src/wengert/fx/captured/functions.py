@@ -21,6 +21,7 @@ from wengert.core.tensor import Tensor, mode
 from wengert.fx.captured.names import names_of
 from wengert.fx.captured.paths import Backend, Constant, Journey, Path
 from wengert.fx.captured.recording import CallRecorder, thread
+from wengert.nn.module.in_place import called_by
 from wengert.replay.deferred import has_memory
 from wengert.replay.failures import Unsupported
 from wengert.replay.guards import Guard, UnguardedError
@@ -97,7 +98,8 @@ class Captured:
         """What a call gives that is recorded."""
         surroundings, modules = Surroundings(args, kwargs, leaves), len(sys.modules)
         words = default_generator.get_state()
-        recorder = CallRecorder(leaves, names_of(self.function, args, kwargs), self.fullgraph)
+        names = names_of(called_by(self.function), args, kwargs)
+        recorder = CallRecorder(leaves, names, self.fullgraph)
         results = recorder.run(self.function, args, kwargs)
         try:
             if recorder.watcher.reason:
@@ -131,7 +133,7 @@ class Captured:
     ) -> None:  # fmt: skip
         """Put a path on record."""
         path.form = form
-        path.guard = Guard((self.function, *form.objects), recorder.watcher.executed)
+        path.guard = Guard((called_by(self.function), *form.objects), recorder.watcher.executed)
         if any(id(x) not in path.guard.tensors for x in recorder.held):
             raise UnguardedError("a tensor comes from where no guard looks")
         if self.made >= self.limit:
