@@ -33,6 +33,19 @@ def regions(compile: Compile) -> Found:
             yield wengert.is_autocast_enabled("cpu"), wengert.is_grad_enabled()
 
 
+def leaves_that_are_made_in_it(compile: Compile) -> Found:
+    def inner(a: Any) -> Any:
+        leaf = (a * 2).detach().requires_grad_()
+        loss = (leaf**2).sum()
+        grad: Any
+        (grad,) = wengert.autograd.grad(loss, leaf)
+        return grad, leaf.requires_grad
+
+    run = compile(inner)
+    for k in range(5):
+        yield run(x() + k)
+
+
 def modules_in_place(compile: Compile) -> Found:
     model = made().eval()
     run = compile(model.forward)

@@ -59,7 +59,7 @@ _ASKED = frozenset({
     "is_grad_enabled",
 })  # fmt: skip
 # What never looks at elements, though a recording of numbers alone cannot hold it.
-_BLIND = frozenset({"__setitem__", "detach", "detach_", "requires_grad_"})
+_BLIND = frozenset({"__setitem__", "detach", "detach_"})
 _PLAIN = (
     bool, int, float, complex, str, bytes, type(None), dtype, type(...), device, layout,
     memory_format,
@@ -377,6 +377,7 @@ class CallRecorder(TorchFunctionMode):
         self.items.append(Step(*what, _line_of(frame)))
         for x in tensors_in(result):
             self._number(x)
+            self._known[id(x)].edge = x._edge
         return result
 
     def break_graph(self, frame: FrameType) -> None:
