@@ -83,11 +83,13 @@ class Captured:
         self.paths = [p for p in self.paths if p not in fitting or p in holding]
         proven = [p for p in holding if p.proven]
         if proven:
-            words = default_generator.get_state()
+            turns = any([path.breaks for path in proven])
+            words = default_generator.get_state() if turns else None
             found = Journey(leaves, self.backend).along(proven)
             if found is not None:
                 return found[1]
-            default_generator.set_state(words)
+            if words is not None:
+                default_generator.set_state(words)
         if sys.getprofile() is not None:
             return self.function(*args, **kwargs)
         return self._record(args, kwargs, leaves, Form(leaves, settings), holding)

@@ -153,13 +153,14 @@ class Path:
         outputs: where the results come from, and `spec` their structure.
         form: what arguments have to be like, `guard` what else has to hold.
         proven: whether a second recorded call has done the same.
+        code: what ran, and `breaks` the steps between the pieces.
     """
 
     def __init__(
         self, items: Sequence[Piece | Step], outputs: Sequence[Source], spec: Spec, code: Any
     ) -> None:  # fmt: skip
         self.items, self.outputs, self.spec = tuple(items), tuple(outputs), spec
-        self.code = code
+        self.code, self.breaks = code, [x for x in items if isinstance(x, Step)]
         self.form: Any = None
         self.guard: Any = None
         self.proven = False
@@ -190,11 +191,6 @@ class Path:
         self.items = tuple(
             [pieces.get(x.key, x) if isinstance(x, Piece) else x for x in self.items]
         )
-
-    @property
-    def breaks(self) -> list[Step]:
-        """The steps between its pieces."""
-        return [x for x in self.items if isinstance(x, Step)]
 
 
 class Journey:
