@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
+from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from wengert.replay.failures import InvalidBackend
 from wengert.replay.stance import Stance
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ _BACKENDS = {
     "aot_eager", "aot_eager_decomp_partition", "aot_ts", "cudagraphs", "eager", "inductor", "ipex",
     "onnxrt", "openxla", "openxla_eval", "tensorrt", "ts", "tvm",
 }  # fmt: skip
-_told: set[str] = set()  # backends of which a warning has told
+# Backends by the names under which they were registered, and the tags of each.
+_registered: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
+# What is to begin anew with `reset`.
+resets: list[Callable[[], None]] = []
 
 # How objects that are more than functions are compiled, by their class: `nn` adds to them.
 wrappers: list[tuple[type, Callable[[Any, Callable[..., Any]], Any]]] = []
@@ -45,24 +49,24 @@ def compile(
 ) -> Any:
     """A function or module that computes its operations as one program; a decorator without one.
 
-    The function's own Python runs at every call. Its operations compare themselves with those of
-    earlier calls; as long as they are the same, nothing is computed until a value is read. So
-    control flow, prints and everything else that Python does are as they are without `compile`.
+    The function's own Python runs at every call; its operations compare themselves with those of
+    earlier calls, and nothing is computed until a value is read. So control flow, prints and all
+    else that Python does are as without `compile`. Not so where a backend is a function.
 
     Args:
         model: the function or module.
-        fullgraph: raise RuntimeError where a value is read inside of `model`, which splits the
-            program.
+        fullgraph: raise RuntimeError where a value is read inside, which splits the program.
         dynamic: accepted; other shapes are another way through the record in any case.
-        backend: ``"eager"`` runs the function as it is; other names of PyTorch's are accepted. One
-            that is a function is not called, of which a warning tells. By default that of
-            `set_default_backend`.
-        mode: ``"reduce-overhead"`` skips the Python of calls that can only do what the last ones
-            did; the other modes of PyTorch's are without effect.
-        options: ``{"exact": True}`` keeps to rewrites that change no digit; others are accepted.
-        name: accepted, as the last three are: shapes may change, and nothing is compiled again.
+        backend: a function, or its registered name, that is given a graph module and example
+            inputs, and returns what computes the calls. ``"eager"``: the function as it is. Other
+            names of PyTorch's are accepted. By default that of `set_default_backend`.
+        mode: ``"reduce-overhead"`` skips the Python of calls that can only do what the last did;
+            the other modes of PyTorch's are without effect.
+        options: ``{"exact": True}`` keeps to rewrites that change no digit. A backend that is a
+            function is given them, or the mode.
+        name, isolate_recompiles, shapes_spec: accepted.
         disable: return `model` as it is.
-        recompile_limit, isolate_recompiles, shapes_spec: see `name`.
+        recompile_limit: for how many kinds of calls a backend is called, by default 8.
 
     >>> import wengert.compiler
     >>> norm = wengert.compiler.compile(lambda x: (x * x).sum().sqrt())
@@ -74,15 +78,17 @@ def compile(
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
-            options=options, disable=disable,
+            options=options, disable=disable, recompile_limit=recompile_limit,
         )  # fmt: skip
     if not callable(model):
         raise AssertionError(f"torch.compile: argument 'model' is {model!r}, expected a callable")
     if disable:
         return model
-    _check_backend(backend)
-    exact = bool((options or {}).get("exact"))
-    compiles = _as_it_is if backend == "eager" else compiling(fullgraph, exact, mode)
+    if (own := _own_backend(backend)) is not None:
+        compiles = capturing(_with_settings(own, mode, options), fullgraph, recompile_limit)
+    else:
+        exact = bool(options and options.get("exact"))
+        compiles = _as_it_is if backend == "eager" else compiling(fullgraph, exact, mode)
     for kind, wrap in wrappers:
         if isinstance(model, kind):
             return wrap(model, compiles)
@@ -145,36 +151,80 @@ def _as_it_is(function: Any) -> Any:
     return function
 
 
-def _check_backend(backend: Any) -> None:
-    """RuntimeError for a backend that PyTorch has not; a warning for one that is not called."""
+def capturing(
+    backend: Callable[..., Any], fullgraph: bool, limit: int | None = None
+) -> Callable[..., Any]:
+    """What compiles functions with a backend that is a function."""
+    captured = import_module("wengert.fx.captured.functions").captured
+    return functools.partial(captured, backend=backend, fullgraph=fullgraph, limit=limit)
+
+
+def _own_backend(backend: Any) -> Callable[..., Any] | None:
+    """The function that a backend is; None for the names of PyTorch's."""
     if isinstance(backend, str):
+        if backend in _registered:
+            return _registered[backend][0]
         if backend not in _BACKENDS:
-            raise RuntimeError(
-                f"Invalid backend: {backend!r}, see `torch.compiler.list_backends()` for available"
-                " backends"
-            )
-    elif not callable(backend):
+            raise InvalidBackend(backend)
+        return None
+    if not callable(backend):
         raise RuntimeError(
             f"torch.compile: argument 'backend' is {backend!r}, expected a name or a function"
         )
-    elif (name := getattr(backend, "__name__", type(backend).__name__)) not in _told:
-        _told.add(name)
-        warnings.warn(
-            f"torch.compile: the backend {name} is not called:"
-            " wengert compiles what operations do, and makes no graph module of the function",
-            UserWarning,
-            stacklevel=3,
+    return backend
+
+
+def _with_settings(
+    backend: Callable[..., Any], mode: str | None, options: dict[str, Any] | None
+) -> Callable[..., Any]:
+    """A backend that is given the mode or the options as well."""
+    given: dict[str, Any] = {}
+    if mode is not None and mode != "default":
+        given["mode"] = mode
+    if options:
+        given["options"] = options
+    if not given:
+        return backend
+    own: Any = functools.partial(backend, **given)
+    own.__name__ = getattr(backend, "__name__", str(backend))
+    result: Callable[..., Any] = own
+    return result
+
+
+def register_backend(
+    compiler_fn: Callable[..., Any] | None = None, name: str | None = None,
+    tags: Any = (),
+) -> Any:  # fmt: skip
+    """Let `compile` know a backend by its name, by default the function's; a decorator without one.
+
+    >>> import wengert.compiler
+    >>> @wengert.compiler.register_backend
+    ... def as_written(gm, example_inputs):
+    ...     return gm.forward
+    >>> wengert.compiler.compile(lambda x: x + 1, backend="as_written")(wengert.ones(2))
+    tensor([2., 2.])
+    """
+    if compiler_fn is None:
+        return functools.partial(register_backend, name=name, tags=tags)
+    if not callable(compiler_fn):
+        raise AssertionError(
+            f"register_backend(): argument 'compiler_fn' is {compiler_fn!r}, expected a callable"
         )
+    known = name or compiler_fn.__name__
+    if known in _registered:
+        raise AssertionError(f"duplicate name: {known}")
+    _registered[known] = compiler_fn, tuple(tags)
+    return compiler_fn
+
+
+def registered_backend(name: str) -> Callable[..., Any] | None:
+    """The backend that was registered by a name."""
+    return _registered[name][0] if name in _registered else None
 
 
 def accepts_backend(name: str) -> bool:
     """Whether `compile` accepts a backend of this name."""
     return name in _BACKENDS
-
-
-def accept_backend(name: str) -> None:
-    """Let `compile` accept a backend of this name."""
-    _BACKENDS.add(name)
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
@@ -263,7 +313,8 @@ def reset() -> None:
     """Forget all records: the next call of each compiled function is its first."""
     from wengert.replay.compiled import forget
 
-    forget()
+    for begin in (forget, *resets):
+        begin()
 
 
 def cudagraph_mark_step_begin() -> None:
@@ -320,13 +371,15 @@ def load_cache_artifacts(serialized_artifacts: bytes) -> None:
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """The name that `compile` has by default: there is one way to compile.
+    """The name that `compile` has by default, and those of registered backends.
 
     >>> import wengert.compiler
-    >>> wengert.compiler.list_backends()
-    ['inductor']
+    >>> "inductor" in wengert.compiler.list_backends()
+    True
     """
-    return ["inductor"]
+    excluded = set(exclude_tags or ())
+    own = [name for name, (_, tags) in _registered.items() if excluded.isdisjoint(tags)]
+    return sorted({"inductor", *own})
 
 
 class set_stance:  # noqa: N801 (PyTorch's name)

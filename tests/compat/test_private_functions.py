@@ -119,8 +119,9 @@ def test_functions_that_functorch_compiles() -> None:
     functorch_compile.aot_function(lambda x: (x * 2).sum(), functorch_compile.nop)(x).backward()
     assert x.grad is not None
     assert x.grad.tolist() == [2.0] * 3
-    with pytest.warns(UserWarning, match="own is not called"):
-        functorch_compile.aot_module(wengert.nn.Linear(2, 1), own)
+    layer = functorch_compile.aot_module(wengert.nn.Linear(2, 1), own)
+    layer(wengert.ones(3, 2)).sum().backward()
+    assert layer.weight.grad.tolist() == [[3.0, 3.0]]
     boxed = functorch_compile.make_boxed_compiler(lambda graph, inputs: graph)(max, [])
     assert boxed._boxed_call
     assert boxed([1, 2]) == 2

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import types
 from typing import Any
 
 import pytest
 
+import tests.replay
 import wengert
 from tests.replay.harness import Program, adding_to, batch, compare_skipping, mlp, skipping, state
 from wengert import nn
@@ -19,6 +22,43 @@ SKIPPED: list[Program] = []
 skipped = adding_to(SKIPPED)
 NEVER: list[Program] = []
 never = adding_to(NEVER)
+
+
+@skipped
+def names_that_are_imported_in_the_function(wrap, log):
+    def put() -> Any:
+        made = sys.modules["tests.replay.imported"] = types.ModuleType("imported")
+        tests.replay.imported = made
+        return made
+
+    module = put()
+
+    @wrap
+    def f(x):
+        import tests.replay.imported
+
+        from .imported import scale
+
+        return x * scale + tests.replay.imported.shift
+
+    for k in range(12):
+        if k % 4 == 0:
+            module.scale, module.shift = float(k), 1.0
+        if k == 8:
+            module = put()
+            module.scale, module.shift = 3.0, 4.0
+        if k == 10:
+            module.shift = 5.0
+        log.append(f(batch()))
+    del sys.modules["tests.replay.imported"], tests.replay.imported
+
+
+@skipped
+def kinds_of_arguments(wrap, log):
+    f = wrap(lambda x: x * 2 if isinstance(x, nn.Parameter) else x * 3)
+    own = nn.Parameter(batch())
+    for k in range(16):
+        log.append(f(own if k % 8 < 4 else batch().requires_grad_()))
 
 
 @skipped

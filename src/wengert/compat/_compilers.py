@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from contextlib import ContextDecorator
+from traceback import FrameSummary
 from typing import Any, NamedTuple
 
 from wengert import compiler
-from wengert.compat._private.compiler_errors import InvalidBackend
+from wengert.compat._private import eager_backends
 from wengert.compiler import allow_in_graph as allow_in_graph
 from wengert.compiler import assume_constant_result as assume_constant_result
 from wengert.compiler import compile
 from wengert.compiler import disable as disable
-from wengert.compiler import explain as _explain
 from wengert.compiler import is_compiling as is_compiling
 from wengert.compiler import list_backends as list_backends
+from wengert.compiler import register_backend as register_backend
 from wengert.compiler import reset as reset
 from wengert.compiler import set_stance as set_stance
 from wengert.compiler import substitute_in_graph as substitute_in_graph
+from wengert.fx.captured.functions import Captured
+from wengert.fx.captured.functions import graph_break as graph_break
 from wengert.nn.module.optimized import OptimizedModule as OptimizedModule
-
-
-def graph_break(msg: str = "") -> None:
-    """Nothing to break."""
+from wengert.replay.failures import InvalidBackend
 
 
 def mark_dynamic(
@@ -63,21 +62,64 @@ def optimize_assert(backend: Any = "inductor", **options: Any) -> Callable[[Any]
     return optimize(backend, nopython=True, **options)
 
 
-def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:
-    """`wengert.compiler.explain`, with PyTorch's counts; with further arguments at once."""
-    explained = _explain(f)
+class GraphCompileReason(NamedTuple):
+    """Why a graph ends: what was called, and the lines that called it."""
 
-    def counted(*args: Any, **kwargs: Any) -> Any:
-        found: Any = explained(*args, **kwargs)
-        found.graphs = found.programs
-        found.graph_count = len(found.programs)
-        found.graph_break_count = max(0, found.graph_count - 1)
-        found.break_reasons, found.op_count = found.splits, found.operations
-        found.ops_per_graph = [[i.name for i in p.instructions] for p in found.programs]
-        found.out_guards, found.compile_times = [], compile_times()
-        return found
+    reason: str
+    user_stack: list[FrameSummary]
+    graph_break: bool = True
+
+
+class ExplainOutput(NamedTuple):
+    """The graphs that a backend is given for a call, and why they are several."""
+
+    graphs: list[Any]
+    graph_count: int
+    graph_break_count: int
+    break_reasons: list[GraphCompileReason]
+    op_count: int
+    ops_per_graph: list[list[Any]]
+    out_guards: list[Any]
+    compile_times: str
+
+    def __str__(self) -> str:
+        lines = [
+            f"Graph Count: {self.graph_count}", f"Graph Break Count: {self.graph_break_count}",
+            f"Op Count: {self.op_count}", "Break Reasons:",
+        ]  # fmt: skip
+        for k, reason in enumerate(self.break_reasons):
+            stack = "".join(f"\n      {frame}" for frame in reason.user_stack)
+            lines.append(f"  Break Reason {k + 1}:\n    Reason: {reason.reason}")
+            lines.append(f"    User Stack:{stack}")
+        return "\n".join(lines)
+
+
+def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:
+    """The graphs of a call, counted; with further arguments at once."""
+    function = getattr(f, "_torchdynamo_orig_callable", getattr(f, "_orig_mod", f))
+
+    def counted(*args: Any, **kwargs: Any) -> ExplainOutput:
+        graphs: list[Any] = []
+
+        def kept(gm: Any, example_inputs: Any) -> Any:
+            graphs.append(gm)
+            return gm.forward
+
+        own = Captured(function, kept)
+        own(*args, **kwargs)
+        steps = [step for path in own.paths for step in path.breaks]
+        reasons = [GraphCompileReason(_named_step(s), [s.where]) for s in steps]
+        if own.reason:
+            reasons.append(GraphCompileReason(own.reason, []))
+        ops = [[n.target for n in gm.graph.nodes if n.op == "call_function"] for gm in graphs]
+        breaks, count = max(0, len(graphs) - 1), sum(map(len, ops))
+        return ExplainOutput(graphs, len(graphs), breaks, reasons, count, ops, [], compile_times())
 
     return counted(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else counted
+
+
+def _named_step(step: Any) -> str:
+    return "graph_break()" if step.function is None else f"{step.function.__name__}()"
 
 
 def compile_times(repr: str = "str", aggregate: bool = False) -> Any:
@@ -85,35 +127,19 @@ def compile_times(repr: str = "str", aggregate: bool = False) -> Any:
     return "" if repr == "str" else ([], [])
 
 
-_registered: dict[str, Any] = {}
-
-
-def register_backend(compiler_fn: Any = None, name: str | None = None, tags: Any = ()) -> Any:
-    """Let `compile` accept a backend by its name; as any backend, it is not called."""
-    if compiler_fn is None:
-        return functools.partial(register_backend, name=name, tags=tags)
-    if not callable(compiler_fn):
-        raise AssertionError(
-            f"register_backend(): argument 'compiler_fn' is {compiler_fn!r}, expected a callable"
-        )
-    known = name or compiler_fn.__name__
-    _registered[known] = compiler_fn
-    compiler.accept_backend(known)
-    return compiler_fn
-
-
 def lookup_backend(compiler_fn: Any) -> Any:
-    """The backend that was registered by a name, or `compile`; others are as they are."""
+    """The backend of a name: a registered one, or what runs a graph module."""
     if not isinstance(compiler_fn, str):
         return compiler_fn
-    if compiler_fn not in _registered and compiler.accepts_backend(compiler_fn):
-        return lambda gm, example_inputs, **options: compile(gm, backend=compiler_fn)
-    if compiler_fn not in _registered:
-        raise InvalidBackend(
-            f"Invalid backend: {compiler_fn!r}, see `torch._dynamo.list_backends()` for available"
-            " backends"
-        )
-    return _registered[compiler_fn]
+    known = compiler.registered_backend(compiler_fn)
+    if known is not None:
+        return known
+    if not compiler.accepts_backend(compiler_fn):
+        raise InvalidBackend(compiler_fn)
+    own: Any = getattr(eager_backends, compiler_fn, None)
+    if own is not None:
+        return own
+    return lambda gm, example_inputs, **options: compile(gm, backend=compiler_fn)
 
 
 def run(fn: Any = None) -> Any:

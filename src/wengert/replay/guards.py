@@ -15,6 +15,7 @@ import re
 import sys
 import types
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import resolve_name
 from operator import contains, getitem, is_
 from typing import Any, NamedTuple
 
@@ -184,9 +185,13 @@ class Guard:
         return found
 
     def _of_code(self, code: types.CodeType, scope: dict[str, Any]) -> Iterable[Any]:
-        """The globals that code reads."""
+        """The globals that code reads, and the modules that it imports."""
         found = []
-        for instruction in dis.get_instructions(code):
+        instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
+        for k, instruction in enumerate(instructions):
+            if instruction.opname == "IMPORT_NAME":
+                level = instructions[k - 2].argval
+                found += self._of_import("." * level + instruction.argval, scope)
             if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
                 name = instruction.argval
                 if name in scope:
@@ -195,6 +200,15 @@ class Guard:
                 else:
                     self._absent.append((scope, name))
         return found
+
+    def _of_import(self, name: str, scope: dict[str, Any]) -> list[Any]:
+        """The modules on the way to one that is imported."""
+        parts = resolve_name(name, scope.get("__package__")).split(".")
+        ways = [".".join(parts[: k + 1]) for k in range(len(parts))]
+        if not sys.modules.keys() >= set(ways):
+            raise UnguardedError(f"it imports {name}, which is not there")
+        self._items += [(sys.modules, way, sys.modules[way]) for way in ways]
+        return [sys.modules[way] for way in ways]
 
     def _of_namespace(self, own: Any, names: frozenset[str]) -> Iterable[Any]:
         """The values of some names, and that the others are not there."""

@@ -33,7 +33,7 @@ from wengert.replay.tails import call_at, calls_before_return
 from wengert.replay.trace import Entry
 
 # What asks a tensor for no element.
-_METADATA = (
+METADATA = (
     "shape", "size", "dim", "ndim", "ndimension", "numel", "nelement", "dtype", "device", "layout",
     "requires_grad", "is_leaf", "is_floating_point", "is_complex", "is_contiguous", "element_size",
     "stride", "itemsize", "nbytes", "is_cpu", "is_cuda", "is_sparse", "is_meta", "is_quantized",
@@ -61,6 +61,7 @@ _CREATION = frozenset({
 _EFFECTS = frozenset({"step", "zero_grad"})
 _REPLAY = __name__.rpartition(".")[0]
 _STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
+_IMPORTING = "<frozen importlib"
 _NUMPY = os.path.dirname(np.__file__) + os.sep
 
 
@@ -225,14 +226,14 @@ class Observer:
         return self.run.entry.depth - self.run.start.depth
 
     def _see(self, frame: types.FrameType, event: str, arg: Any) -> None:
-        if self.reason:  # the rest of the call is of no interest
-            return
         code, apart = frame.f_code, self._apart
+        if self.reason or code.co_filename.startswith(_IMPORTING):
+            return  # the rest of the call is of no interest, and a guard looks at modules
         if apart is not None:
             if apart.frame is frame and event == "return":
                 self._apart = None
                 apart.end(apart, arg)
-        elif not _is_ours(frame):
+        elif not is_ours(frame):
             if event == "call":
                 self.executed[code] = frame.f_globals
             elif event == "c_call" and not is_pure(arg):
@@ -252,7 +253,7 @@ class Observer:
         """The library is called, by its own code or a user's."""
         code, back = frame.f_code, frame.f_back
         front = front_of(code)
-        by_user = not _is_ours(back)
+        by_user = not is_ours(back)
         if isinstance(front, _PURE):
             given = frame.f_locals
             self._set_apart(frame, front.function, given["args"], given["kwargs"])
@@ -347,7 +348,7 @@ class Observer:
 
     def _refuse(self, frame: Any, what: str) -> None:
         if not self.reason:
-            while frame is not None and _is_ours(frame):
+            while frame is not None and is_ours(frame):
                 frame = frame.f_back
             where = "" if frame is None else quoted_location(frame.f_code, frame.f_lasti)
             self.reason = f"{what}, called at {where}"
@@ -383,13 +384,13 @@ def _arguments(frame: types.FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]
 
 def _metadata() -> list[types.CodeType]:
     """The code by which tensors, their classes and their devices tell about themselves."""
-    attributes = [vars(of).get(name) for of in (Tensor, Deferred) for name in _METADATA]
+    attributes = [vars(of).get(name) for of in (Tensor, Deferred) for name in METADATA]
     compared = [type(Deferred).__eq__, type(Deferred).__hash__, device.__eq__]
     functions = [*compared, *(getattr(x, "fget", x) for x in attributes if x is not None)]
     return [f.__code__ for f in functions if hasattr(f, "__code__")]
 
 
-def _is_ours(frame: Any) -> bool:
+def is_ours(frame: Any) -> bool:
     """Whether code is the library's, or what that calls of NumPy and the standard library."""
     while frame is not None and _is_standard(frame.f_code.co_filename):
         frame = frame.f_back

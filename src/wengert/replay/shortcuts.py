@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
+from wengert.core.device import device
 from wengert.core.generators import Generator, default_generator
 from wengert.core.tensor import Tensor, internal, new, tick
 from wengert.replay.counting import count_backward
@@ -32,7 +33,7 @@ class Form:
     """What arguments have to be like, and the settings of the thread."""
 
     def __init__(self, leaves: Sequence[Any], settings: Any) -> None:
-        self.settings = settings
+        self.settings, self.kinds = settings, [*map(type, leaves)]
         self.leaves = [Memo(input_of(x)) if isinstance(x, Tensor) else x for x in leaves]
         self.objects = [x for x in leaves if not isinstance(x, (Tensor, *_VALUES))]
 
@@ -40,8 +41,8 @@ class Form:
         """Whether arguments are like these."""
         if len(leaves) != len(self.leaves) or settings != self.settings:
             return False
-        for x, one in zip(leaves, self.leaves):  # noqa: B905 (of one length)
-            if not (one.fits(x) if type(one) is Memo else is_same(one, x)):
+        for x, one, kind in zip(leaves, self.leaves, self.kinds):  # noqa: B905 (of one length)
+            if type(x) is not kind or not (one.fits(x) if type(one) is Memo else is_same(one, x)):
                 return False
         return True
 
@@ -452,7 +453,7 @@ def is_same(one: Any, other: Any) -> bool:
         return True
     if type(one) is not type(other):
         return False
-    if isinstance(one, Argument | Prepared | Value | Late):
+    if isinstance(one, Argument | Prepared | Value | Late | device):
         return bool(one == other)
     return is_value(one) and repr(one) == repr(other)
 

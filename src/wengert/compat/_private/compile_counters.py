@@ -1,11 +1,13 @@
-"""``torch._dynamo.testing``: backends that count; `compile` calls none, and they stay at 0."""
+"""``torch._dynamo.testing``: backends that count."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from wengert.compat._private.compiler_backends import lookup_backend
 from wengert.compat._private.compiler_comparisons import *  # noqa: F403
 from wengert.compat._private.compiler_comparisons import __all__ as _of_comparisons
+from wengert.fx.joint import compiled_with_backward
 
 
 class CompileCounter:
@@ -45,6 +47,20 @@ class AotEagerAndRecordGraphs(EagerAndRecordGraphs):
         self.fw_graphs: list[Any] = []
         self.bw_graphs: list[Any] = []
 
+    def __call__(self, gm: Any, example_inputs: Any) -> Any:
+        super().__call__(gm, example_inputs)
+
+        def kept(graphs: list[Any]) -> Any:
+            def compiler(graph: Any, inputs: Any) -> Any:
+                graphs.append(graph)
+                return graph.forward
+
+            return compiler
+
+        return compiled_with_backward(
+            gm, example_inputs, kept(self.fw_graphs), kept(self.bw_graphs)
+        )
+
 
 class InductorAndRecordGraphs(EagerAndRecordGraphs):
     """Keeps the graphs that it is given; those that were rewritten apart."""
@@ -63,7 +79,8 @@ class CompileCounterWithBackend(CompileCounter):
 
     def __call__(self, gm: Any, example_inputs: Any) -> Any:
         self.graphs.append(gm)
-        return super().__call__(gm, example_inputs)
+        super().__call__(gm, example_inputs)
+        return lookup_backend(self.backend)(gm, example_inputs)
 
     def clear(self) -> None:
         """Begin at 0 again, without graphs."""

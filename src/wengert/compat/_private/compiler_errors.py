@@ -1,21 +1,20 @@
-"""``torch._dynamo.exc``: what programs catch around compiled functions, which raise none."""
+"""``torch._dynamo.exc``: what programs catch around compiled functions."""
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import Any
 
-
-class TorchDynamoException(RuntimeError):  # noqa: N818 (PyTorch's name)
-    """Any error of the compiler."""
+from wengert.replay.failures import (
+    BackendCompilerFailed,
+    InvalidBackend,
+    TorchDynamoException,
+    Unsupported,
+)
 
 
 class InternalTorchDynamoError(TorchDynamoException):
     """An error of the compiler itself."""
-
-
-class Unsupported(TorchDynamoException):
-    """What the compiler cannot compile."""
 
 
 class UncapturedHigherOrderOpError(TorchDynamoException):
@@ -61,14 +60,6 @@ class FailOnRecompileLimitHit(Exception):  # noqa: N818 (PyTorch's name)
 
 class TorchRuntimeError(TorchDynamoException):
     """An operation that fails while the compiler traces it."""
-
-
-class BackendCompilerFailed(TorchDynamoException):
-    """A backend that fails."""
-
-
-class InvalidBackend(TorchDynamoException):
-    """A backend that nobody knows."""
 
 
 class ResetRequired(TorchDynamoException):

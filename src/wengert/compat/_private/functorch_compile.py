@@ -1,13 +1,14 @@
-"""``functorch.compile``: functions that `wengert.compiler` compiles, and no other compiler."""
+"""``functorch.compile``: the forward and the backward of functions as graphs for compilers."""
 
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from wengert import compiler
+from wengert.compat._private.compiler_backends import aot_autograd
+from wengert.fx.joint import compiled_with_backward, default_partition
 
 
 def nop(fx_g: Any, _: Any) -> Any:
@@ -40,32 +41,39 @@ def aot_function(
     fn: Callable[..., Any],
     fw_compiler: Callable[..., Any],
     bw_compiler: Callable[..., Any] | None = None,
+    partition_fn: Callable[..., Any] | None = None,
     *args: Any,
     **options: Any,
 ) -> Callable[..., Any]:
-    """The function, compiled by `wengert.compiler.compile`.
+    """A function whose forward and backward are graphs, which the compilers are given.
 
-    No graph module is made of it or of its derivative, so that the compilers are not called, of
-    which a warning tells: `nop` is none.
+    They are called again for calls of another kind, as those of a backend of `torch.compile` are.
     """
-    if {fw_compiler, bw_compiler} - {nop, None}:
-        warnings.warn(
-            f"functorch.compile: {_named(fw_compiler)} is not called: wengert compiles what"
-            " operations do, and makes no graph module of the function",
-            UserWarning,
-            stacklevel=2,
-        )
-    compiled: Callable[..., Any] = compiler.compile(fn)
+    backend = aot_autograd(
+        fw_compiler=fw_compiler, bw_compiler=bw_compiler, partition_fn=partition_fn
+    )
+    compiled: Callable[..., Any] = compiler.compile(fn, backend=backend)
     return compiled
-
-
-def _named(function: Any) -> str:
-    return getattr(function, "__name__", type(function).__name__)
 
 
 def aot_module(mod: Any, *args: Any, **kwargs: Any) -> Any:
     """`aot_function` of a module, which stays one."""
     return aot_function(mod, *args, **kwargs)
+
+
+def aot_module_simplified(
+    mod: Any, args: Any, fw_compiler: Callable[..., Any],
+    bw_compiler: Callable[..., Any] | None = None,
+    partition_fn: Callable[..., Any] | None = None, **options: Any,
+) -> Callable[..., Any]:  # fmt: skip
+    """What a backend gives whose graph is compiled with its backward: a function of tensors."""
+    return compiled_with_backward(mod, args, fw_compiler, bw_compiler, partition_fn)
+
+
+def print_compile(fx_g: Any, _: Any) -> Any:
+    """The graph module as it is; its code is printed."""
+    print(fx_g.code)
+    return fx_g
 
 
 def memory_efficient_fusion(fn: Any, **kwargs: Any) -> Any:
@@ -74,8 +82,11 @@ def memory_efficient_fusion(fn: Any, **kwargs: Any) -> Any:
 
 
 compiled_function, compiled_module = aot_function, aot_module
+# What is cheap is not computed again.
+min_cut_rematerialization_partition = default_partition
 
 __all__ = [
-    "aot_function", "aot_module", "compiled_function", "compiled_module", "make_boxed_compiler",
-    "make_boxed_func", "memory_efficient_fusion", "nop",
+    "aot_function", "aot_module", "aot_module_simplified", "compiled_function", "compiled_module",
+    "default_partition", "make_boxed_compiler", "make_boxed_func", "memory_efficient_fusion",
+    "min_cut_rematerialization_partition", "nop", "print_compile",
 ]  # fmt: skip

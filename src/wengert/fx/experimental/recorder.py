@@ -182,7 +182,7 @@ class GraphRecorder:
         node.meta["where"] = mode.where.path()
         node.meta["calls"] = self._calls_around(mode.where)
         code, lasti = caller(getframe(1))
-        node.stack_trace = _described(code, lasti)
+        node.stack_trace = described_line(code, lasti)
         return node
 
     def _calls_around(self, site: Site) -> Calls:
@@ -215,7 +215,7 @@ def _node_name(function: Any) -> str:
     return {"getitem": "index"}.get(name, name)
 
 
-def _described(code: CodeType, lasti: int) -> str:
+def described_line(code: CodeType, lasti: int) -> str:
     """A line of code as a traceback names it."""
     line, text = line_of(code, lasti), source_text(code, lasti)
     return f'  File "{code.co_filename}", line {line}, in {code.co_name}\n    {text}'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from copy import deepcopy
+from types import MethodType
 from typing import Any
 
 from wengert import compiler
@@ -30,6 +31,14 @@ class _Forward:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Forward, (self.module(), self.own)
+
+
+def called_by(function: Any) -> Any:
+    """What a compiled function runs: of a module that is compiled in place, the method."""
+    if not isinstance(function, _Forward):
+        return function
+    module = function.module()
+    return function.own or (module and MethodType(type(module).forward, module))
 
 
 def without_compiled(state: dict[str, Any]) -> dict[str, Any]:

@@ -77,16 +77,20 @@ class OptimizedModule(Module):
         delattr(self._orig_mod, name)
 
 
-def _how(call: Any) -> tuple[str | None, bool, bool]:
+def _how(call: Any) -> tuple[str | None, bool, Any]:
     """What `_called` makes such a call of."""
     if isinstance(call, Module):
         return "eager", False, False
     if isinstance(call, compiler.AtOnce):
         return "at once", False, False
+    if call.mode == "backend":
+        return call.mode, call.fullgraph, call.backend
     return call.mode, call.fullgraph, call.exact
 
 
 def _called(module: Module, how: Any, fullgraph: Any, exact: Any) -> Any:
+    if how == "backend":
+        return compiler.capturing(exact, bool(fullgraph))(module)
     if how == "eager":
         return module
     if how == "at once":

@@ -1,0 +1,1 @@
+"""Functions as graphs of the calls that they make, for backends of `torch.compile`."""
