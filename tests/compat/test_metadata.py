@@ -46,7 +46,8 @@ def test_other_distributions_are_not_touched() -> None:
 
 
 @pytest.mark.usefixtures("alias")
-def test_specs() -> None:
+def test_specs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "functorch", raising=False)  # PyTorch's own, say
     for name in ("torch.nn", "functorch"):
         spec = (
             importlib.util.find_spec(name)
