@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import sys
 
 import pytest
 
@@ -13,8 +14,6 @@ from wengert import compat
 @pytest.fixture
 def alias(monkeypatch: pytest.MonkeyPatch) -> None:
     """The finder alone: PyTorch may be imported in this process."""
-    import sys
-
     monkeypatch.setattr(sys, "meta_path", [compat._finder, *sys.meta_path])
 
 
