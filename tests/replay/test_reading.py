@@ -62,6 +62,21 @@ def numbers_of_every_kind(wrap, log):
 
 
 @program
+def prints(wrap, log):
+    def step(model, optimizer, x, k):
+        y = model(x)
+        loss = y.square().mean()
+        log.extend([repr(loss)[:10], str(loss).split("grad_fn")[1], f"{y.detach()[0, :2]}"[:8]])
+        log.extend([repr(y).split("grad_fn")[1], repr(y.chunk(3, 1)[1]).split("grad_fn")[1]])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    train(wrap, log, mlp(8, 64, 3), step)
+
+
+@program
 def another_way_each_time(wrap, log):
     def step(model, optimizer, x, k):
         loss = model(x).square().mean()

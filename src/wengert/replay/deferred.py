@@ -188,10 +188,6 @@ class Deferred(Tensor, metaclass=_EqualToTensor):
         pending = self._pending
         return pending[2] if type(pending) is tuple else pending
 
-    def __repr__(self, **options: Any) -> str:  # type: ignore[override]
-        settle(self)
-        return type(self).__repr__(self, **options)
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         settle(self)
         return type(self).__reduce_ex__(self, protocol)

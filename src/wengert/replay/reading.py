@@ -16,14 +16,15 @@ import numpy as np
 from wengert.autograd.engine import compatibility
 from wengert.core.cut_log import note_values
 from wengert.core.preparations import watchers
-from wengert.core.tensor import caller, getframe
-from wengert.replay.deferred import Deferred
+from wengert.core.tensor import caller, getframe, new, wrap
+from wengert.ops.op import Op
+from wengert.replay.deferred import Deferred, settle
 from wengert.replay.ir import Instruction
 from wengert.replay.lowering import Lowering, Origin
-from wengert.replay.plans import Plan, count_use, cut_of
+from wengert.replay.plans import Plan, count_use, cut_of, eager_of
 from wengert.replay.record import MOST_PLANS, Record
 from wengert.replay.state import active
-from wengert.replay.trace import BackwardEntry, Entry
+from wengert.replay.trace import BackwardEntry, Entry, OpEntry
 
 if TYPE_CHECKING:
     from wengert.replay.run import Run
@@ -82,6 +83,32 @@ def read_ahead(tensor: Any, what: str | None) -> np.ndarray | None:
         if known is not None and what is not None:
             _note_escape(run, pending, known, what)
         return known
+
+
+def told(self: Any, **options: Any) -> str:
+    """The text of a deferred value: what its node would be called is on record."""
+    node = _node_like(self)
+    found = read_ahead(self, None) if node is not None or not self.requires_grad else None
+    if found is not None:
+        shown = wrap(found)
+        shown._edge = node
+        return type(shown).__repr__(shown, **options)
+    settle(self)
+    return type(self).__repr__(self, **options)
+
+
+def _node_like(tensor: Deferred) -> Any:
+    """A node of the class that a value has in eager mode; None of values that have none.
+
+    Or that are no result of a declared operation.
+    """
+    pending = tensor._pending
+    if type(pending) is not tuple or pending[1] < 0 or not pending[2].requires_grad:
+        return None
+    entry = pending[0].entry.since(pending[1])[0]
+    if not isinstance(entry, OpEntry) or not isinstance(entry.op, Op):
+        return None
+    return new(eager_of(entry.op).node)
 
 
 def _note_escape(run: Run, pending: Any, known: np.ndarray, what: str) -> None:
