@@ -90,7 +90,7 @@ def told(self: Any, **options: Any) -> str:
     node = _node_like(self)
     found = read_ahead(self, None) if node is not None or not self.requires_grad else None
     if found is not None:
-        shown = wrap(found)
+        shown: Any = wrap(found)
         shown._edge = node
         return type(shown).__repr__(shown, **options)
     settle(self)
