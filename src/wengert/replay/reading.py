@@ -90,11 +90,13 @@ def told(self: Any, **options: Any) -> str:
     node = _node_like(self)
     found = read_ahead(self, None) if node is not None or not self.requires_grad else None
     if found is not None:
-        shown: Any = wrap(found)
-        shown._edge = node
-        return type(shown).__repr__(shown, **options)
-    settle(self)
-    return type(self).__repr__(self, **options)
+        self = wrap(found)
+        self._edge = node
+    else:
+        settle(self)
+    kind: Any = type(self)
+    text: str = kind.__repr__(self, **options)
+    return text
 
 
 def _node_like(tensor: Deferred) -> Any:
