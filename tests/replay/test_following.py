@@ -367,3 +367,27 @@ def test_one_tensor_in_two_places_is_met_once(following):
         one, other, third = (x, w, b) if n != 7 else (w, w, b)
         expected = nn.functional.linear(one, other, third).numpy()
         np.testing.assert_allclose(f(one, other, third).numpy(), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_operations_are_followed_from_their_fronts(noted: bool, monkeypatch, following) -> None:
+    """However they got on record: operators, functions and methods, mixed with numbers."""
+
+    def step(x: Any, w: Any) -> Any:
+        y = 0.9 * x + (w - 1.0) * x / 2
+        y = wengert.mul(y, 1.5).sub(x).sigmoid() @ w
+        y = wengert.nn.functional.relu(-y) + wengert.tanh(y)
+        return (1 - y).exp().sum()
+
+    followed = compiler.compile(step, fullgraph=not noted)
+    x, w = wengert.randn(4, 4), wengert.randn(4, 4)
+    for _ in range(4):
+        wengert.testing.assert_close(followed(x, w), step(x, w))
+    called, call = list[Any](), Run.call
+    monkeypatch.setattr(
+        Run, "call", lambda self, *given: called.append(given) or call(self, *given)
+    )
+    number = followed(x, w).item()
+    monkeypatch.undo()
+    assert not called
+    assert number == pytest.approx(step(x, w).item(), rel=1e-5)

@@ -104,7 +104,15 @@ class OpFront(_Behind):
             return self.impl(*args)
         if active.busy or (run := current_run()) is None:
             return self.impl(*args, **kwargs)
+        found = self.mixed(args, kwargs)
+        if found is not None:
+            return found
+        # From here: the frames between this call and the user's line are counted.
         return run.call(self.op, self.names, self.impl, args, kwargs)
+
+    def mixed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What other operations give in its place; None if it is called as it is."""
+        return None
 
     def beside(self, operator: Any) -> CodeType:
         """The code of an operator: a front as well, which costs a call less than calling this."""
@@ -127,10 +135,8 @@ class MixingFront(OpFront):
 
     __slots__ = ()
 
-    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A deferred result, that of other operations, or the function's own."""
-        if active.busy or current_run() is None:
-            return self.impl(*args, **kwargs)
+    def mixed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What other operations give in its place; None if it is called as it is."""
         op, arguments = self.op, dict(zip(self.names, args, strict=False)) | kwargs
         inputs = [arguments.pop(n, None) for n in op.inputs]
         dtypes = {x._outline.dtype for x in inputs if type(x) is Deferred or type(x) in tensors}
@@ -139,7 +145,7 @@ class MixingFront(OpFront):
                 return op(operands(op, *inputs), arguments)
             if op.halves is not None and half_beside_number(*inputs):
                 return op.halves(*inputs)
-        return super().ask(args, kwargs)
+        return None
 
 
 def _is_operand(x: Any) -> bool:
