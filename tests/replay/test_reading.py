@@ -283,6 +283,28 @@ def test_the_end_of_a_graph_is_no_reason_to_read_ahead() -> None:
     assert not step.compiled.record.readings
 
 
+def test_checks_that_take_long_keep_what_they_compute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of probabilities, say, of which a loss refuses those beyond 1."""
+    monkeypatch.setattr("wengert.replay.peeking._MOST_BYTES", 0)
+    model = mlp(8, 64, 1)
+
+    def step(x: Any) -> Any:
+        model.zero_grad()
+        loss = F.binary_cross_entropy(model(x).sigmoid(), x[:, :1].gt(0).float())
+        loss.backward()
+        return loss
+
+    whole = compiled(step)
+    for _ in range(6):
+        x = batch()
+        loss, found = whole(x), state(model)
+        wengert.testing.assert_close(loss, step(x))
+        for ours, eager in zip(found, state(model), strict=True):
+            np.testing.assert_allclose(ours, eager, rtol=1e-5, atol=1e-7)
+    scores, _ = whole.compiled.record.readings.values()  # and those of the targets
+    assert "linear" in {i.name for i in scores.program.instructions}
+
+
 def test_fullgraph_refuses_reads() -> None:
     step, _ = _step()
     whole = compiled(step, fullgraph=True)

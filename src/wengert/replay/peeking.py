@@ -2,7 +2,8 @@
 
 What an operation refuses, such as an index out of bounds, it refuses when it is called. A program
 of its own computes what is looked at; it is computed once more with all the rest. Where that would
-take long, looking ends the run, as reading does.
+take long, what it computes is kept if a graph waits for its backward (see `reading`); otherwise
+looking ends the run, as reading does.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from wengert.kernels.scatter.native import within
 from wengert.replay.deferred import Deferred
 from wengert.replay.plans import Plan, count_use
 from wengert.replay.ranges import range_of
+from wengert.replay.reading import read_ahead
 from wengert.replay.record import MOST_PLANS, Record
 from wengert.replay.state import active
 from wengert.replay.trace import Entry
@@ -54,7 +56,8 @@ def peeked(tensor: Any) -> np.ndarray | None:
     with run.lock:
         if run.settled or run.recording or not run.steps or tensor._pending is not pending:
             return None
-        return _computed(run, pending[1])
+        found = _computed(run, pending[1])
+    return read_ahead(tensor, None) if found is None else found
 
 
 def are_within(index: Any, low: int, length: int) -> bool:
