@@ -127,9 +127,14 @@ class Generator:
         """Return the state as a uint8 tensor, in PyTorch's layout."""
         record = np.zeros((), _STATE)
         with self._lock:
-            twister = self._bits.state["state"]
-            record["seed"], record["words"] = self._seed, twister["key"]
-            record["next"], record["left"] = twister["pos"], _WORDS + 1 - twister["pos"]
+            bits, _, live = self._twister()
+            if live is None:
+                twister = bits.state["state"]
+                words, position = twister["key"], twister["pos"]
+            else:
+                words, position = live[:_WORDS], int(live[_WORDS])
+            record["seed"], record["words"] = self._seed, words
+            record["next"], record["left"] = position, _WORDS + 1 - position
             record["seeded"], record["has_normal"] = 1, self._spare is not None
             record["normal"] = self._spare or 0.0
         return wrap(np.frombuffer(bytearray(record.tobytes()), np.uint8))
@@ -155,10 +160,13 @@ class Generator:
             )
         with self._lock:
             self._seed = int(record["seed"])
-            self._bits.state = {
-                "bit_generator": "MT19937",
-                "state": {"key": record["words"].astype(np.uint32), "pos": position},
-            }
+            bits, _, live = self._twister()
+            if live is None:
+                key = record["words"].astype(np.uint32)
+                state = {"key": key, "pos": position}
+                bits.state = {"bit_generator": "MT19937", "state": state}
+            else:
+                live[:_WORDS], live[_WORDS] = record["words"], position
             self._spare = float(record["normal"]) if record["has_normal"] else None
         return self
 
