@@ -93,11 +93,16 @@ class Recorded(OutlinedTracer):
 
 
 class RecordLevel(Level):
-    """A recording. Gradients are not recorded beside it: it runs under `no_grad`."""
+    """A recording. Gradients are not recorded beside it.
+
+    Attributes:
+        grad: whether the function finds gradients on: they are off by default.
+    """
 
     what = "recording"
     kind = Recorded
     composite = True
+    grad = False
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -181,8 +186,11 @@ class RecordLevel(Level):
         return self.recorded(numbers, self.recorder.draw(draw, shape, numbers))
 
     def detach(self, value: Any) -> Any:
-        """The same node: nothing has a history here."""
-        return self.recorded(value.value.detach(), value.node)
+        """A node of its own: gradients end there when the program runs."""
+        inner = value.value.detach()
+        node = self.recorder.call(Tensor.detach, [value.node], {}, inner)
+        self.recorder.viewed(node, value.node)
+        return self.recorded(inner, node)
 
     def cut(self, target: Any) -> None:
         """Nothing to cut."""

@@ -12,7 +12,7 @@ from wengert.core.tensor import Tensor
 from wengert.fx.captured.modes import Modes, in_modes, restored
 from wengert.fx.graph import Graph
 from wengert.fx.graph_module import GraphModule
-from wengert.fx.node import map_aggregate
+from wengert.fx.node import Node, map_aggregate
 from wengert.replay.failures import BackendCompilerFailed
 from wengert.replay.shortcuts import is_same
 from wengert.replay.trace import input_of
@@ -79,7 +79,9 @@ class Piece:
     def __init__(self, graph: Graph, inputs: Sequence[Source], count: int) -> None:
         self.graph, self.inputs, self.count = graph, tuple(inputs), count
         self.key = (
-            tuple([(n.op, n.target, repr(n.args), repr(n.kwargs)) for n in graph.nodes]),
+            tuple(
+                [(n.op, n.target, repr(n.args), repr(n.kwargs), _kind_of(n)) for n in graph.nodes]
+            ),
             self.inputs,
         )
         self._compiled: Callable[..., Any] | None = None
@@ -91,6 +93,11 @@ class Piece:
         with restored():
             found = self._compiled(*values)
         return [found[k] for k in range(self.count)]
+
+
+def _kind_of(node: Node) -> Any:
+    """What inputs of a graph are like, which the steps before it have decided."""
+    return node.meta["val"] if node.op == "placeholder" else None
 
 
 def _compiled_by(backend: Backend, gm: GraphModule, examples: list[Any]) -> Callable[..., Any]:
@@ -142,6 +149,8 @@ def tensors_in(result: Any) -> list[Any]:
         return [result]
     if isinstance(result, tuple | list):
         return [x for part in result for x in tensors_in(part)]
+    if isinstance(result, slice):
+        return tensors_in([result.start, result.stop, result.step])
     return []
 
 
