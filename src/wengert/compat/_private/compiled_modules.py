@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,10 +24,8 @@ from wengert.compat._private.compiler_comparisons import (
     same,
 )
 from wengert.compiler import allow_in_graph, assume_constant_result, disable, is_compiling
+from wengert.fx.captured.settings import counters
 from wengert.nn.module.optimized import OptimizedModule
-
-# What PyTorch's compiler counts; here `wengert.compiler.explain` does.
-counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
 
 def is_compile_supported(device_type: Any) -> bool:

@@ -1,10 +1,15 @@
-"""``torch._dynamo.config``: settings are kept, and change nothing."""
+"""``torch._dynamo.config``: settings are kept. Few change something.
+
+Functions with backends that are functions follow `disable`, `recompile_limit` (also by its older
+name, `cache_size_limit`) and `suppress_errors`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from wengert.compat._private.settings_names import patching
+from wengert.fx.captured.settings import sources
 
 _DEFAULTS: dict[str, Any] = dict(
     accumulated_cache_size_limit=256, allow_ignore_mark_dynamic=False, allow_rnn=False,
@@ -22,5 +27,6 @@ _DEFAULTS: dict[str, Any] = dict(
 )  # fmt: skip
 globals().update(_DEFAULTS)
 patch = patching(globals())
+sources[:] = [globals()]
 
 __all__ = [*_DEFAULTS, "patch"]
