@@ -22,6 +22,7 @@ _DEFAULTS: dict[str, Any] = dict(
     fail_on_recompile_limit_hit=False, force_parameter_static_shapes=True, guard_nn_modules=True,
     inline_inbuilt_nn_modules=True, log_file_name=None, optimize_ddp=True, recompile_limit=8,
     replay_record_enabled=False, reorderable_logging_functions=set(),
+    skip_fwd_side_effects_in_bwd_under_checkpoint=False,
     skip_nnmodule_hook_guards=True, specialize_float=False, specialize_int=False,
     suppress_errors=False, trace_numpy=True, traceable_tensor_subclasses=set(), verbose=False,
 )  # fmt: skip
