@@ -57,6 +57,18 @@ class _ExportLevel(RecordLevel):
         with enable_grad():
             return super().detach(value)
 
+    def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
+        """As everywhere; what is written under `no_grad` leaves the target's graph as it is."""
+        computed = self.owns(target) and target.node.op == "call_function"
+        if is_grad_enabled() or not computed:
+            super().write(target, result, put)
+            return
+        self.check_running()
+        put(target.value, self.lower(result))
+        shown = self.recorder.call(Tensor.detach, [target.node], {}, target.value)
+        self.recorder.viewed(shown, target.node)
+        self.recorder.call(Tensor.copy_, [shown, self.node_of(result)], {}, target.value)
+
 
 def trace_module(
     mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None,

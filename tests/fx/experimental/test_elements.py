@@ -137,6 +137,19 @@ def test_what_is_computed_without_a_graph_stays_so_in_an_exported_program() -> N
     assert w.equal(gradients(program, (X,))[0], gradients(function, (X,))[0])
 
 
+def test_what_is_written_without_a_graph_passes_gradients_in_an_exported_program() -> None:
+    def function(x: Any) -> Any:
+        y = x.clone()
+        with w.no_grad():
+            y.mul_(2)
+            y[0] += 1
+        return y * y
+
+    program = export.export(Called(function), (X,)).module()
+    assert w.equal(program(X), function(X))
+    assert w.equal(gradients(program, (X,))[0], gradients(function, (X,))[0])
+
+
 @pytest.mark.parametrize("recorder", ["make_fx", "export"])
 def test_a_mask_that_was_causal_may_be_another_one(recorder: str) -> None:
     layer = nn.TransformerEncoderLayer(3, 1, 4, batch_first=True)
