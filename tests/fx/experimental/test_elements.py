@@ -158,3 +158,19 @@ def test_a_mask_that_was_causal_may_be_another_one(recorder: str) -> None:
     recorded = RECORDERS[recorder](lambda x, mask: encoder(x, mask=mask), (X[None], causal))
     for mask in (causal, w.zeros(3, 3)):
         w.testing.assert_close(recorded(X[None], mask), encoder(X[None], mask=mask))
+
+
+class Doubled(w.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 3
+
+
+@pytest.mark.parametrize("recorder", ["make_fx", "export", "trace"])
+def test_functions_with_a_backward_of_their_own_are_refused_by_name(recorder: str) -> None:
+    with pytest.raises(NotImplementedError, match="recording Doubled: an autograd"):
+        RECORDERS[recorder](Doubled.apply, (X,))

@@ -181,6 +181,13 @@ class RecordLevel(Level):
             return self.recorded(out, node)
         return type(out)(self._outputs(node, out))
 
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """NotImplementedError: a program has operations, and no other backwards."""
+        raise NotImplementedError(
+            f"recording {function.__name__}: an autograd.Function has a backward of its own, which"
+            " a program of operations does not hold; record what its forward computes instead"
+        )
+
     def drawn(self, draw: Callable[..., Any], shape: tuple[int, ...], numbers: Any) -> Any:
         """Random numbers: the program draws its own."""
         return self.recorded(numbers, self.recorder.draw(draw, shape, numbers))
