@@ -54,9 +54,9 @@ FOR_EACH_OTHER = {
     " tensor.dtensor tensor.functions tensor.layouts tensor.parameters tensor.parallel.plans"
     " tensor.parallel.styles",
     "export": "dims exported_program files graph_signature tracing",
-    "fx": "captured.functions captured.modes captured.names captured.paths captured.recording"
-    " captured.spelling captured.watching experimental.constants experimental.recorder"
-    " experimental.sizes joint",
+    "fx": "captured captured.functions captured.modes captured.names captured.paths"
+    " captured.recording captured.settings captured.spelling captured.watching"
+    " experimental.constants experimental.recorder experimental.sizes joint",
     "graph": "captures description drawing formatting hotness html_page layers memory nodes"
     " timelines unreached",
     "nested": "elementwise",

@@ -28,6 +28,8 @@ _BACKENDS = {
 _registered: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
 # What is to begin anew with `reset`.
 resets: list[Callable[[], None]] = []
+# What calls functions that `disable` was given, once graphs are recorded.
+disabled_calls: list[Callable[..., Any]] = []
 
 # How objects that are more than functions are compiled, by their class: `nn` adds to them.
 wrappers: list[tuple[type, Callable[[Any, Callable[..., Any]], Any]]] = []
@@ -261,7 +263,13 @@ class AtOnce:
         from wengert.replay.state import computing_at_once
 
         with computing_at_once():
-            return self.function(*args, **kwargs)
+            return _called_disabled(self.function, args, kwargs)
+
+
+def _called_disabled(function: Any, args: Any, kwargs: Any) -> Any:
+    if disabled_calls:
+        return disabled_calls[0](function, args, kwargs)
+    return function(*args, **kwargs)
 
 
 def _computing_at_once(fn: Any) -> Any:
@@ -270,7 +278,7 @@ def _computing_at_once(fn: Any) -> Any:
         from wengert.replay.state import computing_at_once
 
         with computing_at_once():
-            return fn(*args, **kwargs)
+            return _called_disabled(fn, args, kwargs)
 
     return computing
 

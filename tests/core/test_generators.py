@@ -359,3 +359,12 @@ def test_the_memory_of_the_twister() -> None:
 def test_generators_of_other_devices(where: str) -> None:
     with pytest.raises(RuntimeError, match=r"CUDA generator|Device type META is not supported"):
         Generator(where)
+
+
+def test_a_state_in_which_nothing_of_a_block_was_drawn_can_be_set() -> None:
+    wengert.manual_seed(0)
+    wengert.poisson(wengert.zeros(1))  # draws numbers, and puts them all back
+    state = wengert.get_rng_state()
+    expected = wengert.rand(3)
+    wengert.set_rng_state(state)
+    assert wengert.equal(wengert.rand(3), expected)

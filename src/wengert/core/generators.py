@@ -245,7 +245,8 @@ class Generator:
     def _go_back(self, before: Any, used: int, unused: int) -> None:
         """Put back the last words drawn since a state."""
         state = self._state
-        if state is not None and state[_WORDS] >= unused:
+        # Not to the start of a block: nobody has that block before its first word is drawn.
+        if state is not None and state[_WORDS] > unused:
             state[_WORDS] -= unused
             return
         if state is None:

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.autograd.grad_mode import enable_grad, is_grad_enabled
+from wengert.autograd.transforms.recorded import RecordLevel
 from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
-from wengert.core.tensor import memory_of, wrap
+from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.export.dims import specs_of, symbols_of
 from wengert.func import functional_call
 from wengert.fx.experimental.recorder import Recording, record
@@ -37,6 +39,37 @@ class TracedModule(NamedTuple):
     symbols: list[Symbol]
 
 
+class _ExportLevel(RecordLevel):
+    """A recording in which results under `no_grad` are detached: programs may be trained."""
+
+    grad = True
+
+    def recorded(self, value: Any, node: Any) -> Any:
+        """A tracer of a value that a node computes."""
+        tracer = super().recorded(value, node)
+        floating = tracer.is_floating_point() or tracer.is_complex()
+        return tracer if is_grad_enabled() or not floating else self.detach(tracer)
+
+    def detach(self, value: Any) -> Any:
+        """A node of its own, once."""
+        if getattr(value.node, "target", None) is Tensor.detach:
+            return value
+        with enable_grad():
+            return super().detach(value)
+
+    def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
+        """As everywhere; what is written under `no_grad` leaves the target's graph as it is."""
+        computed = self.owns(target) and target.node.op == "call_function"
+        if is_grad_enabled() or not computed:
+            super().write(target, result, put)
+            return
+        self.check_running()
+        put(target.value, self.lower(result))
+        shown = self.recorder.call(Tensor.detach, [target.node], {}, target.value)
+        self.recorder.viewed(shown, target.node)
+        self.recorder.call(Tensor.copy_, [shown, self.node_of(result)], {}, target.value)
+
+
 def trace_module(
     mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None,
     dynamic_shapes: Any = None, merge: bool = False,
@@ -57,7 +90,7 @@ def trace_module(
         return functional_call(mod, state, tuple(own_args), own_kwargs)
 
     def record_at(sizes: Sizes) -> Recording:
-        return record(call, resized(leaves, symbols, sizes), names, state)
+        return record(call, resized(leaves, symbols, sizes), names, state, _ExportLevel)
 
     if not symbols:
         recording = record_at({})

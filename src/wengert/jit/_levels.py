@@ -8,7 +8,7 @@ from typing import Any
 
 from wengert.autograd.transforms.recorded import Recorded, RecordLevel
 from wengert.core.storage import line_of
-from wengert.core.tensor import Tensor, caller, getframe
+from wengert.core.tensor import caller, getframe
 
 
 class TracerWarning(Warning):
@@ -60,13 +60,6 @@ class TraceLevel(RecordLevel):
     what = "tracing"
     kind = Traced
     telling = True
-
-    def detach(self, value: Any) -> Any:
-        """A node of its own: gradients end there when the program runs."""
-        inner = value.value.detach()
-        node = self.recorder.call(Tensor.detach, [value.node], {}, inner)
-        self.recorder.viewed(node, value.node)
-        return self.recorded(inner, node)
 
 
 class RepeatedLevel(TraceLevel):

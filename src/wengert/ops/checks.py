@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.core.dtypes import of_numpy
 from wengert.core.preparations import peeks
-from wengert.core.tensor import Tensor, memory_of, mode
+from wengert.core.tensor import Tensor, Tracer, memory_of, mode
 from wengert.kernels.geometry import Shape
 
 
@@ -17,6 +17,15 @@ def elements_of(tensor: Tensor) -> np.ndarray:
     """The elements of a tensor for a check: a value that is deferred remains so."""
     found = peeks[0](tensor) if peeks else None
     return memory_of(tensor) if found is None else found
+
+
+def varies(tensor: Tensor) -> bool:
+    """Whether the elements are an example's: those of a program that is being recorded."""
+    while isinstance(tensor, Tracer):
+        if tensor.level.composite:
+            return True
+        tensor = tensor.value
+    return False
 
 
 def require_kind(name: str, array: np.ndarray, kinds: str) -> None:

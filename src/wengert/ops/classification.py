@@ -21,11 +21,12 @@ from wengert.kernels.chunks import plain
 from wengert.kernels.precision import HALF
 from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
-from wengert.ops.checks import require_constant
+from wengert.ops.checks import require_constant, varies
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.gathering import index_select
 from wengert.ops.loss import check_reduction, older_reduction, reduced
-from wengert.ops.masking import where
+from wengert.ops.masking import masked_fill, where
+from wengert.ops.row_indices import Refusal, from_start
 from wengert.ops.shape import reshape
 from wengert.ops.softmax import log_softmax, softmax
 from wengert.ops.variadic import require_tensor
@@ -176,6 +177,8 @@ def _indices(
         if wrong.any():
             raise IndexError(f"Target {target_memory[wrong].flat[0]} is out of bounds.")
     full = all_known and not 0 <= ignore_index < classes
+    if varies(target):
+        return _varying_indices(target, weight, ignore_index, own, classes)
     if isinstance(target, Tracer) or isinstance(weight, Tracer):
         return _traced_indices(target, weight, None if full else ignore_index, own)
     index = t if t.dtype is _INT64 else t.astype(np.int64, copy=False)
@@ -196,10 +199,11 @@ def _class_axis(shape: tuple[int, ...]) -> int:
 def _shares(
     shape: tuple[int, ...], dtype: np.dtype, target: Tensor, weight: Tensor | None,
     ignore_index: int, mean: bool, sign: int,
-) -> tuple[Value, Value, bool]:  # fmt: skip
+) -> tuple[Value, Value, bool | Tensor]:  # fmt: skip
     """`_indices` in the shape of scores without the classes, and shares that sum to 1 for a mean.
 
     Shares have a sign. The last says whether a mean is of nothing: then shares are as they are.
+    In transforms it is a tensor, unless the shape says it.
     """
     t, axis = target._array, _class_axis(shape)
     apart = shape[:axis] + shape[axis + 1 :]
@@ -213,14 +217,18 @@ def _shares(
     ):
         return t, np.array(sign / t.size, dtype), False
     index, share = _indices(shape, dtype, target, weight, ignore_index)
-    nothing = mean and 0 in share.shape
+    nothing: bool | Tensor = mean and 0 in share.shape
     if mean and not nothing:
         if index.ndim and not share.ndim and isinstance(share, np.ndarray):
             share = np.array(sign / index.size, share.dtype)  # all weigh the same
         else:
             total = _sum_of_weights(share, index)
-            nothing = not isinstance(total, Tensor) and bool(total == 0)
-            share = share if nothing else share / (total * sign)
+            if isinstance(total, Tracer):
+                nothing = total == 0
+                total = where(nothing, 1, total)
+            else:
+                nothing = bool(total == 0)
+            share = share if nothing is True else share / (total * sign)
     elif sign < 0:
         share = -share
     if not isinstance(share, Tensor):
@@ -250,8 +258,21 @@ def _traced_indices(
         counted = target != ignored
         index, share = where(counted, index, 0), counted.to(of_numpy[dtype])
     if weight is not None:
-        share = share * index_select(weight.detach(), 0, index.reshape(-1)).reshape(index.shape)
+        share = share * _weight_of(weight, index)
     return index, share
+
+
+def _varying_indices(
+    target: Tensor, weight: Tensor | None, ignored: int, dtype: np.dtype, classes: int
+) -> tuple[Tensor, Tensor]:
+    """As `_traced_indices`, for a program that leaves out and refuses what it is given."""
+    index, share = _traced_indices(target, None, ignored, dtype)
+    index = from_start(index, 0, classes, Refusal("IndexError", "Target ", " is out of bounds."))
+    return index, share if weight is None else share * _weight_of(weight, index)
+
+
+def _weight_of(weight: Tensor, index: Tensor) -> Tensor:
+    return index_select(weight.detach(), 0, index.reshape(-1)).reshape(index.shape)
 
 
 def _check_target_shape(shape: tuple[int, ...], target: tuple[int, ...], axis: int) -> None:
@@ -294,9 +315,11 @@ def _index_loss(
         shape, dtype, target, weight, ignore_index, reduction == "mean", sign
     )
     axis = _class_axis(shape)
-    if nothing:  # the mean is nan, as in PyTorch; it depends on no score
+    if nothing is True:  # the mean is nan, as in PyTorch; it depends on no score
         return reduced(loss(input, index, share, axis, False, *options), "sum") + np.nan
     out: Tensor = loss(input, index, share, axis, reduction != "none", *options)
+    if nothing is not False:
+        return masked_fill(out, nothing, np.nan)
     return out.reshape(target.shape) if reduction == "none" else out
 
 
@@ -505,6 +528,9 @@ def multi_margin_loss(
     if labels.size and not _all_below(labels, classes):
         raise RuntimeError(f"target out of range: {labels.tolist()} for {classes} classes")
     index = target if target.ndim == 1 else target.reshape(-1)
+    if varies(target):
+        refuse = Refusal("RuntimeError", "target out of range: ", f" for {classes} classes")
+        index = from_start(index, 0, classes, refuse)
     dtype = np.dtype(np.float32) if scores._outline.dtype in HALF else scores._outline.dtype
     whole = reduction != "none" and batch > 0
     share: Any = np.array(1 / (classes * (batch if whole and reduction == "mean" else 1)), dtype)

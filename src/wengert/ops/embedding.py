@@ -87,6 +87,8 @@ def _embedding(
     input: Value, weight: Value, padding_idx: Padding = None, by_frequency: bool = False,
     sparse: bool = False,
 ) -> Value:  # fmt: skip
+    if wrong := _outside(input, len(weight)):
+        raise IndexError(_no_row(wrong[1], len(weight)))
     return kernels.scatter.take_rows(weight, input, 0)
 
 
@@ -105,6 +107,8 @@ def _bag_sums(
     sparse: bool = False,
 ) -> Value:  # fmt: skip
     """The sums of the rows at the indices in the last dimension of `input`."""
+    if wrong := _outside(input, len(weight)):
+        raise RuntimeError(_no_row_of_bag(*wrong, len(weight)))
     return narrowed(kernels.scatter.sum_bags(weight, input), weight.dtype)
 
 
@@ -175,24 +179,33 @@ def _check_range(input: Tensor, rows: int) -> None:
     """Raise IndexError for an index, in any sample of a batch, that names no row."""
     wrong = _first_outside(input, rows)
     if wrong is not None:
-        raise IndexError(f"index out of range in self: {wrong[1]} in a table of {rows} rows")
+        raise IndexError(_no_row(wrong[1], rows))
+
+
+def _no_row(index: int, rows: int) -> str:
+    return f"index out of range in self: {index} in a table of {rows} rows"
 
 
 def _check_range_of_bags(input: Tensor, rows: int) -> None:
     """As `_check_range`, with the class of PyTorch's error for bags."""
     wrong = _first_outside(input, rows)
     if wrong is not None:
-        raise RuntimeError(
-            f"Index {wrong[0]} of input takes value {wrong[1]} which is not in the valid range"
-            f" [0, {rows}) in embedding_bag()"
-        )
+        raise RuntimeError(_no_row_of_bag(*wrong, rows))
+
+
+def _no_row_of_bag(place: int, index: int, rows: int) -> str:
+    return (
+        f"Index {place} of input takes value {index} which is not in the valid range"
+        f" [0, {rows}) in embedding_bag()"
+    )
 
 
 def _first_outside(input: Tensor, rows: int) -> tuple[int, int] | None:
     """The first index that names no row, and where it stands."""
-    if input._memoryless:
-        return None
-    index = elements_of(input)
+    return None if input._memoryless else _outside(elements_of(input), rows)
+
+
+def _outside(index: np.ndarray, rows: int) -> tuple[int, int] | None:
     if kernels.scatter.native.within(index, rows):
         return None
     flat = index.reshape(-1)
@@ -245,7 +258,8 @@ def embedding(
     _check_index("embedding", input, weight)
     rows = weight._outline.shape[0]
     padding = _padding_row(padding_idx, rows)
-    _check_range(input, rows)
+    if peeks or max_norm is not None or isinstance(input, Tracer):  # else the operation looks
+        _check_range(input, rows)
     if max_norm is not None:
         _limit_norms(weight, input, max_norm, norm_type)
     return _embedding(input, weight, padding, scale_grad_by_freq, sparse)

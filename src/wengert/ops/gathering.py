@@ -17,7 +17,7 @@ from wengert.kernels.axes import axis_of
 from wengert.kernels.chunks import FEW
 from wengert.ops.batching import Batch, leading
 from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
-from wengert.ops.checks import elements_of
+from wengert.ops.checks import elements_of, varies
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import stack
 from wengert.ops.numpy_names import either
@@ -61,6 +61,8 @@ def check_bounds(index: np.ndarray, length: int, axis: int) -> None:
 
 def known_within(index: Tensor, length: int) -> bool:
     """Whether the elements of an index, an int64 tensor, can be seen and are in [0, length)."""
+    if varies(index):
+        return False
     array = elements_of(index)
     return type(array) is np.ndarray and kernels.scatter.native.within(array, length)
 

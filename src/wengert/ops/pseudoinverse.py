@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert import kernels
 from wengert.core import dtypes
-from wengert.core.tensor import Tensor, wrap
+from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.products.matmul import product
 from wengert.ops.batching import leading
 from wengert.ops.broadcasting import expand
@@ -34,7 +34,6 @@ from wengert.ops.matrices import (
 )
 from wengert.ops.reduction import sum
 from wengert.ops.results import result_of
-from wengert.ops.scan import has_zeros
 from wengert.ops.shape import dtype_of, squeeze, unsqueeze
 from wengert.ops.variadic import require_tensor
 
@@ -185,7 +184,7 @@ def least_squares(A: Tensor, B: Tensor, rcond: float | None, driver: str | None)
     if driver != "gels":
         known = _rank_by_trace(A._array, inverse._array)
         rank = rank_of(A, 0.0, rcond, False) if known is None else wrap(known)
-    if m > n and driver != "gelsy" and (driver == "gels" or not has_zeros(rank == n)):
+    if m > n and driver != "gelsy" and (driver == "gels" or memory_of(rank == n).all()):
         residuals = sum((matmul(A, solution) - matrix).abs() ** 2, -2)
     if driver in ("gelsd", "gelss"):
         values = svdvals(A.detach())

@@ -20,6 +20,7 @@ from wengert.kernels.axes import axis_of, moved
 from wengert.ops._picking import take_along
 from wengert.ops.batching import Batch, batch_along
 from wengert.ops.casting import convert
+from wengert.ops.checks import varies
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
 from wengert.ops.exponential import exp
@@ -124,8 +125,10 @@ def _cumprod_vjp(g: Value, input: Value, out: Value, dim: int, reverse: bool) ->
 
 
 def has_zeros(x: Value) -> bool:
-    """Whether any factor, in any sample of a batch, is zero."""
-    return not (memory_of(x) if isinstance(x, Tensor) else x).all()
+    """Whether any factor, in any sample of a batch, is zero, or may be when a program runs."""
+    if isinstance(x, Tensor):
+        return varies(x) or not memory_of(x).all()
+    return not x.all()
 
 
 @primitive(

@@ -18,7 +18,7 @@ from wengert.kernels.precision import widened
 from wengert.ops._picking import picked, take_along
 from wengert.ops._reducing import as_rows
 from wengert.ops.batching import Batch, batch_along, leading
-from wengert.ops.checks import not_implemented
+from wengert.ops.checks import not_implemented, varies
 from wengert.ops.comparison import eq
 from wengert.ops.declare import Value, primitive
 from wengert.ops.gathering import elements
@@ -26,6 +26,7 @@ from wengert.ops.numbers import Number
 from wengert.ops.numpy_names import either, either_dims
 from wengert.ops.outputs import write_out
 from wengert.ops.results import ValuesIndices, result_of
+from wengert.ops.row_indices import Refusal, from_start
 from wengert.ops.shape import reshape
 
 
@@ -315,6 +316,9 @@ def _reordered(edges: Tensor, sorter: Tensor) -> Tensor:
         )
     if order.size and not (order.min() >= 0 and order.max() < n):
         raise RuntimeError(f"torch.searchsorted(): sorter index out of range, expected [0, {n})")
+    if varies(sorter):
+        refuse = Refusal("RuntimeError", "torch.searchsorted(): sorter index ", " is out of range")
+        sorter = from_start(sorter, 0, n, refuse)
     return take_along(edges, sorter, -1, True)
 
 

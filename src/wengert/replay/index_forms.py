@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -201,6 +202,17 @@ def _along(
             return None
     if part.shape != around:
         return None
-    places = _checked(emitter, [index], shape[axis : axis + 1])
-    sizes = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-    return None if places is None else (places, sizes, alike)
+    if index.dtype != I64 or not index.is_dense or not index.size:
+        return None
+    length = shape[axis]
+    places = emitter.checked(index, length, partial(_no_place, entry.op.name, axis, length))
+    return places, (prod(shape[:axis]), length, prod(shape[axis + 1 :])), alike
+
+
+def _no_place(name: str, axis: int, length: int, index: int) -> Exception:
+    """What operations raise for an index along a dimension: none may be negative."""
+    if name == "index_select":
+        return RuntimeError(
+            f"INDICES element is out of DATA bounds, id={index} axis_dim={length} in {name}()"
+        )
+    return RuntimeError(f"index {index} is out of bounds for dimension {axis} with size {length}")

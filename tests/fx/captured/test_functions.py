@@ -361,3 +361,20 @@ def test_threads_record_apart() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_a_slice_up_to_a_tensor_is_a_value_that_is_read() -> None:
+    function = compiler.compile(lambda x, n: x[:n] * 2, backend=lambda gm, _: gm.forward)
+    x = wengert.arange(4.0)
+    for n in (2, 3, 2, 3):
+        assert function(x, wengert.tensor(n)).tolist() == (x[:n] * 2).tolist()
+
+
+def test_graphs_behind_a_value_are_compiled_for_its_shape() -> None:
+    def jointly(gm: Any, inputs: Any) -> Any:
+        return compiled_with_backward(gm.forward, inputs, lambda graph, _: graph.forward)
+
+    function = compiler.compile(lambda x: x[x > 0].sum(), backend=jointly)
+    for values in ([1.0, -2.0, 3.0], [1.0, 2.0, 3.0]) * 3:
+        x = wengert.tensor(values, requires_grad=True)
+        assert wengert.autograd.grad(function(x), x)[0].tolist() == [float(v > 0) for v in values]

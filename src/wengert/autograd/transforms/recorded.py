@@ -93,11 +93,16 @@ class Recorded(OutlinedTracer):
 
 
 class RecordLevel(Level):
-    """A recording. Gradients are not recorded beside it: it runs under `no_grad`."""
+    """A recording. Gradients are not recorded beside it.
+
+    Attributes:
+        grad: whether the function finds gradients on: they are off by default.
+    """
 
     what = "recording"
     kind = Recorded
     composite = True
+    grad = False
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -176,13 +181,23 @@ class RecordLevel(Level):
             return self.recorded(out, node)
         return type(out)(self._outputs(node, out))
 
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """NotImplementedError: a program has operations, and no other backwards."""
+        raise NotImplementedError(
+            f"recording {function.__name__}: an autograd.Function has a backward of its own, which"
+            " a program of operations does not hold; record what its forward computes instead"
+        )
+
     def drawn(self, draw: Callable[..., Any], shape: tuple[int, ...], numbers: Any) -> Any:
         """Random numbers: the program draws its own."""
         return self.recorded(numbers, self.recorder.draw(draw, shape, numbers))
 
     def detach(self, value: Any) -> Any:
-        """The same node: nothing has a history here."""
-        return self.recorded(value.value.detach(), value.node)
+        """A node of its own: gradients end there when the program runs."""
+        inner = value.value.detach()
+        node = self.recorder.call(Tensor.detach, [value.node], {}, inner)
+        self.recorder.viewed(node, value.node)
+        return self.recorded(inner, node)
 
     def cut(self, target: Any) -> None:
         """Nothing to cut."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from wengert.autograd import is_grad_enabled, set_grad_enabled
 from wengert.autograd.transforms.levels import Level, transform_stack
+from wengert.compat._private.absent_types import ScriptObject
 from wengert.compat._private.dispatch_keys import DispatchKey, DispatchKeySet
 from wengert.core.device import device
 from wengert.core.dtypes import dtype
@@ -14,15 +15,21 @@ from wengert.core.layout import layout
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
 from wengert.jit import is_tracing
+from wengert.linalg import LinAlgError
 from wengert.overrides import _get_current_function_mode_stack
 from wengert.tensor import get_default_device
 
 _TensorMeta = type(Tensor)
 TensorBase = _TensorBase = Tensor
+_LinAlgError = LinAlgError
 
 
 class Value:
     """The type of no value: nodes are those of `torch.fx`."""
+
+
+class ScriptMethod:
+    """The type of no method: those of programs are Python's."""
 
 
 class Graph:
@@ -101,9 +108,12 @@ __all__ = [
     "DispatchKeySet",
     "Generator",
     "Graph",
+    "ScriptMethod",
+    "ScriptObject",
     "Size",
     "TensorBase",
     "Value",
+    "_LinAlgError",
     "_TensorBase",
     "_TensorMeta",
     "_are_functorch_transforms_active",

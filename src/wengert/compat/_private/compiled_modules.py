@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,11 +24,11 @@ from wengert.compat._private.compiler_comparisons import (
     rmse,
     same,
 )
+from wengert.compat._private.guards import detect_fake_mode
 from wengert.compiler import allow_in_graph, assume_constant_result, disable, is_compiling
+from wengert.core.tensor import Tensor
+from wengert.fx.captured.settings import counters
 from wengert.nn.module.optimized import OptimizedModule
-
-# What PyTorch's compiler counts; here `wengert.compiler.explain` does.
-counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
 
 def is_compile_supported(device_type: Any) -> bool:
@@ -47,15 +47,47 @@ def is_dynamo_supported() -> bool:
     return True
 
 
+def clone_inputs(example_inputs: Any) -> Any:
+    """A list, or dictionary, with copies of the tensors of one."""
+    if isinstance(example_inputs, dict):
+        return {
+            name: (clone_inputs if isinstance(value, tuple | list) else _cloned)(value)
+            for name, value in example_inputs.items()
+        }
+    return [*map(_cloned, example_inputs)]
+
+
+def _cloned(value: Any) -> Any:
+    return clone_input(value) if isinstance(value, Tensor) else value
+
+
+@contextmanager
+def dynamo_timed(key: str, phase_name: str | None = None, **options: Any) -> Iterator[None]:
+    """A context, or decorator: `compile_times` tells of no parts of compilation."""
+    yield
+
+
+def warn_once(msg: str, stacklevel: int = 1) -> None:
+    """Warn, once for each text."""
+    if msg not in _warned:
+        _warned.add(msg)
+        warnings.warn(msg, stacklevel=stacklevel + 1)
+
+
+_warned: set[str] = set()
+
 __all__ = [
     "OptimizedModule",
     "allow_in_graph",
     "assume_constant_result",
     "clone_input",
+    "clone_inputs",
     "compile_times",
     "counters",
+    "detect_fake_mode",
     "disable",
     "disable_cache_limit",
+    "dynamo_timed",
     "forbid_in_graph",
     "ifdynstaticdefault",
     "is_compile_supported",
@@ -70,4 +102,5 @@ __all__ = [
     "rmse",
     "same",
     "substitute_in_graph",
+    "warn_once",
 ]

@@ -1,10 +1,15 @@
-"""``torch._dynamo.config``: settings are kept, and change nothing."""
+"""``torch._dynamo.config``: settings are kept. Few change something.
+
+Functions with backends that are functions follow `disable`, `recompile_limit` (also by its older
+name, `cache_size_limit`) and `suppress_errors`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from wengert.compat._private.settings_names import patching
+from wengert.fx.captured.settings import sources
 
 _DEFAULTS: dict[str, Any] = dict(
     accumulated_cache_size_limit=256, allow_ignore_mark_dynamic=False, allow_rnn=False,
@@ -17,10 +22,12 @@ _DEFAULTS: dict[str, Any] = dict(
     fail_on_recompile_limit_hit=False, force_parameter_static_shapes=True, guard_nn_modules=True,
     inline_inbuilt_nn_modules=True, log_file_name=None, optimize_ddp=True, recompile_limit=8,
     replay_record_enabled=False, reorderable_logging_functions=set(),
+    skip_fwd_side_effects_in_bwd_under_checkpoint=False,
     skip_nnmodule_hook_guards=True, specialize_float=False, specialize_int=False,
     suppress_errors=False, trace_numpy=True, traceable_tensor_subclasses=set(), verbose=False,
 )  # fmt: skip
 globals().update(_DEFAULTS)
 patch = patching(globals())
+sources[:] = [globals()]
 
 __all__ = [*_DEFAULTS, "patch"]

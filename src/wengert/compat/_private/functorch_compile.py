@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any
 
 from wengert import compiler
 from wengert.compat._private.compiler_backends import aot_autograd
+from wengert.compat._private.graph_drawings import FxGraphDrawer
+from wengert.fx.graph import Graph
+from wengert.fx.graph_module import GraphModule
 from wengert.fx.joint import compiled_with_backward, default_partition
+from wengert.jit import trace
 
 
 def nop(fx_g: Any, _: Any) -> Any:
@@ -76,6 +81,31 @@ def print_compile(fx_g: Any, _: Any) -> Any:
     return fx_g
 
 
+def ts_compile(fx_g: Any, inps: Any) -> Any:
+    """The graph module as a program of `torch.jit.trace`."""
+    return trace(fx_g, tuple(inps))
+
+
+def draw_graph(
+    traced: Any, fname: str, figname: str = "fx_graph", clear_meta: bool = True,
+    prog: Any = None, parse_stack_trace: bool = False, dot_graph_shape: str | None = None,
+) -> None:  # fmt: skip
+    """Write a picture of a graph module to a file, by default an SVG; pydot draws it."""
+    if clear_meta:
+        graph = Graph()
+        result = graph.graph_copy(traced.graph, {})
+        graph.output(result)
+        for node in graph.nodes:
+            node.meta = {}
+        traced = GraphModule(traced, graph)
+    base, ext = os.path.splitext(fname)
+    drawer = FxGraphDrawer(
+        traced, figname, parse_stack_trace=parse_stack_trace, dot_graph_shape=dot_graph_shape
+    )
+    write = getattr(drawer.get_main_dot_graph(), "write_" + (ext or ".svg").removeprefix("."))
+    write(f"{base}{ext or '.svg'}", **({} if prog is None else {"prog": prog}))
+
+
 def memory_efficient_fusion(fn: Any, **kwargs: Any) -> Any:
     """A function or module, compiled: values that are cheap are computed again in a backward."""
     return compiler.compile(fn)
@@ -87,6 +117,7 @@ min_cut_rematerialization_partition = default_partition
 
 __all__ = [
     "aot_function", "aot_module", "aot_module_simplified", "compiled_function", "compiled_module",
-    "default_partition", "make_boxed_compiler", "make_boxed_func", "memory_efficient_fusion",
-    "min_cut_rematerialization_partition", "nop", "print_compile",
+    "default_partition", "draw_graph", "make_boxed_compiler", "make_boxed_func",
+    "memory_efficient_fusion", "min_cut_rematerialization_partition", "nop", "print_compile",
+    "ts_compile",
 ]  # fmt: skip

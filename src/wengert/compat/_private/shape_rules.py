@@ -7,11 +7,13 @@ from itertools import accumulate
 from operator import mul
 
 from wengert.core import layout
+from wengert.core.device import device
 from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.tensor import Tensor
 from wengert.ops.masking import where
 
-is_contiguous = Tensor.is_contiguous
+is_contiguous = is_contiguous_or_false = Tensor.is_contiguous
+DeviceLikeType = str | device | int
 
 
 def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
@@ -71,11 +73,13 @@ def corresponding_real_dtype(dtype: dtype_type) -> dtype_type:
 
 
 __all__ = [
+    "DeviceLikeType",
     "canonicalize_dim",
     "canonicalize_dims",
     "corresponding_complex_dtype",
     "corresponding_real_dtype",
     "is_contiguous",
+    "is_contiguous_or_false",
     "make_contiguous_strides_for",
     "mask_tensor",
     "suggest_memory_format",

@@ -21,18 +21,18 @@ from wengert.core.tensor import Tensor, mode
 from wengert.fx.captured.names import names_of
 from wengert.fx.captured.paths import Backend, Constant, Journey, Path
 from wengert.fx.captured.recording import CallRecorder, thread
+from wengert.fx.captured.settings import counters, setting
 from wengert.nn.module.in_place import called_by
 from wengert.replay.deferred import has_memory
-from wengert.replay.failures import Unsupported
+from wengert.replay.failures import BackendCompilerFailed, Unsupported
 from wengert.replay.guards import Guard, UnguardedError
 from wengert.replay.shortcuts import Form, is_value
 from wengert.replay.stance import Stance
 from wengert.replay.state import active, unusual
 from wengert.replay.surroundings import Surroundings, has_attributes
 
-# So many ways through a function are recorded, as in PyTorch by default, and so many calls of
-# which no graph could be made.
-_MOST, _MOST_REFUSED = 8, 4
+# So many calls of a function are recorded of which no graph could be made.
+_MOST_REFUSED = 4
 _captured: weakref.WeakSet[Captured] = weakref.WeakSet()
 
 
@@ -46,7 +46,7 @@ class Captured:
         function: as it was given.
         backend: what compiles the graphs.
         fullgraph: whether it is an error that there are several, or none.
-        limit: how many ways through the function are recorded.
+        limit: how many ways through the function are recorded; None as `recompile_limit` says.
         paths: those on record, the latest first.
         reason: why the last call that was recorded has no graph.
     """
@@ -58,7 +58,7 @@ class Captured:
         limit: int | None = None,
     ) -> None:  # fmt: skip
         self.function, self.backend, self.fullgraph = function, backend, fullgraph
-        self.limit = _MOST if limit is None else limit
+        self.limit = limit
         self.forget()
         _captured.add(self)
 
@@ -70,7 +70,7 @@ class Captured:
         self.reason, self._told = "", False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if Stance.eager or active.inside or thread.recorder is not None:
+        if Stance.eager or active.inside or thread.recorder is not None or setting("disable"):
             return self.function(*args, **kwargs)
         leaves, spec = flatten_tree((args, kwargs))
         if self.refused >= _MOST_REFUSED or not _is_usual(leaves):
@@ -82,26 +82,41 @@ class Captured:
         holding = [p for p in fitting if p.guard.holds(leaves)]
         self.paths = [p for p in self.paths if p not in fitting or p in holding]
         proven = [p for p in holding if p.proven]
+        if sys.getprofile() is not None:  # a call that turns elsewhere could not be recorded
+            proven = [p for p in proven if not any([step.apart for step in p.breaks])]
+        journey = Journey(leaves, self.backend)
         if proven:
             turns = any([path.breaks for path in proven])
             words = default_generator.get_state() if turns else None
-            found = Journey(leaves, self.backend).along(proven)
+            found = self._along(journey, proven, Form(leaves, settings))
             if found is not None:
                 return found[1]
             if words is not None:
                 default_generator.set_state(words)
         if sys.getprofile() is not None:
             return self.function(*args, **kwargs)
-        return self._record(args, kwargs, leaves, Form(leaves, settings), holding)
+        return self._record(args, kwargs, leaves, Form(leaves, settings), holding, journey.done)
+
+    def _along(self, journey: Journey, paths: list[Path], form: Form) -> tuple[Path, Any] | None:
+        """`Journey.along`; None as well where the backend fails, if its errors are suppressed."""
+        try:
+            return journey.along(paths)
+        except BackendCompilerFailed as error:
+            if not setting("suppress_errors"):
+                raise
+            self.paths = [path for path in self.paths if path not in paths]
+            self._run_eagerly(str(error), form)
+            return None
 
     def _record(
-        self, args: Any, kwargs: Any, leaves: Sequence[Any], form: Form, holding: list[Path]
+        self, args: Any, kwargs: Any, leaves: Sequence[Any], form: Form, holding: list[Path],
+        done: Sequence[Any],
     ) -> Any:  # fmt: skip
-        """What a call gives that is recorded."""
+        """What a call gives that is recorded; `done` is what has happened in it already."""
         surroundings, modules = Surroundings(args, kwargs, leaves), len(sys.modules)
         words = default_generator.get_state()
         names = names_of(called_by(self.function), args, kwargs)
-        recorder = CallRecorder(leaves, names, self.fullgraph)
+        recorder = CallRecorder(leaves, names, self.fullgraph, done)
         results = recorder.run(self.function, args, kwargs)
         try:
             if recorder.watcher.reason:
@@ -120,10 +135,12 @@ class Captured:
             if len(sys.modules) == modules:  # to import one is done once
                 self._refuse(str(why), form)
             return results
+        if any(step.apart for step in path.breaks):  # Python has run, and runs once
+            return results
         recorder.undo()
         after = default_generator.get_state()
         default_generator.set_state(words)
-        found = Journey(leaves, self.backend).along([path])
+        found = self._along(Journey(leaves, self.backend), [path], form)
         if found is None:  # a backend that decides otherwise: what Python has done counts
             default_generator.set_state(after)
             recorder.redo()
@@ -138,9 +155,15 @@ class Captured:
         path.guard = Guard((called_by(self.function), *form.objects), recorder.watcher.executed)
         if any(id(x) not in path.guard.tensors for x in recorder.held):
             raise UnguardedError("a tensor comes from where no guard looks")
-        if self.made >= self.limit:
-            raise UnguardedError(f"it has gone {self.limit} ways, which is recompile_limit")
+        limit = setting("recompile_limit") if self.limit is None else self.limit
+        if self.made >= limit:
+            raise UnguardedError(f"it has gone {limit} ways, which is recompile_limit")
         self.made += 1
+        for kind in ("total", "ok"):
+            counters["frames"][kind] += 1 + len(path.breaks)
+        for step in path.breaks:
+            name = getattr(step.function, "__name__", "graph_break")
+            counters["graph_break"][f"{name}() at {step.where.filename}:{step.where.lineno}"] += 1
         path.adopt(holding)
         self.paths.insert(0, path)
 
@@ -152,6 +175,12 @@ class Captured:
                 f"torch.compile(fullgraph=True): no graph can be made of {_named(self.function)}():"
                 f" {reason}"
             )
+        counters["frames"]["total"] += 1
+        self._run_eagerly(reason, form)
+
+    def _run_eagerly(self, reason: str, form: Form) -> None:
+        """Let calls of a form run as they are, with one warning."""
+        self.reason = reason
         self._eager.append(form)
         self.refused += 1
         if not self._told:
@@ -160,7 +189,7 @@ class Captured:
                 f"torch.compile: {_named(self.function)}() runs as it is, without its backend:"
                 f" {reason}",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Captured:
@@ -195,6 +224,16 @@ def forget() -> None:
 
 
 compiler.resets.append(forget)
+
+
+def _beside_graphs(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    recorder = thread.recorder
+    if recorder is None:
+        return function(*args, **kwargs)
+    return recorder.beside_graphs(function, args, kwargs, sys._getframe(2))
+
+
+compiler.disabled_calls[:] = [_beside_graphs]
 
 
 def graph_break(msg: str = "") -> None:

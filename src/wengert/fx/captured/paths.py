@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from wengert.autograd.transforms.tree import Spec, unflatten_tree
 from wengert.core.tensor import Tensor
 from wengert.fx.captured.modes import Modes, in_modes, restored
+from wengert.fx.captured.settings import counters
 from wengert.fx.graph import Graph
 from wengert.fx.graph_module import GraphModule
-from wengert.fx.node import map_aggregate
+from wengert.fx.node import Node, map_aggregate
 from wengert.replay.failures import BackendCompilerFailed
 from wengert.replay.shortcuts import is_same
 from wengert.replay.trace import input_of
@@ -62,6 +63,9 @@ class Constant:
     def __hash__(self) -> int:
         return 0
 
+    def __repr__(self) -> str:
+        return f"Constant({id(self.value)})"
+
 
 Source = Argument | Value | Held | Constant
 
@@ -79,7 +83,9 @@ class Piece:
     def __init__(self, graph: Graph, inputs: Sequence[Source], count: int) -> None:
         self.graph, self.inputs, self.count = graph, tuple(inputs), count
         self.key = (
-            tuple([(n.op, n.target, repr(n.args), repr(n.kwargs)) for n in graph.nodes]),
+            tuple(
+                [(n.op, n.target, repr(n.args), repr(n.kwargs), _kind_of(n)) for n in graph.nodes]
+            ),
             self.inputs,
         )
         self._compiled: Callable[..., Any] | None = None
@@ -93,13 +99,21 @@ class Piece:
         return [found[k] for k in range(self.count)]
 
 
+def _kind_of(node: Node) -> Any:
+    """What inputs of a graph are like, which the steps before it have decided."""
+    return node.meta["val"] if node.op == "placeholder" else None
+
+
 def _compiled_by(backend: Backend, gm: GraphModule, examples: list[Any]) -> Callable[..., Any]:
+    calls = sum(node.op.startswith("call") for node in gm.graph.nodes)
     try:
         found = backend(gm, examples)
         if not callable(found):
             raise AssertionError("compiler_fn did not return callable")
     except Exception as error:
         raise BackendCompilerFailed(backend, error).with_traceback(error.__traceback__) from None
+    counters["stats"]["unique_graphs"] += 1
+    counters["stats"]["calls_captured"] += calls
     return found
 
 
@@ -107,11 +121,12 @@ class Step(NamedTuple):
     """A call between two pieces, whose result Python depends on.
 
     Attributes:
-        function: is called at each call, and changes nothing; None only ends a piece.
+        function: is called at each call; None only ends a piece.
         args, kwargs: its arguments, `Source` in the place of tensors.
         modes: those that are on.
         expected: what has come, as far as Python depends on it.
         where: its line of the program.
+        apart: whether it may change something, once a call: it is no operation, but Python.
     """
 
     function: Callable[..., Any] | None
@@ -120,6 +135,7 @@ class Step(NamedTuple):
     modes: Modes
     expected: Any
     where: FrameSummary
+    apart: bool = False
 
     @property
     def key(self) -> Any:
@@ -142,6 +158,8 @@ def tensors_in(result: Any) -> list[Any]:
         return [result]
     if isinstance(result, tuple | list):
         return [x for part in result for x in tensors_in(part)]
+    if isinstance(result, slice):
+        return tensors_in([result.start, result.stop, result.step])
     return []
 
 
@@ -199,6 +217,7 @@ class Journey:
     def __init__(self, leaves: Sequence[Any], backend: Backend) -> None:
         self.leaves, self.backend = leaves, backend
         self.values: list[Any] = []
+        self.done: list[Any] = []  # what steps have given that may change something
 
     def value(self, source: Any) -> Any:
         """What a source stands for; everything else stands for itself."""
@@ -235,5 +254,7 @@ class Journey:
         args, kwargs = map_aggregate((step.args, step.kwargs), self.value)
         with in_modes(step.modes):
             found = step.function(*args, **kwargs)
+        if step.apart:
+            self.done.append([found])
         self.values += tensors_in(found)
         return described(found)

@@ -29,6 +29,7 @@ from wengert.fx.captured.modes import (
 )
 from wengert.fx.captured.paths import (
     Argument,
+    Constant,
     Held,
     Piece,
     Source,
@@ -101,13 +102,18 @@ class CallRecorder(TorchFunctionMode):
         whole: whether a step is an error.
         watcher: sees the Python of the call.
         held: the tensors that are no arguments.
+        done: the results, one in a list, of functions beside graphs that have run in this call.
     """
 
-    def __init__(self, leaves: Sequence[Any], names: dict[int, str], whole: bool) -> None:
+    def __init__(
+        self, leaves: Sequence[Any], names: dict[int, str], whole: bool, done: Sequence[Any] = ()
+    ) -> None:
         super().__init__()
+        self.done = [*done]
         self.items: list[Piece | Step] = []
         self.whole, self.watcher, self.held = whole, Watcher(), list[Any]()
         self._names, self._thread, self._computing = names, get_ident(), False
+        self._apart = False  # a function runs that graphs leave to Python
         self._known: dict[int, _Known] = {}
         self._results: list[Any] = []  # of the call that is being recorded
         self._count, self._newest = 0, clock.newest
@@ -145,7 +151,7 @@ class CallRecorder(TorchFunctionMode):
         sys.setprofile(None)
         kwargs = kwargs or {}
         try:
-            if self.watcher.reason:
+            if self.watcher.reason or self._apart:
                 return func(*args, **kwargs)
             self._results.clear()
             try:
@@ -154,8 +160,9 @@ class CallRecorder(TorchFunctionMode):
                 self._refuse(str(why), callers_frame(sys._getframe(1)))
                 return self._results[0] if self._results else func(*args, **kwargs)
         finally:
-            self.watcher.count += 1
-            self.watcher.resume()
+            if not self._apart:
+                self.watcher.count += 1
+                self.watcher.resume()
 
     def _refuse(self, what: str, frame: FrameType) -> None:
         frame = _users_frame(frame)
@@ -283,6 +290,10 @@ class CallRecorder(TorchFunctionMode):
             raise UnguardedError(f"an operation has an argument of type {type(x).__name__}")
         return x
 
+    def _given(self, x: Any) -> Any:
+        """An argument of a step: of a function that is no operation, whatever it is."""
+        return Constant(x) if self._apart and not isinstance(x, _PLAIN) else self._argument(x)
+
     def _found(self, x: Any) -> _Known | None:
         known = self._known.get(id(x))
         return known if known is not None and known.ref() is x else None
@@ -368,10 +379,12 @@ class CallRecorder(TorchFunctionMode):
         self._end_piece(None)
         args_of, kwargs_of = map_aggregate(
             (tuple(args), kwargs),
-            lambda x: sources[id(x)].source if isinstance(x, Tensor) else self._argument(x),
+            lambda x: sources[id(x)].source if isinstance(x, Tensor) else self._given(x),
         )
-        result = self._computed(func, args, kwargs)
-        if result is None:
+        before = self.done.pop(0) if self._apart and self.done else None
+        call = func if before is None else lambda *args, **kwargs: before[0]
+        result = self._computed(call, args, kwargs)
+        if result is None and not self._apart:
             raise UnguardedError(f"{_named(func)}() changes something")
         what = func, args_of, kwargs_of, modes_of_thread(), described(result)
         self.items.append(Step(*what, _line_of(frame)))
@@ -379,6 +392,28 @@ class CallRecorder(TorchFunctionMode):
             self._number(x)
             self._known[id(x)].edge = x._edge
         return result
+
+    def beside_graphs(self, function: Any, args: Any, kwargs: Any, frame: FrameType) -> Any:
+        """What a function gives that runs between two graphs at every call, as it is."""
+        if self.watcher.reason or self._apart:
+            return function(*args, **kwargs)
+        sys.setprofile(None)
+        self.watcher.count += 1
+        self._apart = True
+        self._results.clear()
+        try:
+            if self.whole:
+                raise UnguardedError(f"{_named(function)}() is disabled")
+            self._check_surroundings()
+            result = self._step(function, args, kwargs, frame)
+            self.items[-1] = self.items[-1]._replace(apart=True)  # type: ignore[union-attr]
+            return result
+        except UnguardedError as why:
+            self._refuse(str(why), frame)
+            return self._results[0] if self._results else function(*args, **kwargs)
+        finally:
+            self._apart = False
+            self.watcher.resume()
 
     def break_graph(self, frame: FrameType) -> None:
         """End the piece."""

@@ -251,7 +251,7 @@ def record(
     recorder = GraphRecorder()
     random_state = default_generator.get_state()
     try:
-        with wengert.no_grad(), kind(recorder) as level:
+        with wengert.set_grad_enabled(kind.grad), kind(recorder) as level:
             tracers = [_input(level, recorder, n, x) for n, x in zip(names, inputs, strict=True)]
             attributes = {
                 path: level.recorded(_copied(x), recorder.attribute(path, x))

@@ -19,6 +19,7 @@ from wengert.nn.modules.container import ModuleList
 from wengert.nn.modules.dropout import Dropout
 from wengert.nn.modules.linear import Linear
 from wengert.nn.modules.normalization import LayerNorm
+from wengert.ops.checks import varies
 from wengert.ops.multihead import canonical_mask
 
 Activation = str | Callable[[Tensor], Tensor]
@@ -32,7 +33,7 @@ def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
 
 def _is_causal(mask: Tensor | None, is_causal: bool | None, size: int | None = None) -> bool:
     """The caller's value; if None, whether the mask is the causal one."""
-    if is_causal is not None or mask is None:
+    if is_causal is not None or mask is None or varies(mask):
         return bool(is_causal)
     values = memory_of(mask)
     size = values.shape[-2] if size is None else size
