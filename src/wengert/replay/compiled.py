@@ -13,6 +13,7 @@ from typing import Any
 
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import Tensor, internal
+from wengert.kernels.jit.pace import pace
 from wengert.replay import noting as _noting  # noqa: F401 (what runs note)
 from wengert.replay.arming import arm
 from wengert.replay.background import background
@@ -164,6 +165,7 @@ class Compiled:
             return False
         record.meanwhile += 1
         _leave()
+        pace.step()
         return True
 
     def is_slower(self) -> bool:

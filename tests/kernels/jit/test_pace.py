@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from time import sleep
 from typing import Any
 
 import pytest
@@ -16,12 +18,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, which rests move on; they are noted behind it."""
     times = [0.0]
 
-    def sleep(seconds: float) -> None:
+    def rest(_: Pace, seconds: float) -> None:
         times[0] += seconds
         times.append(seconds)
 
     monkeypatch.setattr(module, "perf_counter", lambda: times[0])
-    monkeypatch.setattr(module, "sleep", sleep)
+    monkeypatch.setattr(Pace, "_rest", rest)
     return times
 
 
@@ -61,7 +63,7 @@ def test_items_come_in_order_and_end_with_the_process(clock: list[float]) -> Non
             yield k
 
     assert [*pace.over(items())] == [*range(100)]
-    assert 1 < len(clock) < 10
+    assert 1 < len(clock) < 25
 
     def end() -> None:
         for k in pace.over(range(100)):
@@ -70,4 +72,68 @@ def test_items_come_in_order_and_end_with_the_process(clock: list[float]) -> Non
 
     with pytest.raises(EndedError):
         end()
-    assert seen == [*range(16)]
+    assert seen == [*range(4)]
+
+
+@pytest.fixture
+def beside(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A pace, its clock, what its thread has to do, an item a turn, and what it has done."""
+    pace, now, work, done = Pace(), [100.0], [*range(1000)], list[int]()
+    monkeypatch.setattr(module, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(module, "_WAIT", 60.0)
+    monkeypatch.setattr(module, "_MOST", 60.0)
+    monkeypatch.setattr(module, "_PATIENCE", 1e5)
+    pace._step = 60.0
+
+    def take() -> None:
+        pace.begin()
+        while work:
+            done.append(work.pop())
+            now[0] += 16
+            pace.breathe()
+        pace.end()
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    _until_it_waits(pace)
+    yield pace, now, work, done
+    work.clear()
+    for _ in range(2):
+        now[0] += 1000
+        pace.step()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def _until_it_waits(pace: Pace) -> None:
+    while not pace._waiting:
+        sleep(1e-3)
+
+
+def test_a_step_gives_a_turn_and_waits_until_it_is_over(beside: Any) -> None:
+    pace, now, _, done = beside
+    assert len(done) == 1
+    pace.step()  # nobody knows how long it takes
+    assert len(done) == 1
+    for k in range(2, 5):
+        now[0] += 100
+        pace.step()
+        assert len(done) == k
+        _until_it_waits(pace)
+    now[0] += 19  # a seventh of it is less than turns were too long
+    pace.step()
+    assert len(done) == 4
+    now[0] += 19
+    pace.step()
+    assert len(done) == 5
+
+
+def test_no_step_waits_for_a_thread_that_comes_to_its_end(beside: Any) -> None:
+    pace, now, work, done = beside
+    pace.step()
+    work.clear()
+    for _ in range(2):
+        now[0] += 100
+        pace.step()
+    assert len(done) == 1
+    assert not pace._waiting
