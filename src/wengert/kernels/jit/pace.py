@@ -23,9 +23,10 @@ T = TypeVar("T")
 # Seconds of work in a row, the seconds of rest for each of them, and the longest rest: LLVM, which
 # needs no lock, works in between.
 _WORK, _REST, _LONGEST = 4e-4, 4, 5e-3
-# How much of steps is given, the seconds of the shortest turn and the longest, and how long the
-# thread waits for a step.
-_PART, _LEAST, _MOST, _WAIT = 0.15, 8e-5, 1e-3, 2e-2
+# How much of steps is given, and the seconds of the shortest turn and the longest.
+_PART, _LEAST, _MOST = 0.15, 8e-5, 1e-3
+# How long the thread waits for a turn: in steps, of which short ones save for it, and seconds.
+_STEPS, _WAIT = 8, 2e-2
 # How long a step waits for a turn to end, in turns: the thread may be where it needs no lock.
 _PATIENCE = 1.25
 # Items that take less than the shortest turn together.
@@ -75,7 +76,7 @@ class Pace:
         worked = perf_counter() - self._since
         # Others may wait for what is compiled: then there is no time to rest.
         if worked > self._turn and not compile_lock._is_owned():
-            self._rest(max(min(worked * _REST, _LONGEST), min(2 * self._step, _WAIT)))
+            self._rest(max(min(worked * _REST, _LONGEST), min(_STEPS * self._step, _WAIT)))
             self._since = perf_counter()
 
     def _rest(self, seconds: float) -> None:
