@@ -84,7 +84,6 @@ class Compiled:
                 run.put_off(self.patient)
             if self._is_on_trial(start) or self.is_made() or self._is_spared():
                 return self.function(*args, **kwargs)
-            self.started = start
             record, run = self.record, None
             if (
                 self.calls != _AS_IT_IS.start - 1
@@ -132,15 +131,14 @@ class Compiled:
 
     def _is_on_trial(self, start: float) -> bool:
         """Note when a call starts; whether it is one to be timed as it is."""
-        before, started = self.calls - 1, self.started
-        self.started = 0.0
+        before = self.calls - 1
         if self.continues or before >= _AS_RUNS.stop:
             return False
-        if started and (before in _AS_IT_IS or before in _AS_RUNS):
-            self.periods[before in _AS_RUNS].append(start - started)
+        if self.started and (before in _AS_IT_IS or before in _AS_RUNS):
+            self.periods[before in _AS_RUNS].append(start - self.started)
+        self.started = start
         if self.calls not in _AS_IT_IS:
             return False
-        self.started = start
         self.calls += 1
         _leave()
         return True
@@ -149,6 +147,7 @@ class Compiled:
         """Whether a call is to run as it is, because it would take a way of its own."""
         if self.patient or not self.sparing.spares(self.record):
             return False
+        self.started = 0.0
         _leave()
         return True
 
@@ -164,6 +163,7 @@ class Compiled:
         if record not in making and (record.compiled or not self.continues):
             return False
         record.meanwhile += 1
+        self.started = 0.0
         _leave()
         pace.step()
         return True

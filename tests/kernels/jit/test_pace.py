@@ -81,6 +81,7 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> Any:
     pace, now, work, done = Pace(), [100.0], [*range(1000)], list[int]()
     monkeypatch.setattr(module, "perf_counter", lambda: now[0])
     monkeypatch.setattr(module, "_WAIT", 60.0)
+    monkeypatch.setattr(module, "_PART", 0.15)
     monkeypatch.setattr(module, "_MOST", 60.0)
     monkeypatch.setattr(module, "_PATIENCE", 1e5)
     pace._step = 60.0

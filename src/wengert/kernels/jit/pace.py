@@ -24,9 +24,9 @@ T = TypeVar("T")
 # needs no lock, works in between.
 _WORK, _REST, _LONGEST = 4e-4, 4, 5e-3
 # How much of steps is given, and the seconds of the shortest turn and the longest.
-_PART, _LEAST, _MOST = 0.15, 8e-5, 1e-3
+_PART, _LEAST, _MOST = 0.2, 8e-5, 1e-3
 # How long the thread waits for a turn: in steps, of which short ones save for it, and seconds.
-_STEPS, _WAIT = 8, 2e-2
+_STEPS, _WAIT = 4, 2e-2
 # How long a step waits for a turn to end, in turns: the thread may be where it needs no lock.
 _PATIENCE = 1.25
 # Items that take less than the shortest turn together.
