@@ -12,6 +12,7 @@ import pytest
 import wengert
 from wengert import compiler
 from wengert.kernels.jit.pace import pace
+from wengert.replay import compiled as trial
 from wengert.replay import plans
 from wengert.replay.background import Background, background
 from wengert.replay.fusion import FusedLoop
@@ -81,6 +82,27 @@ def test_calls_run_as_they_are_while_programs_are_made(monkeypatch: pytest.Monke
     assert not runs(step)
     del background.making[record]
     assert runs(step)
+
+
+def test_the_trial_is_of_runs_and_not_of_calls_that_run_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(background, "submit", lambda *_: None)
+    step, x = compiler.compile(lambda x: (x * 2).tanh() + x), wengert.randn(8, 8)
+    record, (plain, runs) = step.compiled.record, step.compiled.periods
+    while step.compiled.calls < trial._AS_RUNS.start + 1:
+        step(x).tolist()
+    step(x).tolist()
+    assert (len(plain), len(runs)) == (6, 1)
+    with monkeypatch.context() as making:
+        making.setitem(background.making, record, 1)
+        for _ in range(3):
+            step(x).tolist()
+    assert len(runs) == 2  # that of the last run
+    step(x).tolist()
+    assert len(runs) == 2
+    step(x).tolist()
+    assert len(runs) == 3
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a platform without forks")

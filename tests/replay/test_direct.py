@@ -333,3 +333,11 @@ def test_gradients_of_parts() -> None:
         sum(t.square().sum() for t in function(x, other)).backward()
         wengert.testing.assert_close(weight.grad, other.grad)
     assert all(ways(traced))
+
+
+def test_programs_are_timed_beside_calls_that_run_as_they_are() -> None:
+    traced, x = trace(network(), wengert.randn(4, 6)), wengert.randn(4, 6)
+    for _ in range(50):
+        traced(x)
+    plain, runs = direct_of(traced).periods
+    assert (len(plain), len(runs)) == (6, 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import wengert
 from tests.replay.harness import Log, Program, adding_to, batch, compare, mlp, state
 from wengert.compiler import compile as compiled
 from wengert.nn import functional as F
+from wengert.replay.compiled import compiled_of
 from wengert.replay.following import in_python
 from wengert.replay.run import Run
 from wengert.replay.state import active
@@ -377,3 +379,40 @@ def test_equal_code_is_one_line_on_record() -> None:
         f(x)
         current = written()
     assert f.compiled.record.size == 3
+
+
+def test_what_leaves_the_record_behind_its_function_is_recorded_to_its_end() -> None:
+    model = compiled(mlp(8, 8, 8))
+
+    def step(long: bool) -> float:
+        y = model(x).square()
+        if long:
+            y = y.exp().sin().cos().tanh()
+        model.zero_grad()
+        loss = (y + 1).mean()
+        loss.backward()
+        return loss.item()
+
+    x = batch()
+    expected = [step(long) for long in (False, True)]
+    step(False)
+    record = compiled_of(model).record
+    size = record.size
+    for _ in range(6):
+        assert [step(False), step(True)] == pytest.approx(expected)
+    assert record.size == size
+    assert len(record.plans) <= 3  # both ways, and where they part
+
+
+def test_a_run_that_is_recorded_behind_its_function_goes_with_its_values() -> None:
+    model = compiled(mlp(8, 8, 8))
+    x, seen = batch(), list[Any]()
+    for names in (["exp"], ["sin", "cos"]):
+        y = model(x)
+        seen.append(weakref.ref(active.run or active.behind()))
+        for name in names:
+            y = getattr(y, name)()
+        y.sum().item()
+        del y
+    model(x).sum().item()
+    assert [of() for of in seen] == [None, None]

@@ -18,6 +18,7 @@ from wengert.replay.arming import arm
 from wengert.replay.background import background
 from wengert.replay.record import Record
 from wengert.replay.run import Run, current_run, end_run
+from wengert.replay.sparing import Sparing
 from wengert.replay.stance import Stance
 from wengert.replay.state import active, enter, inside
 
@@ -45,6 +46,8 @@ class Compiled:
         patient: whether calls are runs while programs are made, too.
         seconds: how long the first call took, and the shortest of the others.
         periods: from the start of a call to that of the next, as it is and as runs.
+        started: when the last call began, if its period counts; else 0.
+        sparing: says which calls are no runs where their ways do not repeat.
     """
 
     mode: str | None = None  # by which `compile` makes such functions
@@ -64,7 +67,7 @@ class Compiled:
         self.seconds: list[float] = []
         self.periods: tuple[list[float], list[float]] = ([], [])
         self.started = 0.0
-        self.continues = False
+        self.continues, self.sparing = False, Sparing()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Part of a run, or of none.
@@ -73,10 +76,12 @@ class Compiled:
         start, run = perf_counter(), current_run()
         if run is not None and (_has_value(run, args) or _has_value(run, kwargs.values())):
             self.continues = True
+            if self._is_spared():
+                return self.function(*args, **kwargs)
         else:
             if run is not None:
                 run.put_off(self.patient)
-            if self._is_on_trial(start) or self.is_made():
+            if self._is_on_trial(start) or self.is_made() or self._is_spared():
                 return self.function(*args, **kwargs)
             record, run = self.record, None
             if (
@@ -128,12 +133,20 @@ class Compiled:
         before = self.calls - 1
         if self.continues or before >= _AS_RUNS.stop:
             return False
-        if before in _AS_IT_IS or before in _AS_RUNS:
+        if self.started and (before in _AS_IT_IS or before in _AS_RUNS):
             self.periods[before in _AS_RUNS].append(start - self.started)
         self.started = start
         if self.calls not in _AS_IT_IS:
             return False
         self.calls += 1
+        _leave()
+        return True
+
+    def _is_spared(self) -> bool:
+        """Whether a call is to run as it is, because it would take a way of its own."""
+        if self.patient or not self.sparing.spares(self.record):
+            return False
+        self.started = 0.0
         _leave()
         return True
 
@@ -149,6 +162,7 @@ class Compiled:
         if record not in making and (record.compiled or not self.continues):
             return False
         record.meanwhile += 1
+        self.started = 0.0
         _leave()
         return True
 

@@ -309,7 +309,10 @@ def plan_of(record: Record, entry: Entry, alive: tuple[int, ...]) -> Plan:
     key = entry, alive, compatibility.lenient
     plan: Plan | None = record.plans.get(key)
     if plan is None:
-        plan = record.foreseen.pop(key, None) or Plan(*key, record)
+        plan = record.foreseen.pop(key, None)
+        if plan is None:
+            plan = Plan(*key, record)
+            record.planned += entry.depth
         record.plans[key] = plan
     return plan
 

@@ -157,6 +157,7 @@ def _computed(run: Run, place: int) -> np.ndarray | None:
             return None
         kept, _ = record.keeping.get((run.entry, place, len(run.readings)), ((), 0))
         reading = record.readings[key] = Reading(key, record, kept, run.found)
+        record.planned += run.entry.depth
     count_use(reading, record)
     function, _, _ = reading.code
     busy = active.set_busy(True)
@@ -177,6 +178,7 @@ def plan_behind(run: Run, alive: tuple[int, ...]) -> Plan:
     plan: Plan | None = record.plans.get(key)
     if plan is None:
         plan = record.plans[key] = Plan(*key[:3], record, run.readings, run.found)
+        record.planned += run.entry.depth
     if plan.whole is not None and _keep_more(plan, record):
         del record.plans[key]
     else:

@@ -54,6 +54,7 @@ class Record:
         root: where runs begin.
         size: how many entries there are.
         settled: how often a run was settled, and `deferred` the steps that were deferred by then.
+        planned: the steps that plans were made for when runs had come to need them.
         plans: the programs, by the entry where values were read and what was alive; `peeks` those
             of checks, by the entry and what is looked at, `ways` those of gradients with a graph.
         foreseen: plans that no run has needed so far.
@@ -75,7 +76,7 @@ class Record:
         self.exact, self.fixed = exact, fixed
         self.root = Entry(None, None)
         self.size = self.settled = self.deferred = self.awaited = 0
-        self.meanwhile = 0
+        self.planned = self.meanwhile = 0
         self.plans: dict[Any, Any] = {}
         self.foreseen: dict[Any, Any] = {}
         self.peeks: dict[Any, Any] = {}
@@ -97,6 +98,10 @@ class Record:
     def grows(self) -> bool:
         """Whether runs take ways of their own, for the most part."""
         return self.size > _MANY and self.deferred < self.size
+
+    def gain(self) -> int:
+        """How many steps programs have computed that were there, less those that were recorded."""
+        return self.deferred - self.planned - self.size
 
     def note_length(self, start: Entry, end: Entry, steps: int) -> None:
         """Note how many steps a run has taken behind a read, until the next one.

@@ -465,6 +465,8 @@ class Run(Walks):
         alive = [(k, t) for k, t in alive if k not in self.leaves]
         alive += [(k, t) for k, made in self.stores.items() for t in made.alive()]
         self.recorded = {id(t): (weakref.ref(t), k) for k, t in alive}
+        if active.run is None:  # its values held it, once the function had returned
+            active.set_run(self)
 
     # Values
 
