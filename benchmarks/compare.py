@@ -333,6 +333,8 @@ def parsed(command: list[str]) -> argparse.Namespace:
     arguments.rounds = arguments.rounds or (3 if arguments.quick else 7)
     if unknown := set(arguments.peers) - set(PEERS):
         parser.error(f"argument --peers: {', '.join(sorted(unknown))}: expected {', '.join(PEERS)}")
+    if arguments.update and arguments.only and not (RESULTS / "compare.json").exists():
+        parser.error("argument --update: no rows are saved yet: leave out --only")
     return arguments
 
 
