@@ -31,7 +31,7 @@ from wengert.replay.leaves import became_leaf
 from wengert.replay.peeking import are_within, peeked
 from wengert.replay.plain import plain
 from wengert.replay.plans import preparing
-from wengert.replay.reading import read_ahead, told
+from wengert.replay.reading import deferred_repr, read_ahead
 from wengert.replay.rebinding import rebinding
 from wengert.replay.rules import (
     FLOATS,
@@ -438,7 +438,7 @@ def arm() -> None:
         storage.rebindings.append(rebinding)
         peeks.append(peeked)
         readers.append(read_ahead)
-        Deferred.__repr__ = told  # type: ignore[assignment]
+        Deferred.__repr__ = deferred_repr  # type: ignore[assignment]
         picking.append(picked)
         putting.append(put)
         sharing.append(shared)

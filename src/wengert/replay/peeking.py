@@ -16,11 +16,10 @@ from wengert.core.preparations import preparation
 from wengert.core.tensor import Tensor
 from wengert.kernels.scatter.native import within
 from wengert.replay.deferred import Deferred
-from wengert.replay.plans import Plan, count_use
+from wengert.replay.plans import ValuePlan, count_use
 from wengert.replay.ranges import range_of
 from wengert.replay.reading import read_ahead
 from wengert.replay.record import MOST_PLANS, Record
-from wengert.replay.state import active
 from wengert.replay.trace import Entry
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_BYTES, _MOST_INSTRUCTIONS = 1 << 20, 512
 
 
-class Peek(Plan):
+class Peek(ValuePlan):
     """A program that computes one value of a run, and nothing of its graph.
 
     Attributes:
@@ -42,9 +41,6 @@ class Peek(Plan):
         types = self.program.types  # compiled, it has other values
         made = [v for i in self.program.instructions for v in i.outputs]
         self.is_small = sum(types[v].nbytes for v in made) <= _MOST_BYTES
-
-    def _nodes(self) -> list[int]:
-        return []
 
 
 def peeked(tensor: Any) -> np.ndarray | None:
@@ -95,9 +91,4 @@ def _computed(run: Run, place: int) -> np.ndarray | None:
     if run.peeked > _MOST_INSTRUCTIONS or not peek.is_small:
         return None
     count_use(peek, record)
-    function, _, _ = peek.code
-    busy = active.set_busy(True)
-    try:
-        return np.asarray(function(run.arrays, run.numbers)[0])
-    finally:
-        active.set_busy(busy)
+    return np.asarray(peek.results(run)[0])

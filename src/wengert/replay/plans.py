@@ -31,6 +31,7 @@ from wengert.replay.products import join_products, plan_products
 from wengert.replay.record import Record
 from wengert.replay.rules import DetachForm
 from wengert.replay.segments import Segment
+from wengert.replay.state import active
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref
 from wengert.replay.widening import widen
 
@@ -245,7 +246,7 @@ class Plan:
         for v, origin in own.items():
             kept = found[origin]
             if isinstance(kept, np.ndarray):
-                view = view_of_input(v, kept.shape, _strides_of(kept), kept.dtype)
+                view = view_of_input(v, kept.shape, _dense(kept), kept.dtype)
                 self._kept_views |= {} if view is None else {v: view}
 
     def arrays(self, run: Any) -> list[Any]:
@@ -302,6 +303,22 @@ class Plan:
             else:
                 slots.append((f"s_{name}", None, None))
         return slots
+
+
+class ValuePlan(Plan):
+    """A plan that computes values of a run, and nothing of their graph: it goes on behind them."""
+
+    def _nodes(self) -> list[int]:
+        return []
+
+    def results(self, run: Any) -> Sequence[Any]:
+        """What the program gives for a run, whose operations are not seen meanwhile."""
+        function, _, _ = self.code
+        busy = active.set_busy(True)
+        try:
+            return function(self.arrays(run), run.numbers)
+        finally:
+            active.set_busy(busy)
 
 
 def plan_of(record: Record, entry: Entry, alive: tuple[int, ...]) -> Plan:
@@ -386,9 +403,5 @@ def eager_of(op: Op) -> Op:
     return REGISTRY[EAGER[op.name]] if op.name in EAGER else op
 
 
-def _strides_of(array: np.ndarray) -> tuple[int, ...]:
-    return tuple([s * array.itemsize for s in dense_strides(array.shape)])
-
-
-def _dense(outline: Outline) -> tuple[int, ...]:
-    return tuple([s * outline.dtype.itemsize for s in dense_strides(outline.shape)])
+def _dense(like: Outline | np.ndarray) -> tuple[int, ...]:
+    return tuple([s * like.itemsize for s in dense_strides(like.shape)])

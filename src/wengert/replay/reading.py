@@ -1,6 +1,6 @@
-"""Numbers that are read while a graph waits for its backward: the run goes on behind them.
+"""Values that are read while a graph waits for its backward: the run goes on behind them.
 
-A program of its own computes such a number. What the rest of the run needs of its values it keeps:
+A program of its own computes such a value. What the rest of the run needs of its values it keeps:
 from there they are inputs of the program that computes the rest. Which these are is known once a
 run has been settled behind the read; before, they are computed again.
 """
@@ -21,7 +21,7 @@ from wengert.ops.op import Op
 from wengert.replay.deferred import Deferred, settle
 from wengert.replay.ir import Instruction
 from wengert.replay.lowering import Lowering, Origin
-from wengert.replay.plans import Plan, count_use, cut_of, eager_of
+from wengert.replay.plans import Plan, ValuePlan, count_use, cut_of, eager_of
 from wengert.replay.record import MOST_PLANS, Record
 from wengert.replay.state import active
 from wengert.replay.trace import BackwardEntry, Entry, OpEntry
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MOST_VERSIONS = 3
 
 
-class Reading(Plan):
+class Reading(ValuePlan):
     """A program that computes one value of a run, and keeps others for those that follow.
 
     Attributes:
@@ -52,14 +52,11 @@ class Reading(Plan):
         super().__init__(entry, (place,), False, record, before, found)
         self.whole = None
 
-    def _nodes(self) -> list[int]:
-        return []
-
     def _asked(self) -> list[int]:
         return [self.lowering.value_of(one) for one in self.kept]
 
     @property
-    def number(self) -> tuple[Entry, int, int]:
+    def identity(self) -> tuple[Entry, int, int]:
         """What it is, whatever the readings before it keep."""
         entry, place, before = self.key
         return entry, place, len(before)
@@ -85,7 +82,7 @@ def read_ahead(tensor: Any, what: str | None) -> np.ndarray | None:
         return known
 
 
-def told(self: Any, **options: Any) -> str:
+def deferred_repr(self: Any, **options: Any) -> str:
     """The text of a deferred value: what its node would be called is on record."""
     node = _node_like(self)
     found = read_ahead(self, None) if node is not None or not self.requires_grad else None
@@ -159,12 +156,7 @@ def _computed(run: Run, place: int) -> np.ndarray | None:
         reading = record.readings[key] = Reading(key, record, kept, run.found)
         record.planned += run.entry.depth
     count_use(reading, record)
-    function, _, _ = reading.code
-    busy = active.set_busy(True)
-    try:
-        results = function(reading.arrays(run), run.numbers)
-    finally:
-        active.set_busy(busy)
+    results = reading.results(run)
     run.readings = (*run.readings, reading)
     run.found.update(zip(reading.kept, results, strict=True))
     known = run.found[place] = np.asarray(results[0])
@@ -191,10 +183,10 @@ def _keep_more(plan: Plan, record: Record) -> bool:
     """Let the readings before a plan keep what it needs; whether they are to be made anew."""
     changed = False
     for reading, needed in zip(plan.before, _needed(plan), strict=True):
-        kept, version = record.keeping.get(reading.number, ((), 0))
+        kept, version = record.keeping.get(reading.identity, ((), 0))
         more = dict.fromkeys((*kept, *needed))
         if len(more) > len(kept) and version < _MOST_VERSIONS:
-            record.keeping[reading.number] = tuple(more), version + 1
+            record.keeping[reading.identity] = tuple(more), version + 1
             changed = True
     if changed:
         for reading in plan.before:

@@ -125,7 +125,7 @@ class Record:
 
     def lasts(self) -> bool:
         """Whether no program of a value that is read ahead is to be made anew."""
-        return self.keeping.keys() <= {one.number for one in self.readings.values()}
+        return self.keeping.keys() <= {one.identity for one in self.readings.values()}
 
     def programs(self) -> list[Any]:
         """The plans that runs have used, those of values that are read ahead first."""
