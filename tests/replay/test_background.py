@@ -12,8 +12,7 @@ import pytest
 import wengert
 from wengert import compiler
 from wengert.kernels.jit.pace import pace
-from wengert.replay import compiled as trial
-from wengert.replay import plans
+from wengert.replay import plans, trial
 from wengert.replay.background import Background, background
 from wengert.replay.fusion import FusedLoop
 
@@ -89,10 +88,11 @@ def test_the_trial_is_of_runs_and_not_of_calls_that_run_as_they_are(
 ) -> None:
     monkeypatch.setattr(background, "submit", lambda *_: None)
     step, x = compiler.compile(lambda x: (x * 2).tanh() + x), wengert.randn(8, 8)
-    record, (plain, runs) = step.compiled.record, step.compiled.periods
-    while step.compiled.calls < trial._AS_RUNS.start + 1:
+    record, times = step.compiled.record, step.compiled.trial
+    while times.calls < trial.AS_RUNS.start + 1:
         step(x).tolist()
     step(x).tolist()
+    ((plain, runs),) = times.periods.values()
     assert (len(plain), len(runs)) == (6, 1)
     with monkeypatch.context() as making:
         making.setitem(background.making, record, 1)

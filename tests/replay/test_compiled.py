@@ -16,7 +16,7 @@ import wengert
 from tests.garbage import garbage_of
 from tests.replay.harness import batch, mlp
 from wengert import compiler, nn
-from wengert.replay import compiled as trial
+from wengert.replay import trial
 from wengert.replay.compiled import compiled_of
 
 
@@ -214,7 +214,7 @@ def test_the_class_of_what_nobody_has_read_is_equal_to_tensor() -> None:
 
 
 def test_reading_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "_AS_IT_IS", range(0))
+    monkeypatch.setattr(trial, "AS_IT_IS", range(0))
     step = compiler.compile(lambda x: (x * 2, x + 1))
     for _ in range(2):
         y, z = step(wengert.ones(2, 3))

@@ -13,8 +13,8 @@ import pytest
 import wengert
 from wengert import nn
 from wengert.jit import trace
-from wengert.replay.compiled import Compiled
 from wengert.replay.direct import Direct
+from wengert.replay.trial import Trial
 
 F = nn.functional
 
@@ -22,7 +22,7 @@ F = nn.functional
 @pytest.fixture(autouse=True)
 def never_slower(monkeypatch: pytest.MonkeyPatch) -> None:
     """No call is run as it is because programs of small arrays do not pay."""
-    monkeypatch.setattr(Compiled, "is_slower", lambda self: False)
+    monkeypatch.setattr(Trial, "is_slower", lambda self: False)
 
 
 @pytest.fixture
@@ -339,5 +339,5 @@ def test_programs_are_timed_beside_calls_that_run_as_they_are() -> None:
     traced, x = trace(network(), wengert.randn(4, 6)), wengert.randn(4, 6)
     for _ in range(50):
         traced(x)
-    plain, runs = direct_of(traced).periods
+    ((plain, runs),) = direct_of(traced).trial.periods.values()
     assert (len(plain), len(runs)) == (6, 10)

@@ -10,7 +10,7 @@ import pytest
 import wengert
 from tests.replay.harness import Program, adding_to, batch, check_same, compare, mlp, state
 from wengert import compiler, nn
-from wengert.replay import compiled as trial
+from wengert.replay import trial
 from wengert.replay.run import current_run
 
 PROGRAMS: list[Program] = []
@@ -198,7 +198,7 @@ def views_of_results_in_other_layouts(wrap, log):
 @pytest.mark.parametrize("trials", [True, False])
 def test_memory(function: Program, trials: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not trials:
-        monkeypatch.setattr(trial, "_AS_IT_IS", range(0))
+        monkeypatch.setattr(trial, "AS_IT_IS", range(0))
     compare(function)
 
 

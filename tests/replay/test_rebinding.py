@@ -12,8 +12,7 @@ import wengert
 from tests.replay.harness import Log, Program, adding_to, batch, compare, state
 from wengert import compiler, nn
 from wengert.nn import functional as F
-from wengert.replay import compiled as trial
-from wengert.replay import rebinding
+from wengert.replay import rebinding, trial
 
 PROGRAMS: list[Program] = []
 program = adding_to(PROGRAMS)
@@ -359,7 +358,7 @@ def values_that_go_on_to_another_function(wrap, log):
 @pytest.mark.parametrize("trials", [True, False])
 def test_rebinding(function: Program, trials: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not trials:
-        monkeypatch.setattr(trial, "_AS_IT_IS", range(0))
+        monkeypatch.setattr(trial, "AS_IT_IS", range(0))
     compare(function)
 
 

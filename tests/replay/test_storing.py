@@ -20,7 +20,7 @@ from tests.replay.harness import (
 )
 from wengert import compiler, nn
 from wengert.nn import functional as F
-from wengert.replay import compiled as trial
+from wengert.replay import trial
 
 PROGRAMS: list[Program] = []
 SKIPPED: list[Program] = []
@@ -355,5 +355,5 @@ def test_a_step_by_hand_is_one_program() -> None:
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_storing(function: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "_AS_IT_IS", range(0))
+    monkeypatch.setattr(trial, "AS_IT_IS", range(0))
     compare(function)

@@ -11,7 +11,7 @@ import wengert.utils.checkpoint
 from tests.replay.harness import Program, adding_to, batch, compare, state
 from wengert import compiler, nn
 from wengert.nn import functional as F
-from wengert.replay import compiled as trial
+from wengert.replay import trial
 
 PROGRAMS: list[Program] = []
 program = adding_to(PROGRAMS)
@@ -367,7 +367,7 @@ def gradients_that_somebody_holds(wrap, log):
 @pytest.mark.parametrize("trials", [True, False])
 def test_updates(function: Program, trials: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not trials:
-        monkeypatch.setattr(trial, "_AS_IT_IS", range(0))
+        monkeypatch.setattr(trial, "AS_IT_IS", range(0))
     compare(function)
 
 

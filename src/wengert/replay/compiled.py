@@ -14,6 +14,7 @@ from typing import Any
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import Tensor, internal
 from wengert.replay import noting as _noting  # noqa: F401 (what runs note)
+from wengert.replay import trial
 from wengert.replay.arming import arm
 from wengert.replay.background import background
 from wengert.replay.record import Record
@@ -24,10 +25,8 @@ from wengert.replay.state import active, enter, inside
 
 _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
-# Calls that are timed as they are, then as runs, and after which runs have to pay.
-_AS_IT_IS, _AS_RUNS = range(16, 22), range(22, 32)
 # Calls after which a record that grows at every call is given up.
-_EARLY = (8, _AS_IT_IS.start)
+_EARLY = (8, trial.AS_IT_IS.start)
 
 # Seconds between looks at what is being made.
 _WAIT = 1e-3
@@ -41,12 +40,11 @@ class Compiled:
         fullgraph: whether reading a value in it is an error.
         exact: whether values are rounded as in eager mode.
         record: what is on record of it.
-        calls: how often it was called, but for calls that went on with the values of another.
+        trial: whether its calls are faster as runs. Calls that went on with the values of another
+            function are no part of it.
         continues: whether there were such calls; then calls tell nothing about time.
         patient: whether calls are runs while programs are made, too.
         seconds: how long the first call took, and the shortest of the others.
-        periods: from the start of a call to that of the next, as it is and as runs.
-        started: when the last call began, if its period counts; else 0.
         sparing: says which calls are no runs where their ways do not repeat.
     """
 
@@ -63,10 +61,8 @@ class Compiled:
     def forget(self) -> None:
         """Begin anew."""
         self.record = Record(self.exact)
-        self.calls = 0
+        self.trial = trial.Trial()
         self.seconds: list[float] = []
-        self.periods: tuple[list[float], list[float]] = ([], [])
-        self.started = 0.0
         self.continues, self.sparing = False, Sparing()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -81,15 +77,11 @@ class Compiled:
         else:
             if run is not None:
                 run.put_off(self.patient)
-            if self._is_on_trial(start) or self.is_made() or self._is_spared():
+            if self._is_on_trial(start, args) or self.is_made() or self._is_spared():
                 return self.function(*args, **kwargs)
             record, run = self.record, None
-            if (
-                self.calls != _AS_IT_IS.start - 1
-                or record not in background.making
-                or not record.pays()
-            ):
-                self.calls += 1  # the trial waits for the programs
+            if not self.trial.waits() or record not in background.making or not record.pays():
+                self.trial.calls += 1  # the trial waits for the programs
         try:
             if run is None:
                 return self._begun(args, kwargs)
@@ -123,22 +115,16 @@ class Compiled:
             self.seconds.append(seconds)
         elif seconds < self.seconds[1]:
             self.seconds[1] = seconds
-        calls = self.calls
-        due = calls == _AS_RUNS.stop or (calls and not calls % 256)
+        calls = self.trial.calls
+        due = calls == trial.AS_RUNS.stop or (calls and not calls % 256)
         if due or (calls in _EARLY and self.record.grows()):
             self._review()
 
-    def _is_on_trial(self, start: float) -> bool:
-        """Note when a call starts; whether it is one to be timed as it is."""
-        before = self.calls - 1
-        if self.continues or before >= _AS_RUNS.stop:
+    def _is_on_trial(self, start: float, args: Iterable[Any] = ()) -> bool:
+        """Whether a call that starts is one to be timed as it is."""
+        if self.continues or not self.trial.begins(start, self.function, args):
             return False
-        if self.started and (before in _AS_IT_IS or before in _AS_RUNS):
-            self.periods[before in _AS_RUNS].append(start - self.started)
-        self.started = start
-        if self.calls not in _AS_IT_IS:
-            return False
-        self.calls += 1
+        self.trial.calls += 1
         _leave()
         return True
 
@@ -146,7 +132,7 @@ class Compiled:
         """Whether a call is to run as it is, because it would take a way of its own."""
         if self.patient or not self.sparing.spares(self.record):
             return False
-        self.started = 0.0
+        self.trial.pause()
         _leave()
         return True
 
@@ -162,19 +148,14 @@ class Compiled:
         if record not in making and (record.compiled or not self.continues):
             return False
         record.meanwhile += 1
-        self.started = 0.0
+        self.trial.pause()
         _leave()
         return True
-
-    def is_slower(self) -> bool:
-        """Whether calls took longer as runs, by the shortest: others work on the machine, too."""
-        plain, runs = self.periods
-        return bool(plain and runs) and min(runs) > min(plain)
 
     def _review(self) -> None:
         """Retire the record if runs do not pay; a warning says why."""
         record = self.record
-        slower = self.is_slower()
+        slower = self.trial.is_slower()
         if record.size and record.pays() and not slower:
             return
         record.retire()

@@ -76,17 +76,17 @@ class Direct(Compiled):
             known = len(self.straights) < _MOST_FORMS
             return self._recorded(form, args) if known else self.function(*args)
         straight, start = self.straights[form], perf_counter()
-        if straight is None or self._is_on_trial(start):
+        if straight is None or self._is_on_trial(start, args):
             return self.function(*args)
         if self.record not in background.making:
-            self.calls += 1  # the trial waits for the programs
+            self.trial.calls += 1  # the trial waits for the programs
         results = _computed(self.record, straight, args)
         self._count(perf_counter() - start)
         return results
 
     def _review(self) -> None:
         """Retire the record if programs do not pay."""
-        self.record.retired = self.is_slower()
+        self.record.retired = self.trial.is_slower()
 
     def _recorded(self, form: Any, args: Sequence[Any]) -> Any:
         """The results of a first call, which is noted."""

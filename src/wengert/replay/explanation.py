@@ -112,7 +112,7 @@ def explanation_of(function: Compiled) -> Explanation:
     """What is to be said of a compiled function."""
     found = Explanation(seconds=list(function.seconds))
     if function.record.retired:
-        slower = function.is_slower()
+        slower = function.trial.is_slower()
         found.retired = "as fast without" if slower else "values are read too often"
     if isinstance(function, Skipping):
         found.python = function.told()

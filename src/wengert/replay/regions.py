@@ -31,7 +31,10 @@ class Region(Compiled):
 
     Attributes:
         line: the code, and the instruction in it.
+        began: when the last one began.
     """
+
+    began = 0.0
 
     def __init__(self, line: tuple[CodeType, int]) -> None:
         super().__init__(_unnamed)
@@ -45,7 +48,8 @@ class Region(Compiled):
         if self._is_on_trial(start) or self.is_made():
             return False
         arm()
-        self.calls += 1
+        self.trial.calls += 1
+        self.began = start
         active.set_run(Run(self.record))
         active.inside, active.whole = 1, False
         enter()
@@ -56,7 +60,7 @@ class Region(Compiled):
         active.inside = 0
         end_run()
         inside.discard(get_ident())
-        self._count(perf_counter() - self.started)
+        self._count(perf_counter() - self.began)
 
 
 class Regions(threading.local):

@@ -1,0 +1,68 @@
+"""Whether the calls of a function take less time as runs: some are timed as they are, then as runs.
+
+Calls are compared with those of their kind. A call in training also takes the backward and the
+optimizer's step up to the next one, one in evaluation nothing of the sort: together they would say
+which of them came first, and not which way is shorter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from wengert.core.tensor import Tensor, mode
+
+# Calls that are timed as they are, then as runs, and after which runs have to pay.
+AS_IT_IS, AS_RUNS = range(16, 22), range(22, 32)
+
+
+class Trial:
+    """The times of a function's calls, from the start of one to that of the next.
+
+    Attributes:
+        calls: how often it was called, but for calls that tell nothing about time.
+        periods: the times of calls as they are and as runs, by the kind of call.
+    """
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.periods: dict[Any, tuple[list[float], list[float]]] = {}
+        self._started, self._kind = 0.0, None
+
+    def begins(self, start: float, function: Any, args: Iterable[Any]) -> bool:
+        """Note when a call starts; whether it is one to be timed as it is."""
+        before = self.calls - 1
+        if before >= AS_RUNS.stop:
+            return False
+        if self._started and (before in AS_IT_IS or before in AS_RUNS):
+            periods = self.periods.setdefault(self._kind, ([], []))
+            periods[before in AS_RUNS].append(start - self._started)
+        self._started = start
+        if self.calls in AS_IT_IS or self.calls in AS_RUNS:
+            self._kind = _kind_of(function, args)
+        return self.calls in AS_IT_IS
+
+    def pause(self) -> None:
+        """The time up to the next call is not that of the last one."""
+        self._started = 0.0
+
+    def waits(self) -> bool:
+        """Whether the next call is to be the first that is timed."""
+        return self.calls == AS_IT_IS.start - 1
+
+    def is_slower(self) -> bool:
+        """Whether runs took longer, by the shortest: others work on the machine, too."""
+        both = [periods for periods in self.periods.values() if all(periods)]
+        return sum(min(runs) for _, runs in both) > sum(min(plain) for plain, _ in both)
+
+
+def _kind_of(function: Any, args: Iterable[Any]) -> Any:
+    """What calls have in common that take about as long: the modes, and what they are given."""
+    own = getattr(function, "__self__", function)
+    return mode.site is None, getattr(own, "training", None), *map(_likeness, args)
+
+
+def _likeness(x: Any) -> Any:
+    if isinstance(x, Tensor):
+        return x.shape
+    return x if isinstance(x, bool | str) else (type(x), getattr(x, "training", None))
