@@ -175,3 +175,34 @@ def test_weights_of_losses_are_state() -> None:
     loss = nn.CrossEntropyLoss(weight=wengert.ones(3))
     assert list(loss.state_dict()) == ["weight"]
     assert loss.double().weight.dtype is wengert.float64
+
+
+class Doubled(nn.Linear):
+    """A layer whose weight is computed."""
+
+    @property
+    def weight(self) -> Any:
+        return 2 * self.base
+
+
+def test_layers_find_parameters_where_attributes_are_found() -> None:
+    x = wengert.randn(3, 2)
+    layer = nn.Linear(2, 2)
+    expected = x @ wengert.ones(2, 2) + layer.bias
+    layer.__dict__["weight"] = wengert.ones(2, 2)  # before the parameter of that name
+    wengert.testing.assert_close(layer(x), expected)
+    del layer.__dict__["weight"], layer.weight
+    layer.weight = wengert.ones(2, 2)
+    wengert.testing.assert_close(layer(x), expected)
+    del layer.weight
+    with pytest.raises(AttributeError, match="'Linear' object has no attribute 'weight'"):
+        layer(x)
+    with pytest.raises(AttributeError, match="'LayerNorm' object has no attribute 'weight'"):
+        nn.LayerNorm.__new__(nn.LayerNorm).forward(x)
+
+
+def test_the_weight_of_a_class_that_computes_it() -> None:
+    layer = Doubled.__new__(Doubled)
+    nn.Module.__init__(layer)
+    layer.base, layer.bias = nn.Parameter(wengert.ones(2, 2)), None
+    wengert.testing.assert_close(layer(wengert.ones(1, 2)), wengert.full((1, 2), 4.0))

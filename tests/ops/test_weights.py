@@ -332,7 +332,7 @@ def test_a_change_counts(change: Callable[[Any], None], form: str) -> None:
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
 def test_recurrent_weights(kind: Any) -> None:
-    module = kind(8, 40, num_layers=2, bidirectional=True)
+    module = kind(8, 48, num_layers=2, bidirectional=True)
     x = wengert.randn(60, 2, 8)
 
     @wengert.no_grad()
@@ -513,3 +513,13 @@ def test_a_child_has_its_own() -> None:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
     check(module)
+
+
+def test_nothing_is_kept_of_a_small_weight() -> None:
+    small, large = nn.Conv2d(8, 16, 3), nn.Conv2d(16, 16, 3)
+    for module in (small, large):
+        with wengert.no_grad():
+            for _ in range(2):
+                module(wengert.randn(2, module.in_channels, 12, 12))
+    assert not derived.keeps_for(small.weight._array)
+    assert derived.keeps_for(large.weight._array)

@@ -7,6 +7,7 @@ broadcast and in transforms it is a composite: two products with a softmax in be
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from wengert.ops.softmax import _softmax_pullback, softmax
 if TYPE_CHECKING:
     from wengert.kernels.attention import AttentionCotangents
 
+_INPUTS = ("query", "key", "value")
+
 
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
@@ -49,8 +52,7 @@ def scaled_dot_product_attention(
     >>> wengert.nn.functional.scaled_dot_product_attention(q, k, v)
     tensor([[2.]])
     """
-    _check(query, key, value, attn_mask, dropout_p, is_causal)
-    dtype = numpy_dtype(query)
+    dtype = _check(query, key, value, attn_mask, dropout_p, is_causal)
     if dtype in HALF:
         q, k, v = [convert(x, dtypes.float32) for x in (query, key, value)]
         if attn_mask is not None and numpy_dtype(attn_mask) != np.bool_:
@@ -171,8 +173,14 @@ def additive(mask: Tensor, dtype: np.dtype[Any], visible: bool = True) -> Tensor
     """
     if numpy_dtype(mask) != np.bool_:
         return mask
-    zero, hidden = wrap(np.zeros((), dtype)), wrap(np.full((), -np.inf, dtype))
+    zero, hidden = _terms(dtype)
     return where(mask, zero, hidden) if visible else where(mask, hidden, zero)
+
+
+@lru_cache
+def _terms(dtype: np.dtype[Any]) -> tuple[Tensor, Tensor]:
+    """What is added to scores that count, and to those that do not."""
+    return wrap(np.zeros((), dtype)), wrap(np.full((), -np.inf, dtype))
 
 
 def _masked_softmax_in_batch(b: Batch) -> Value:
@@ -216,24 +224,27 @@ def _no_such_mask(mask: tuple[int, ...], scores: tuple[int, ...]) -> RuntimeErro
 def _check(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float,
     is_causal: bool,
-) -> None:  # fmt: skip
-    three = {"query": query, "key": key, "value": value}
-    for name, x in three.items():
-        if not isinstance(x, Tensor):
-            raise TypeError(
-                f"scaled_dot_product_attention(): argument {name!r} must be Tensor, not"
-                f" {type(x).__name__}"
-            )
+) -> np.dtype[Any]:  # fmt: skip
+    """The dtype of all three; TypeError or RuntimeError where something does not fit."""
+    if not (isinstance(query, Tensor) and isinstance(key, Tensor) and isinstance(value, Tensor)):
+        for name, x in zip(_INPUTS, (query, key, value), strict=True):
+            if not isinstance(x, Tensor):
+                raise TypeError(
+                    f"scaled_dot_product_attention(): argument {name!r} must be Tensor, not"
+                    f" {type(x).__name__}"
+                )
     if attn_mask is not None and is_causal and (dropout_p or not _by_kernel(query, key, value)):
         raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
-    if min(len(shape_of(x)) for x in three.values()) < 2:
-        got = " ".join(f"{n}.dim: {x.ndim}" for n, x in three.items())
+    ranks = len(shape_of(query)), len(shape_of(key)), len(shape_of(value))
+    if min(ranks) < 2:
+        got = " ".join(f"{n}.dim: {k}" for n, k in zip(_INPUTS, ranks, strict=True))
         raise RuntimeError(
             f"Expected query, key, and value to all be at least 2 dimensional, but got {got}"
         )
     dtype = numpy_dtype(query)
-    if any(numpy_dtype(x) != dtype for x in three.values()):
-        got = " ".join(f"{n}.dtype: {x.dtype}" for n, x in three.items())
+    if numpy_dtype(key) != dtype or numpy_dtype(value) != dtype:
+        three = zip(_INPUTS, (query, key, value), strict=True)
+        got = " ".join(f"{n}.dtype: {x.dtype}" for n, x in three)
         raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got {got}")
     if attn_mask is not None and numpy_dtype(attn_mask) not in (bool, np.float32, dtype):
         raise RuntimeError(
@@ -244,6 +255,7 @@ def _check(
         raise RuntimeError(
             f"dropout probability has to be between 0 and 1, but got dropout_p={dropout_p}"
         )
+    return dtype
 
 
 __all__: list[str] = []

@@ -109,7 +109,17 @@ def linear(input: Value, weight: Value, bias: Value = None) -> Value:
             if bias is None or input.shape[1] != weight.shape[1]:
                 raise _mismatch(input, weight) from None
             raise _bias_mismatch(bias, (len(input), len(weight))) from None
+    if input.dtype is weight.dtype and input.dtype.char in "fd" and _fit(input, weight, bias):
+        rows = input.reshape(-1, input.shape[-1])
+        return dot_by(rows, weight.T, weight, bias).reshape(*input.shape[:-1], len(weight))
     return _any_rank(input, weight, bias)
+
+
+def _fit(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> bool:
+    """Whether rows of any number of dimensions, a weight and a bias are as layers have them."""
+    if not input.size or not input.ndim or weight.ndim != 2 or input.shape[-1] != weight.shape[1]:
+        return False
+    return bias is None or (bias.dtype is input.dtype and bias.shape == weight.shape[:1])
 
 
 def _check_bias(bias: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> None:

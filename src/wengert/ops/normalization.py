@@ -47,9 +47,16 @@ def _check_vector(name: str, what: str, vector: Tensor | None, channels: int) ->
         )
 
 
+def _has_dtype(x: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether there is no tensor, or one of the dtype."""
+    return x is None or (isinstance(x, Tensor) and x._outline.dtype == dtype)
+
+
 def _check_dtypes(name: str, input: Tensor, **others: Tensor | None) -> bool:
     """Whether all others are float32, beside an input of halves; otherwise they have its dtype."""
     dtype = input._outline.dtype
+    if dtype.char in "fd" and all([_has_dtype(other, dtype) for other in others.values()]):
+        return False
     if of_numpy[dtype].category < dtypes.FLOAT:
         raise not_implemented(name, input._outline)
     given = {argument: other for argument, other in others.items() if other is not None}

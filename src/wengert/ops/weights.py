@@ -16,6 +16,9 @@ from wengert.core.storage import owner, write_count
 from wengert.core.tensor import Tensor, mode
 from wengert.kernels import derived
 
+# Elements of a weight from which it pays to keep what kernels derive from it.
+_LEAST = 1 << 11
+
 
 class _Use:
     """The latest use of a weight: its array, and how often its memory had been written."""
@@ -45,7 +48,7 @@ def note_use(weight: Tensor) -> None:
     if weight._edge is not None and mode.site is not None:
         return
     array = weight._array
-    if type(array) is not np.ndarray:
+    if array.size < _LEAST or type(array) is not np.ndarray:
         return
     # No second variable may refer to it: references are counted.
     key, writes = id(array if array.base is None else owner(array)), write_count(array)

@@ -11,6 +11,7 @@ from wengert.core import dtypes
 from wengert.core.device import on_meta
 from wengert.core.tensor import Tensor, mode, wrap
 from wengert.meta.tensors import without_memory
+from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
 from wengert.ops.weights import note_use
 
@@ -37,6 +38,13 @@ def empty_tensor(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
 def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
     """A parameter to be filled by initialisation."""
     return Parameter(empty_tensor(*size, device=device, dtype=dtype))
+
+
+def parameter_of(module: Module, name: str) -> Any:
+    """`module.name`, at a tenth of the time for a parameter: Python looks elsewhere first."""
+    own = module.__dict__
+    table = own.get("_parameters", ())
+    return table[name] if name in table and name not in own else getattr(module, name)
 
 
 def used(weight: Any) -> Any:

@@ -8,7 +8,7 @@ from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.module import Module
-from wengert.nn.modules._common import parameter, used
+from wengert.nn.modules._common import parameter, parameter_of, used
 from wengert.nn.modules.linear import NonDynamicallyQuantizableLinear
 from wengert.nn.parameter import Parameter
 
@@ -124,13 +124,16 @@ class MultiheadAttention(Module):
         swapped = self.batch_first and query.ndim == 3
         if swapped:
             query, key, value = _swap_batch_and_time(query, key, value)
-        separate = not self._qkv_same_embed_dim
+        separate, projection = not self._qkv_same_embed_dim, self.out_proj
+        q_weight, k_weight, v_weight = [parameter_of(self, f"{x}_proj_weight") for x in "qkv"]
         out, weights = F.multi_head_attention_forward(
-            query, key, value, self.embed_dim, self.num_heads, used(self.in_proj_weight),
-            self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn, self.dropout,
-            used(self.out_proj.weight), self.out_proj.bias, self.training, key_padding_mask,
-            need_weights, attn_mask, separate, self.q_proj_weight, self.k_proj_weight,
-            self.v_proj_weight, average_attn_weights=average_attn_weights, is_causal=is_causal,
+            query, key, value, self.embed_dim, self.num_heads,
+            used(parameter_of(self, "in_proj_weight")), parameter_of(self, "in_proj_bias"),
+            parameter_of(self, "bias_k"), parameter_of(self, "bias_v"), self.add_zero_attn,
+            self.dropout, used(parameter_of(projection, "weight")),
+            parameter_of(projection, "bias"), self.training, key_padding_mask, need_weights,
+            attn_mask, separate, q_weight, k_weight, v_weight,
+            average_attn_weights=average_attn_weights, is_causal=is_causal,
         )  # fmt: skip
         return (out.transpose(1, 0) if swapped else out), weights
 

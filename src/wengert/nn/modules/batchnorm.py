@@ -13,7 +13,7 @@ from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.module import Module
-from wengert.nn.modules._common import full_tensor
+from wengert.nn.modules._common import full_tensor, parameter_of
 from wengert.nn.modules.normalization import _Affine
 
 
@@ -111,8 +111,8 @@ class _BatchNorm(_NormBase):
             input,
             self.running_mean if tracked else None,
             self.running_var if tracked else None,
-            self.weight,
-            self.bias,
+            parameter_of(self, "weight"),
+            parameter_of(self, "bias"),
             by_batch,
             factor,
             self.eps,

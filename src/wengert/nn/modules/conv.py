@@ -10,7 +10,7 @@ from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.module import Module
-from wengert.nn.modules._common import parameter, tuple_of, used
+from wengert.nn.modules._common import parameter, parameter_of, tuple_of, used
 from wengert.nn.parameter import Parameter
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
@@ -168,7 +168,8 @@ class _Conv(_ConvNd):
         return function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._conv_forward(input, used(self.weight), self.bias)
+        weight, bias = parameter_of(self, "weight"), parameter_of(self, "bias")
+        return self._conv_forward(input, used(weight), bias)
 
 
 class Conv1d(_Conv):

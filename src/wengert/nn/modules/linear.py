@@ -9,7 +9,7 @@ from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.module import Module
-from wengert.nn.modules._common import parameter, used
+from wengert.nn.modules._common import parameter, parameter_of, used
 from wengert.nn.parameter import Parameter
 
 
@@ -76,7 +76,8 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.linear(input, used(self.weight), self.bias)
+        weight, bias = parameter_of(self, "weight"), parameter_of(self, "bias")
+        return F.linear(input, used(weight), bias)
 
     def extra_repr(self) -> str:
         return (

@@ -10,7 +10,7 @@ from wengert.core.tensor import Tensor, wrap
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.module import Module
-from wengert.nn.modules._common import parameter
+from wengert.nn.modules._common import parameter, parameter_of
 from wengert.nn.parameter import Parameter
 
 
@@ -71,7 +71,8 @@ class LayerNorm(_Affine):
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        weight, bias = parameter_of(self, "weight"), parameter_of(self, "bias")
+        return F.layer_norm(input, self.normalized_shape, weight, bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -126,7 +127,7 @@ class RMSNorm(Module):
             init.ones_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+        return F.rms_norm(x, self.normalized_shape, parameter_of(self, "weight"), self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -175,7 +176,8 @@ class GroupNorm(_Affine):
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        weight, bias = parameter_of(self, "weight"), parameter_of(self, "bias")
+        return F.group_norm(input, self.num_groups, weight, bias, self.eps)
 
     def extra_repr(self) -> str:
         return (

@@ -9,7 +9,7 @@ from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.module import Module
-from wengert.nn.modules._common import parameter
+from wengert.nn.modules._common import parameter, parameter_of
 from wengert.nn.parameter import Parameter
 
 
@@ -101,7 +101,7 @@ class Embedding(_Table):
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
             input,
-            self.weight,
+            parameter_of(self, "weight"),
             self.padding_idx,
             self.max_norm,
             self.norm_type,
