@@ -273,6 +273,33 @@ CONVOLUTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
         lambda x, w: F.conv2d(x, w, None, 2, 1, 1, 6), [(3, 6, 18, 18), (6, 1, 3, 3)],
     ),
     "of volumes": (F.conv3d, [(2, 3, 8, 8, 8), (4, 3, 3, 3, 3), (4,)]),
+    "of single places": (F.conv2d, [(3, 32, 9, 8), (24, 32, 1, 1), (24,)]),
+    "of single places of large images": (
+        lambda x, w: F.conv2d(x, w), [(3, 32, 20, 20), (24, 32, 1, 1)],
+    ),
+    "of single places of many samples": (F.conv1d, [(9, 64, 260), (512, 64, 1), (512,)]),
+    "of single places of one sample": (F.conv1d, [(1, 32, 300), (24, 32, 1), (24,)]),
+    "of single places of groups": (
+        lambda x, w, b: F.conv2d(x, w, b, groups=4), [(3, 32, 9, 9), (24, 8, 1, 1), (24,)],
+    ),
+    "of every other single place": (
+        lambda x, w, b: F.conv2d(x, w, b, 2), [(3, 32, 17, 16), (24, 32, 1, 1), (24,)],
+    ),
+    "of patches": (
+        lambda x, w, b: F.conv2d(x, w, b, 4), [(3, 6, 18, 16), (24, 6, 4, 4), (24,)],
+    ),
+    "of patches with gaps": (
+        lambda x, w: F.conv2d(x, w, None, (5, 6), 0, (2, 5)), [(3, 6, 34, 100), (24, 6, 3, 2)],
+    ),
+    "of patches of volumes": (
+        lambda x, w, b: F.conv3d(x, w, b, 2), [(2, 3, 8, 8, 8), (16, 3, 2, 2, 2), (16,)],
+    ),
+    "transposed, of single places": (
+        F.conv_transpose2d, [(3, 32, 9, 9), (32, 24, 1, 1), (24,)],
+    ),
+    "transposed, of patches": (
+        lambda x, w, b: F.conv_transpose2d(x, w, b, 2), [(3, 32, 9, 9), (32, 16, 2, 2), (16,)],
+    ),
     "transposed": (
         lambda x, w, b: F.conv_transpose2d(x, w, b, 2, 1, 1), [(3, 5, 9, 9), (5, 4, 3, 3), (4,)],
     ),

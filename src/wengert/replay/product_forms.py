@@ -16,13 +16,14 @@ from wengert.replay.sum_forms import unbroadcast
 
 
 def _call(
-    emitter: Emitter, factors: packed.Factors, a: View, b: View, out: View, bias: View | None
-) -> None:
+    emitter: Emitter, factors: packed.Factors, a: View, b: View, out: View, bias: View | None,
+    add: bool = False,
+) -> None:  # fmt: skip
     plan = packed.plan(factors, emitter.threads)
     scratch = emitter.temporary([plan.scratch])
     busy = np.zeros(plan.slots, np.int64)
     emitter.call(
-        packed.product_kernel.f32, a, b, out, bias, scratch, busy, plan.slots, 0, plan.sizes,
+        packed.product_kernel.f32, a, b, out, bias, scratch, busy, plan.slots, int(add), plan.sizes,
         total=plan.tasks, chunk=plan.chunk,
     )  # fmt: skip
 
@@ -44,7 +45,12 @@ def _product(emitter: Emitter, a: View, b: View, out: int, bias: View | None = N
 def _batched(emitter: Emitter, a: View, b: View, out: int) -> bool:
     """Products of matrices, whose leading dimensions broadcast to those of the result."""
     target = emitter.view(out)
-    if target is None or target.dtype != F32 or not target.size:
+    return target is not None and target.dtype == F32 and batched(emitter, a, b, target)
+
+
+def batched(emitter: Emitter, a: View, b: View, target: View, add: bool = False) -> bool:
+    """Products of matrices to a dense view, or added to what is there."""
+    if not target.size:
         return False
     batch = gemm.batch_of(a.shape, a.strides, b.shape, b.strides, 1)
     (m, k), (inner, n) = a.shape[-2:], b.shape[-2:]
@@ -66,7 +72,7 @@ def _batched(emitter: Emitter, a: View, b: View, out: int) -> bool:
         b0,
         b1,
     )
-    _call(emitter, factors, a, b, target, None)
+    _call(emitter, factors, a, b, target, None, add)
     return True
 
 

@@ -17,6 +17,7 @@ from wengert.replay.emitting import F32, Emitter, View
 from wengert.replay.ir import Instruction, Type
 from wengert.replay.layout_forms import dense_of
 from wengert.replay.loop_forms import loop_over
+from wengert.replay.patch_forms import PRODUCTS
 from wengert.replay.row_forms import params_of
 
 
@@ -134,11 +135,11 @@ def _settings(emitter: Emitter) -> tuple[int, str]:
 
 
 def _made(route: Route, name: str, emitter: Emitter, *operands: Any) -> bool:
-    """Make the calls of a map; False if its route is none of kernels."""
-    if not isinstance(route, KernelRoute):
-        return False
-    getattr(route, name)(emitter, *operands)
-    return True
+    """Make the calls of a map; False if its route is none of kernels or products."""
+    if isinstance(route, KernelRoute):
+        getattr(route, name)(emitter, *operands)
+        return True
+    return name in PRODUCTS and PRODUCTS[name](emitter, route, *operands)
 
 
 # Pooling

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.kernels.conv.cases import Case, case_of, check, floats
-from wengert.kernels.conv.apart import _POSITIONS, Apart
+from wengert.kernels.conv.apart import POSITIONS, Apart
 from wengert.kernels.conv.routes import route_for
 from wengert.kernels.geometry import Geometry
 from wengert.kernels.jit import available, get_threads, set_threads
@@ -58,7 +58,7 @@ def test_each_dimension_has_its_stride() -> None:
 @pytest.mark.parametrize("size", [(7, 7), (32, 32)])
 def test_many_positions(size: tuple[int, int]) -> None:
     """Errors against float64, for both ways to sum over samples; threads change no digit."""
-    assert (size[0] * size[1] >= _POSITIONS) == (size == (32, 32))
+    assert (size[0] * size[1] >= POSITIONS) == (size == (32, 32))
     case = case_of(8, 64, size, 96, (1, 1))
     route = route_for(case.problem, "grad_weight")
     assert type(route) is Apart

@@ -20,7 +20,7 @@ from wengert.kernels.products.microkernel import lanes
 
 # Positions of a sample from which the gradient of the weights is summed sample by sample: with
 # fewer, the sums take longer than bringing all samples into one product.
-_POSITIONS = 256
+POSITIONS = 256
 
 
 class Apart(Im2col):
@@ -75,7 +75,7 @@ class Apart(Im2col):
         """`Route.grad_weight`."""
         samples, outs = g.shape[:2]
         total: np.ndarray
-        if samples == 1 or prod(self.problem.out) >= _POSITIONS:
+        if samples == 1 or prod(self.problem.out) >= POSITIONS:
             gradients, columns = g.reshape(samples, outs, -1), self._columns(x)
             total = matmul(gradients[0], columns[0].T)
             for k in range(1, samples):
