@@ -7,10 +7,11 @@ import numpy as np
 from wengert.kernels import attention, copies
 from wengert.kernels.jit import CHUNK
 from wengert.kernels.products.tiles import COLUMNS
-from wengert.replay.emitting import F32, Emitter, View
+from wengert.replay.emitting import F32, Emitter, View, dense_strides
 from wengert.replay.ir import Instruction, Type
 from wengert.replay.layout_forms import copy, dense_of
 from wengert.replay.row_forms import params_of, takers_of
+from wengert.replay.trace import OpEntry
 
 _NONE = (0, 0, 0, 0)
 
@@ -18,7 +19,7 @@ _NONE = (0, 0, 0, 0)
 def attend(emitter: Emitter, instruction: Instruction) -> bool:
     """Attention, and the logarithms of the sums of its exponentials."""
     operands = _operands(emitter, instruction.inputs)
-    out = emitter.view(instruction.outputs[0])
+    out = _result(emitter, instruction)
     if operands is None or out is None or out.dtype != F32:
         return False
     q = operands[0]
@@ -33,6 +34,23 @@ def attend(emitter: Emitter, instruction: Instruction) -> bool:
         params["factor"], params["is_causal"],
     )  # fmt: skip
     return True
+
+
+def _result(emitter: Emitter, instruction: Instruction) -> View | None:
+    """Where the result lies: with the heads of a position together, if so it does in eager mode.
+
+    There it is mostly turned over next. One that lies so is no array for others: see `is_in_order`.
+    """
+    (value, *_), entry = instruction.outputs, instruction.entry
+    out = emitter.view(value)
+    if out is None or not isinstance(entry, OpEntry):
+        return out
+    strides = entry.outlines[0].strides
+    order = sorted(range(len(strides)), key=lambda d: -strides[d])
+    turned = out.permuted(order)
+    turned = turned._replace(strides=dense_strides(turned.shape))
+    emitter.views[value] = turned.permuted(np.argsort(order).tolist())
+    return emitter.views[value]
 
 
 def attend_back(emitter: Emitter, instruction: Instruction) -> bool:

@@ -207,7 +207,7 @@ class Plan:
         if self.native is None:
             return self.program.peak()
         segments = [i.compute for i in self.native.instructions if isinstance(i.compute, Segment)]
-        return self.native.peak() + max(sum(segment.blocks) for segment in segments)
+        return self.native.peak() + max(segment.room for segment in segments)
 
     def _fresh(self, native: Program) -> set[int]:
         """The living tensors whose arrays are new, and lie in memory as those of eager mode."""

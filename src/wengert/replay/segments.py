@@ -1,16 +1,13 @@
 """Native segments: instructions of a program that are one call from Python.
 
-A segment's memory is planned when it is made. Its intermediate values share one block, in which
-each has its place from the call that writes it to the last one that reads it.
+A segment's memory is planned when it is made, and is there phase by phase: see `blocks`.
 """
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Sequence
 from functools import partial
-from heapq import heappop, heappush
-from itertools import chain
+from math import prod
 from threading import Lock
 from typing import Any
 
@@ -20,15 +17,13 @@ from wengert.kernels import jit
 from wengert.kernels.jit.heads import Layouts
 from wengert.kernels.jit.pace import pace
 from wengert.kernels.layout import with_strides
-from wengert.replay.emitting import Call, Emitter, Scalar, View, views_of
+from wengert.replay.blocks import phases_of, planned, size_of, spans_of
+from wengert.replay.emitting import Call, Emitter, Scalar, View
 from wengert.replay.ir import Instruction, Program
 from wengert.replay.packing import packed_once
 from wengert.replay.placing import placed
 
-# Bytes between the beginnings of blocks: a line of the caches.
-_LINE = 64
-# Bytes of a value that has a block for itself.
-_LARGE = 1 << 16
+_BYTE = np.dtype(np.uint8)
 
 
 class Segment:
@@ -37,7 +32,8 @@ class Segment:
     Attributes:
         inputs: the values that it reads, `outputs` those that it gives.
         members: the instructions, which run one by one where arrays lie in other ways than planned.
-        blocks: the bytes of the blocks of memory that hold its intermediate values.
+        phases: its calls, and the memory that they need.
+        room: the most bytes that are there at once, without those of the outputs.
     """
 
     members: Sequence[Instruction] = ()
@@ -69,10 +65,10 @@ class Segment:
         from wengert.kernels.jit import compiler
 
         outside = {*self.inputs, *self.outputs, *self.constants}
-        calls = placed(calls, partial(_size_of, emitter=emitter), outside, emitter.changed)
+        calls = placed(calls, partial(size_of, emitter=emitter), outside, emitter.changed)
         calls = packed_once(calls, emitter)
         calls = _with_scalars(calls)
-        places, self.blocks = planned(calls, emitter, outside)
+        places, blocks = planned(calls, emitter, outside)
         first = len(self.inputs) + len(self.outputs)
         order = {v: k for k, v in enumerate((*self.inputs, *self.outputs))}
         starts: list[int] = []
@@ -100,8 +96,12 @@ class Segment:
                     words[start + k] = _address(words) + 8 * (starts[argument.call] + argument.at)
                 else:
                     words[start + k] = self._number(argument, kind)
-        numbers = [len(table), len(filled), *chain(*filled), *chain(*table)]
-        self.control = np.array(numbers, np.int64)
+        own = sum(prod(shape) * dtype.itemsize for shape, dtype in self.made)
+        self.made += [((block.size,), _BYTE) for block in blocks]
+        spans = [*spans_of(calls, self.outputs), *[block.span for block in blocks]]
+        sizes = [prod(shape) * dtype.itemsize for shape, dtype in self.made]
+        self.phases, most = phases_of(sizes, spans, len(self.inputs), table, filled)
+        self.room = most - own
 
     def _constant(self, value: int) -> np.ndarray:
         array = np.ascontiguousarray(self.constants[value])
@@ -129,14 +129,25 @@ class Segment:
                 if laid is None:
                     return self.one_by_one(arrays)
                 given = laid
-            results = [np.empty(shape, dtype) for shape, dtype in self.made]
-            blocks = [np.empty(size, np.uint8) for size in self.blocks]
-            self.run(self.control, self.words, *given, *results, *blocks)
+            memory = self._computed(given)
             if self.refusals:
                 self._refuse()
         finally:
             self.lock.release()
-        return results
+        return memory[: len(self.outputs)]
+
+    def _computed(self, given: Sequence[np.ndarray]) -> list[Any]:
+        """The outputs, and what is left of the blocks."""
+        made, passed = self.made, given
+        memory: list[Any] = [None] * len(made)
+        for control, slots, dropped in self.phases:
+            for k in dropped:
+                memory[k] = None
+            for k in slots:
+                memory[k] = np.empty(*made[k])
+            self.run(control, self.words, *passed, *[memory[k] for k in slots])
+            passed = ()
+        return memory
 
     def _laid_out(self, arrays: Sequence[Any]) -> list[np.ndarray] | None:
         """The arrays, or copies that lie as planned; None if some are others."""
@@ -191,118 +202,6 @@ def _with_scalars(calls: Sequence[Call]) -> list[Call]:
             found.append(Call(copies.copy_rows.f32, copy, 1, 1))
         found.append(call._replace(arguments=tuple(arguments)))
     return found
-
-
-def planned(
-    calls: Sequence[Call], emitter: Emitter, outside: set[int]
-) -> tuple[dict[int, tuple[int, int]], list[int]]:
-    """Of each intermediate value its block and its place there, and the bytes of the blocks.
-
-    It has them from the call that writes it to the last that reads it. Small ones are in the first
-    block, each in the first gap that is free. Large ones are in blocks of the size of the largest,
-    which are free at other times for others: memory of such sizes is what eager mode has left
-    behind.
-    """
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for k, call in enumerate(pace.over(calls)):
-        for view in views_of(call):
-            if view.root not in outside:
-                first.setdefault(view.root, k)
-                last[view.root] = k
-    sizes = {root: _bytes_of(root, emitter) for root in first}
-    spans = {root: (first[root], last[root]) for root in first}  # in the order of their calls
-    places: dict[int, tuple[int, int]] = {}
-    small = _place_small([r for r in spans if sizes[r] < _LARGE], sizes, spans, places)
-    large = sorted([r for r in spans if sizes[r] >= _LARGE], key=sizes.__getitem__, reverse=True)
-    return places, [small, *_place_large(large, sizes, spans, places)]
-
-
-def _place_small(
-    roots: list[int], sizes: dict[int, int], spans: dict[int, tuple[int, int]],
-    places: dict[int, tuple[int, int]],
-) -> int:  # fmt: skip
-    """Give each a place in the first block, and that its bytes."""
-    alive: list[tuple[int, int, int]] = []  # a heap: their last call, where they begin and end
-    gaps, most = [(0, 1 << 62)], 0  # in order
-    for root in pace.over(roots):
-        start, end = spans[root]
-        while alive and alive[0][0] < start:
-            _, low, high = heappop(alive)
-            _give_back(gaps, low, high)
-        size = sizes[root]
-        k = next(k for k, (low, high) in enumerate(gaps) if high - low >= size)
-        low, high = gaps[k]
-        gaps[k : k + 1] = [(low + size, high)] if high - low > size else []
-        places[root] = 0, low
-        heappush(alive, (end, low, low + size))
-        most = max(most, low + size)
-    return most
-
-
-def _give_back(gaps: list[tuple[int, int]], low: int, high: int) -> None:
-    """Make a gap, and one with those beside it."""
-    k = bisect(gaps, (low, high))
-    first = last = k
-    if k and gaps[k - 1][1] == low:
-        first, low = k - 1, gaps[k - 1][0]
-    if k < len(gaps) and gaps[k][0] == high:
-        last, high = k + 1, gaps[k][1]
-    gaps[first:last] = [(low, high)]
-
-
-def _place_large(
-    roots: list[int], sizes: dict[int, int], spans: dict[int, tuple[int, int]],
-    places: dict[int, tuple[int, int]],
-) -> list[int]:  # fmt: skip
-    """Give each a place in one of the other blocks, of which these are the bytes."""
-    blocks, tenants, busy = list[int](), list[list[int]](), list[int]()
-    for root in pace.over(roots):
-        size, (start, end) = sizes[root], spans[root]
-        calls = (2 << end) - (1 << start)  # as bits
-        for block, room in enumerate(blocks):
-            if not busy[block] & calls:
-                place = 0
-                break
-            if 2 * size <= room:  # others there are as large, or larger
-                taken = [
-                    (places[o][1], places[o][1] + sizes[o], 0) for o in tenants[block]
-                    if spans[o][1] >= start and spans[o][0] <= end
-                ]  # fmt: skip
-                place = _gap(size, sorted(taken))
-                if place + size <= room:
-                    break
-        else:
-            block, place = len(blocks), 0
-            blocks.append(size)
-            tenants.append([])
-            busy.append(0)
-        places[root] = block + 1, place
-        busy[block] |= calls
-        tenants[block].append(root)
-    return blocks
-
-
-def _gap(size: int, taken: list[tuple[int, int, int]]) -> int:
-    """The first place for so many bytes beside what is taken, in order."""
-    place = 0
-    for start, stop, _ in taken:
-        if place + size <= start:
-            break
-        place = max(place, stop)
-    return place
-
-
-def _size_of(root: int, emitter: Emitter) -> int:
-    """The bytes of a root."""
-    if root < 0:
-        return emitter.temporaries[root]
-    view = emitter.views[root]
-    return view.size * view.dtype.itemsize
-
-
-def _bytes_of(root: int, emitter: Emitter) -> int:
-    return -(-max(_size_of(root, emitter), 1) // _LINE) * _LINE
 
 
 def _address(array: np.ndarray) -> int:
