@@ -160,3 +160,27 @@ def test_exact_programs_read_copies_as_they_lie(make: Callable[[], wengert.Tenso
         x = make()  # a view of memory that another array has
         for ours, eager in zip(stepping(x), numbers(x), strict=True):
             np.testing.assert_array_equal(ours.numpy(), eager.numpy())
+
+
+@pytest.mark.parametrize(("steps", "parts"), [(6, 1), (40, 4)])
+def test_time_steps_join_products_of_some_hundred_rows(steps: int, parts: int) -> None:
+    """Those of all steps at once would be as much memory as the steps need by themselves."""
+    inner, outer = nn.Linear(16, 1024, bias=False), nn.Linear(1024, 16)
+    model, x = nn.ModuleList([inner, outer]), wengert.randn(steps, 20, 16)
+
+    def step(x: wengert.Tensor) -> list[wengert.Tensor]:
+        model.zero_grad()
+        h = wengert.zeros(20, 16)
+        for now in x:
+            h = (outer((inner(now) + inner(h)).tanh()) + h).tanh()
+        h.square().mean().backward()
+        return [p.grad for p in model.parameters()]
+
+    expected = step(x)
+    stepping = compiler.compile(step)
+    for _ in range(4):
+        for found, value in zip(stepping(x), expected, strict=True):
+            wengert.testing.assert_close(found, value, rtol=1e-4, atol=1e-5)
+    assert count(stepping, "joint_linear") == parts
+    assert count(stepping, "joint_rows") == 1  # of 16 numbers each
+    assert count(stepping, "joint_weight") >= 2 * parts

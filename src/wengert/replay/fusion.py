@@ -250,7 +250,7 @@ def schedule(program: Program) -> None:
     done: set[int] = set()  # values
     done.update(program.inputs, program.numbers, program.constants)
     order: list[Instruction] = []
-    for one in pace.over(sorted(program.instructions, key=_last_output)):
+    for one in pace.over(sorted(program.instructions, key=_place)):
         waiting = [one]
         while waiting:
             last = waiting[-1]
@@ -264,5 +264,5 @@ def schedule(program: Program) -> None:
     program.instructions = order
 
 
-def _last_output(instruction: Instruction) -> int:
-    return max(instruction.outputs)
+def _place(instruction: Instruction) -> int:
+    return max(instruction.outputs) if instruction.after is None else instruction.after

@@ -44,6 +44,7 @@ class Instruction:
         key: what it computes apart from its inputs, or None where that cannot be compared.
         pointwise: the same on single elements, where it is a function of those.
         members: the instructions that were fused into it.
+        after: the value after which it had best be computed; None where its outputs tell that.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Instruction:
     pointwise: Compute | None = None
     unpacked: bool = False  # whether outputs come as a sequence
     members: tuple[Instruction, ...] = ()
+    after: int | None = None
 
 
 @dataclass

@@ -9,7 +9,7 @@ As mathematics, for one weight `W` and rows from several steps, such as those of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,6 +27,10 @@ def join_products(program: Program) -> None:
     """Apply the three rewrites."""
     if any(map(_form, program.instructions)):
         Joining(program).run()
+
+
+# Rows of a joint product: at least so many, and more up to so many results.
+_FEWEST, _PART = 256, 1 << 18
 
 
 class Joining:
@@ -47,10 +51,25 @@ class Joining:
                 if value not in inner or self.uses[value] > 1:
                     self._join_sum(instruction)
         for members in self._independent():
-            self._join_rows(members)
+            for some in self._in_parts(members):
+                self._join_rows(some)
         self.program.instructions = [
             i for one in self.program.instructions for i in self.instead.get(one, (one,))
         ]
+
+    def _in_parts(self, members: list[Instruction]) -> Iterator[list[Instruction]]:
+        """Members whose rows are enough for a product: those of all are more to keep at once."""
+        ends = members[0].inputs[0], members[0].outputs[0]
+        width = max(1, *[self.program.types[v].shape[-1] for v in ends])
+        most, part, rows = max(_FEWEST, _PART // width), list[Instruction](), 0
+        for member in members:
+            own = self.program.types[member.inputs[0]].shape[0]
+            if part and rows + own > most:
+                yield part
+                part, rows = [], 0
+            part.append(member)
+            rows += own
+        yield part
 
     # Sums of gradients
 
@@ -73,16 +92,7 @@ class Joining:
         new: list[Instruction] = []
         sums = list(others)
         for kind, members in groups.items():
-            if len(members) < 2:
-                sums += members[0].outputs
-                continue
-            parts = [self._join([m.inputs[0] for m in members], new, members[0])]
-            if kind == "weight":
-                parts.append(self._join([m.inputs[1] for m in members], new, members[0]))
-                compute: Any = plain_function(REGISTRY["_outer"])
-            else:
-                compute = partial(operands.sum_to, shape=type_.shape)
-            sums.append(self._emit(new, f"joint_{kind}", compute, parts, type_, members[0]))
+            sums += [self._joint(kind, m, new, type_) for m in self._in_parts(members)]
         while len(sums) > 1:
             first, second, *rest = sums
             total = self._emit(new, "add", root.compute, [first, second], type_, root)
@@ -90,6 +100,24 @@ class Joining:
             sums = [total, *rest]
         new[-1].outputs = root.outputs
         self.instead[root] = new
+
+    def _joint(
+        self, kind: str, members: list[Instruction], new: list[Instruction], type_: Type
+    ) -> int:
+        """A product, or a sum of rows, in the place of several."""
+        first = members[0]
+        if len(members) < 2:
+            return first.outputs[0]
+        parts = [self._join([m.inputs[0] for m in members], new, first)]
+        if kind == "weight":
+            parts.append(self._join([m.inputs[1] for m in members], new, first))
+            compute: Any = plain_function(REGISTRY["_outer"])
+        else:
+            compute = partial(operands.sum_to, shape=type_.shape)
+        value = self._emit(new, f"joint_{kind}", compute, parts, type_, first)
+        # Early: the rows are there up to then.
+        new[-1].after = max(v for m in members for v in m.inputs)
+        return value
 
     def _terms(self, root: Instruction) -> list[int]:
         """What a tree of sums adds, where nobody else reads the sums inside."""
@@ -150,7 +178,7 @@ class Joining:
     def _join_rows(self, members: list[Instruction]) -> None:
         """One product, of which each member takes its rows."""
         first, new = members[0], list[Instruction]()
-        if any(m in self.instead for m in members):
+        if len(members) < 2 or any(m in self.instead for m in members):
             return
         rows = self._join([m.inputs[0] for m in members], new, first)
         lengths = [self.program.types[m.inputs[0]].shape[0] for m in members]
