@@ -25,6 +25,8 @@ def test_alias_comes_and_goes() -> None:
         from theano.graph.opt import local_optimizer
         from theano.sandbox import blocksparse, multinomial
         from theano.scalar.basic import UnaryScalarOp
+        from theano.scan import until
+        from theano.scan.utils import map_variables
         from theano.tensor.nnet import conv2d
         from theano.tensor.nnet.abstract_conv import get_conv_output_shape
         from theano.tensor.signal import downsample, pool
@@ -42,6 +44,8 @@ def test_alias_comes_and_goes() -> None:
             compilelock.set_lock_status(False)
         assert T is symbolic.tensor
         assert downsample is pool
+        assert (until, map_variables) == (symbolic.scan_module.until, theano.map_variables)
+        assert theano.scan is symbolic.scan_module.scan  # which a module has not replaced
         assert (Apply, Op, FunctionGraph) == (theano.Apply, theano.Op, theano.FunctionGraph)
         assert local_optimizer is T.opt.local_optimizer
         x = T.dscalar()

@@ -56,6 +56,39 @@ def test_flags_change_for_a_block_and_for_a_decorated_function() -> None:
     assert (inside(), config.compute_test_value, config.floatX) == ("raise", "off", "float64")
 
 
+def test_flags_stay_until_they_are_exited() -> None:
+    holder = [config.change_flags(floatX="float32")]
+    holder[0].__enter__()
+    try:
+        holder[0] = config.change_flags(compute_test_value="raise")  # nobody has the first any more
+        assert config.floatX == "float32"
+        with holder[0]:
+            assert (config.floatX, config.compute_test_value) == ("float32", "raise")
+        assert (config.floatX, config.compute_test_value) == ("float32", "off")
+    finally:
+        config.floatX = "float64"
+
+
+def test_flags_of_a_function_that_calls_itself_are_put_back() -> None:
+    @config.change_flags(floatX="float32")
+    def down(n: int) -> list[str]:
+        return [str(config.floatX)] + (down(n - 1) if n else []) + [str(config.floatX)]
+
+    assert down(2) == ["float32"] * 6
+    assert config.floatX == "float64"
+
+
+def test_two_underscores_are_a_dot() -> None:
+    assert config.gcc__cxxflags == ""
+    config.gcc__cxxflags = "-O3"
+    assert config.gcc.cxxflags == config.gcc__cxxflags == "-O3"
+    with config.change_flags(gcc__cxxflags=""):
+        assert config.gcc.cxxflags == ""
+    config.gcc.cxxflags = ""
+    with pytest.raises(AttributeError, match="no setting 'missing'"):
+        _ = config.gcc__missing
+
+
 def test_packages_find_settings_in_the_list() -> None:
     found = {v.fullname: v for v in configparser._config_var_list}
     own = vars(type("Holder", (), {"flag": found["compute_test_value"]}))["flag"]

@@ -6,7 +6,7 @@ import configparser
 import contextlib
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 _DEFAULTS: dict[str, Any] = {
@@ -181,8 +181,8 @@ class Settings:
         below.declare(tail, value, check, read)
 
     def assign(self, name: str, value: Any) -> None:
-        """Set what has a dotted name."""
-        head, dot, tail = name.partition(".")
+        """Set what has a dotted name, or one with two underscores for a dot, as in Theano-PyMC."""
+        head, dot, tail = name.replace("__", ".").partition(".")
         if not dot:
             setattr(self, name, value)
             return
@@ -198,27 +198,23 @@ class Settings:
             )
         if name in self._filters:
             value = self._filters[name](value)
+        if "__" in name:
+            self.assign(name, value)
+            return
         object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
+        if "__" in name.strip("_"):
+            return self.value_of(name)
         raise AttributeError(f"config has no setting {name!r}")
 
     def __copy__(self) -> Settings:
         # Programs save the settings so and assign the copy later; what functions read is this.
         return self
 
-    @contextlib.contextmanager
-    def change_flags(self, *dictionaries: Any, **values: Any) -> Iterator[None]:
+    def change_flags(self, *dictionaries: Any, **values: Any) -> ChangedFlags:
         """Settings for the time of a ``with`` block or of a decorated function."""
-        merged = {k: v for d in dictionaries for k, v in dict(d).items()} | values
-        before = {name: self.value_of(name) for name in merged}
-        for name, value in merged.items():
-            self.assign(name, value)
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                self.assign(name, value)
+        return ChangedFlags(self, {k: v for d in dictionaries for k, v in dict(d).items()} | values)
 
     def value_of(self, name: str) -> Any:
         """The value of a setting with a dotted name."""
@@ -226,6 +222,31 @@ class Settings:
         for piece in name.replace("__", ".").split("."):
             value = getattr(value, piece)
         return value
+
+
+class ChangedFlags(contextlib.ContextDecorator):
+    """Settings from `__enter__` to `__exit__`, whoever calls them.
+
+    No generator: that would end, and put the settings back, when a program that has entered it lets
+    go of it, as PyMC3's models do that are entered twice.
+    """
+
+    def __init__(self, settings: Settings, values: dict[str, Any]) -> None:
+        self.settings, self.values = settings, values
+        self.before: dict[str, Any] = {}
+
+    def __enter__(self) -> None:
+        self.before = {name: self.settings.value_of(name) for name in self.values}
+        for name, value in self.values.items():
+            self.settings.assign(name, value)
+
+    def __exit__(self, *_: object) -> None:
+        for name, value in self.before.items():
+            self.settings.assign(name, value)
+
+    def _recreate_cm(self) -> ChangedFlags:
+        # A decorated function that calls itself has one for each call.
+        return ChangedFlags(self.settings, self.values)
 
 
 def _typed(name: str, text: str) -> Any:
