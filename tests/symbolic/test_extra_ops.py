@@ -102,6 +102,17 @@ def test_counts_are_asked_to_be_of_no_negative_numbers() -> None:
         counts.eval({x: [1, -1]})
 
 
+def test_running_products_of_masks_are_masks() -> None:
+    mask, x = T.matrix("mask", dtype="bool"), T.dmatrix("x")
+    first = T.cumprod(T.invert(mask), axis=0)
+    f = theano.function([mask, x], [first, x[first], T.cumprod(mask), T.cumsum(mask)])
+    value = np.array([[False, True], [True, False]])
+    free, chosen, flat, counts = f(value, np.array([[1.0, 2.0], [3.0, 4.0]]))
+    assert free.dtype == flat.dtype == np.dtype(bool)
+    assert (free.tolist(), chosen.tolist()) == ([[True, False], [False, False]], [1.0])
+    assert (flat.tolist(), counts.tolist()) == ([False] * 4, [0, 1, 2, 2])
+
+
 def test_running_sums_and_differences_by_their_operations() -> None:
     x = T.dmatrix("x")
     flat, products = extra_ops.CumOp()(x), extra_ops.CumOp(axis=-1, mode="mul")(x)

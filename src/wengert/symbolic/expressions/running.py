@@ -21,7 +21,7 @@ from wengert.symbolic.graph import Apply, Operation
 class CumOp(Operation):
     """Running sums (``mode="add"``) or products ("mul") along an axis, or of the flat array.
 
-    They have the dtype of the array, of integers 64 bits.
+    They have the dtype of the array, of integers 64 bits; products of masks are masks.
     """
 
     __props__ = ("axis", "mode")
@@ -35,10 +35,13 @@ class CumOp(Operation):
         """A vector where there is no axis."""
         x = as_tensor_variable(x)
         if self.axis is None:
-            return Apply(self, [x], [TensorType(sum_dtype(x.dtype), (False,))()])
+            return Apply(self, [x], [TensorType(self._dtype(x.dtype), (False,))()])
         if not -x.ndim <= self.axis < x.ndim:
             raise ValueError(f"axis(={self.axis}) out of bounds")
-        return Apply(self, [x], [x.type.clone(sum_dtype(x.dtype))()])
+        return Apply(self, [x], [x.type.clone(self._dtype(x.dtype))()])
+
+    def _dtype(self, dtype: str) -> str:
+        return dtype if (dtype, self.mode) == ("bool", "mul") else sum_dtype(dtype)
 
     def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
         """That of the array, or the number of elements."""
@@ -52,7 +55,7 @@ class CumOp(Operation):
     def compute(self, x: np.ndarray) -> np.ndarray:
         """NumPy's."""
         running = np.cumsum if self.mode == "add" else np.cumprod
-        dtype: Any = sum_dtype(x.dtype.name)
+        dtype: Any = self._dtype(x.dtype.name)
         return running(x, self.axis, dtype)
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:  # noqa: N802
