@@ -21,7 +21,7 @@ from wengert.symbolic.expressions.elemwise import CAReduce, Elemwise
 from wengert.symbolic.expressions.indexing import in_place
 from wengert.symbolic.graph import Apply, Constant, NullType, toposort
 from wengert.symbolic.modes import Watch
-from wengert.symbolic.programs.branches import branches_of, is_lazy
+from wengert.symbolic.programs.branches import branches_of, is_lazy, moved_nodes
 from wengert.symbolic.programs.fusion import PASSING, Fused
 from wengert.symbolic.programs.grouping import with_constants
 from wengert.symbolic.programs.numbers import SCOPE as NUMBERS
@@ -80,13 +80,22 @@ class Program:
     def _count_uses(self) -> None:
         self.last_use: dict[Any, Apply | None] = {}
         self.uses: dict[Any, int] = {}
+        self.inside = branches_of(self.nodes, self.outputs)
+        moved = moved_nodes(self.inside)
         for node in self.nodes:
-            for x in node.inputs:
-                self.last_use[x] = node
-                self.uses[x] = self.uses.get(x, 0) + 1
+            if node in moved:  # it runs where the choice does
+                continue
+            first, second = self.inside.get(node, ([], []))
+            for run in (*first, *second, node):
+                for x in run.inputs:
+                    self.last_use[x] = node
+                    self.uses[x] = self.uses.get(x, 0) + 1
         for v in self.outputs:
             self.last_use[v] = None
             self.uses[v] = self.uses.get(v, 0) + 1
+        self.dying: dict[Apply | None, list[Any]] = {}
+        for x, last in self.last_use.items():
+            self.dying.setdefault(last, []).append(x)
 
     def _name(self, variable: Any, indent: str = _OUTER) -> str:
         """What an array is called; a number is made one first."""
@@ -117,8 +126,8 @@ class Program:
         return name
 
     def _emit(self, nodes: Sequence[Apply], indent: str, drop: bool) -> None:
-        inside = branches_of(nodes, self.outputs)
-        moved = {n for branches in inside.values() for branch in branches for n in branch}
+        inside = self.inside if drop else branches_of(nodes, self.outputs)
+        moved = moved_nodes(inside)
         for node in nodes:
             if node in moved:
                 continue
@@ -187,8 +196,8 @@ class Program:
 
     def _drop(self, node: Apply, indent: str) -> None:
         dead = [
-            self.names[x] for x in dict.fromkeys(node.inputs)
-            if self.last_use.get(x) is node and self.names.get(x, "").startswith("v")
+            self.names[x] for x in self.dying.get(node, ())
+            if self.names.get(x, "").startswith("v")
         ]  # fmt: skip
         dead += [self.names[v] for v in node.outputs
                  if v not in self.last_use and v in self.names]  # fmt: skip

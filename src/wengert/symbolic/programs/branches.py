@@ -13,9 +13,15 @@ def is_lazy(node: Apply) -> bool:
     return bool(getattr(node.op, "lazy", False))
 
 
-def branches_of(
-    nodes: Sequence[Apply], outputs: Sequence[Any]
-) -> dict[Apply, tuple[list[Apply], list[Apply]]]:
+Branches = dict[Apply, tuple[list[Apply], list[Apply]]]
+
+
+def moved_nodes(inside: Branches) -> set[Apply]:
+    """All nodes that branches have for themselves."""
+    return {node for ways in inside.values() for way in ways for node in way}
+
+
+def branches_of(nodes: Sequence[Apply], outputs: Sequence[Any]) -> Branches:
     """For each choice among nodes, those that only one of its branches needs."""
     choices = [node for node in nodes if is_lazy(node)]
     if not choices:
@@ -24,7 +30,7 @@ def branches_of(
     for node in nodes:
         for x in node.inputs:
             clients.setdefault(x, []).append(node)
-    result = {}
+    result: Branches = {}
     results = set(outputs)
     for choice in choices:
         half = (len(choice.inputs) - 1) // 2
