@@ -19,6 +19,7 @@ def test_alias_comes_and_goes() -> None:
         import theano.tensor as T
         from theano.compat.python2x import OrderedDict
         from theano.gof import compilelock
+        from theano.graph import basic
         from theano.graph.basic import Apply, graph_inputs
         from theano.graph.fg import FunctionGraph
         from theano.graph.op import Op
@@ -44,6 +45,7 @@ def test_alias_comes_and_goes() -> None:
             compilelock.set_lock_status(False)
         assert T is symbolic.tensor
         assert downsample is pool
+        assert basic is symbolic.gof.graph
         assert (until, map_variables) == (symbolic.scan_module.until, theano.map_variables)
         assert theano.scan is symbolic.scan_module.scan  # which a module has not replaced
         assert (Apply, Op, FunctionGraph) == (theano.Apply, theano.Op, theano.FunctionGraph)

@@ -26,6 +26,10 @@ class RenamingFinder(MetaPathFinder):
 
     def __init__(self, package: str, home: str, homes: Mapping[str, str]) -> None:
         self.package, self.home, self.homes = package, home, homes
+        self.inside = {  # by the name that a module has below the one that stands for its parent
+            f"{self._stands_for(path.rpartition('.')[0])}.{path.rpartition('.')[2]}": path
+            for path in homes
+        }
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -62,14 +66,17 @@ class RenamingFinder(MetaPathFinder):
     def _name(self, fullname: str, path: Sequence[str] | None) -> str | None:
         """The module that stands for another, or None where that is not for this finder to say."""
         if fullname.partition(".")[0] == self.package:
-            name = fullname.replace(self.package, self.home, 1)
-            return f"{self.home}.{self.homes[fullname]}" if fullname in self.homes else name
+            return self._stands_for(fullname)
         # `from theano.sandbox import multinomial` looks below the module's own name.
-        own = fullname.replace(self.home, self.package, 1)
-        if not fullname.startswith(f"{self.home}.") or own not in self.homes:
+        if fullname not in self.inside:
             return None
         is_there = PathFinder.find_spec(fullname, path) is not None
-        return None if is_there else f"{self.home}.{self.homes[own]}"
+        return None if is_there else self._stands_for(self.inside[fullname])
+
+    def _stands_for(self, path: str) -> str:
+        if path in self.homes:
+            return f"{self.home}.{self.homes[path]}"
+        return path.replace(self.package, self.home, 1)
 
 
 def _instead(path: str) -> str:
