@@ -94,3 +94,23 @@ def test_operations_may_say_that_they_have_no_directions() -> None:
         assert not theano.function([x, v], zero, on_unused_input="ignore")([1.0], [1.0]).any()
     partly = T.Rop(x**2 + Broken()(x), x, v)
     assert theano.function([x, v], partly)([1.0, 2.0], [3.0, 4.0]).tolist() == [6, 16]
+
+
+def test_known_gradients_are_floats_of_no_more_dimensions() -> None:
+    x = T.dvector("x")
+    squared = x**2
+    scale = T.dscalar("scale")  # one number for all elements
+    g = theano.grad(None, x, known_grads={squared: scale})
+    assert theano.function([x, scale], g)([1.0, 2.0], 3.0).tolist() == [6, 12]
+    for given, message in (
+        (T.matrix("g", "float64"), "at most 1 dimensions, and g is"),
+        (T.row("g", "float64"), "at most 1 dimensions, and g is"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            theano.grad(None, x, known_grads={squared: given})
+        with pytest.raises(ValueError, match=message):
+            theano.grad(T.exp(squared).sum(), x, known_grads={squared: given})
+    with pytest.raises(TypeError, match="a dtype of floats, and g is"):
+        theano.grad(None, x, known_grads={squared: T.vector("g", "int64")})
+    with pytest.raises(TypeError, match=r"must be a variable, got 3\.0"):
+        theano.grad(None, x, known_grads={squared: 3.0})

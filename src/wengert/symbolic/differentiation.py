@@ -136,6 +136,24 @@ def _check_arguments(cost: Any, wrt: list[Any], known_grads: Any) -> None:
     for x in wrt:
         if not isinstance(x, Variable):
             raise TypeError(f"Expected Variable, got {x!r} of type {type(x)}")
+    for x, g in (known_grads or {}).items():
+        _check_known_gradient(x, g)
+
+
+def _check_known_gradient(x: Any, g: Any) -> None:
+    if not isinstance(g, Variable):
+        raise TypeError(f"known_grads: the gradient of {x} must be a variable, got {g!r}")
+    if not isinstance(g.type, TensorType):
+        return
+    if g.type.dtype not in CONTINUOUS:
+        raise TypeError(
+            f"known_grads: the gradient of {x} must have a dtype of floats, and {g} is {g.type}"
+        )
+    if isinstance(x.type, TensorType) and g.type.ndim > x.ndim:
+        raise ValueError(
+            f"known_grads: the gradient of {x}, which is {x.type}, has at most {x.ndim}"
+            f" dimensions, and {g} is {g.type}"
+        )
 
 
 def _line(variable: Any) -> str:
