@@ -42,6 +42,9 @@ class Recorder(Protocol):
     def shows_none(self, node: Any) -> bool:
         """Whether what a node computes has memory of its own, which no other node shows."""
 
+    def spare(self, node: Any, source: Any) -> None:
+        """Let a call read a copy of a value that is about to be written over, if gradients do."""
+
     def draw(self, draw: Callable[..., Any], shape: tuple[int, ...], result: Any) -> Any:
         """The node of random numbers."""
 
@@ -232,6 +235,7 @@ class RecordLevel(Level):
         if alone and isinstance(after, Tensor) and _is_alike(target.value, after):
             target.node = self._call(Tensor.clone, [result], {}, target.value)
         else:
+            self.recorder.spare(self.node_of(result), target.node)
             self._call(Tensor.copy_, [target, result], {}, target.value)
 
 
