@@ -46,9 +46,10 @@ class InvalidBackend(TorchDynamoException):
 def refuse_reading(names: Sequence[str], line: tuple[CodeType, int]) -> None:
     """Raise what `fullgraph=True` raises, if Python gets a value by these functions.
 
-    An operation that no record holds, such as a factorization, may read its operands.
+    An operation that no record holds, such as a factorization, may read its operands, and so may
+    an assertion: the function does the same unless it raises.
     """
-    if not _READERS.isdisjoint(names):
+    if not _READERS.isdisjoint(names) and "_assert_async" not in names:
         raise Unsupported(
             "torch.compile(fullgraph=True): a value is read inside of the function, at"
             f" {quoted_location(*line)}: read it after the call, or leave fullgraph out"

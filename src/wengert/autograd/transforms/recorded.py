@@ -184,6 +184,11 @@ class RecordLevel(Level):
             return self.recorded(out, node)
         return type(out)(self._outputs(node, out))
 
+    def demand(self, function: Callable[..., Any], condition: Any, message: Any) -> None:
+        """A function that raises where a condition does not hold: the program calls it."""
+        self.check_running()
+        self._call(function, [condition, message], {}, None)
+
     def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
         """NotImplementedError: a program has operations, and no other backwards."""
         raise NotImplementedError(
