@@ -8,6 +8,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from wengert.autograd.transforms.levels import transform_stack
 from wengert.replay.failures import InvalidBackend
 from wengert.replay.stance import Stance
 
@@ -304,8 +305,11 @@ def explain(function: Callable[..., Any]) -> Callable[..., Explanation]:
 
 
 def is_compiling() -> bool:
-    """False: the function's own Python runs, at every call."""
-    return False
+    """Whether `export` records the code that asks.
+
+    In a compiled function it is False: its own Python runs, at every call.
+    """
+    return is_exporting()
 
 
 def is_dynamo_compiling() -> bool:
@@ -314,8 +318,8 @@ def is_dynamo_compiling() -> bool:
 
 
 def is_exporting() -> bool:
-    """False."""
-    return False
+    """Whether `export` records the code that asks."""
+    return any(level.what == "exporting" for level in transform_stack.levels)
 
 
 def reset() -> None:
