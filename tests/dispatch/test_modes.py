@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import threading
 from typing import Any
 
@@ -451,6 +453,15 @@ def test_torch_ops_as_in_pytorch(torch: Any, call: Any) -> None:
         np.testing.assert_allclose(results[0], results[1], rtol=1e-6)
     else:
         assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda op: pickle.loads(pickle.dumps(op))]
+)
+def test_there_is_one_operation_of_a_name(again: Any) -> None:
+    for op in (ops.aten, ops.aten.mm, ops.aten.mm.default, ops.aten.add_.Tensor):
+        assert again(op) is op
+        assert again({"of": [op]})["of"][0] is op
 
 
 def test_wrong_arguments_of_an_operation() -> None:
