@@ -188,3 +188,4 @@ print([round(v, 5) for v in again(ones)[0].tolist()], again.training)
 layers = [m.get_submodule("part.0") for m in (again, twofold, switching)]
 print(layers[0] is layers[1], layers[1] is layers[2])
 print(_USER_PRESERVED_ATTRIBUTES_KEY in twofold.__dict__)
+print([[m.name for m in n._input_nodes] for n in twofold.graphs[1].nodes])
