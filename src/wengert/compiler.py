@@ -58,8 +58,7 @@ def compile(
 
     Args:
         model: the function or module.
-        fullgraph: raise `torch._dynamo.exc.Unsupported` (a RuntimeError) where Python reads a value
-            inside, which splits the program.
+        fullgraph: raise RuntimeError where Python reads a value inside, which splits the program.
         dynamic: accepted; other shapes are another way through the record in any case.
         backend: a function, or its registered name, that is given a graph module and example
             inputs, and returns what computes the calls. ``"eager"``: the function as it is. Other
