@@ -273,7 +273,7 @@ class Node:
         if self.op == "call_function":
             name = getattr(self.target, "__name__", "")
             draws = impure_random and name in _RANDOM
-            return self.target in _impure or name == "_assert" or draws
+            return self.target in _impure or name in ("_assert", "_assert_async") or draws
         if self.op == "call_module":
             owner = self.graph.owning_module
             if owner is None:

@@ -38,7 +38,6 @@ from wengert.core.conditions import _assert as _assert
 from wengert.core.dtypes import INT, NamedDtype, bool_, dtype, int8, int32
 from wengert.core.layout import contiguous_format as legacy_contiguous_format
 from wengert.core.tensor import Tensor
-from wengert.fx.node import has_side_effect
 from wengert.ops.matmul import mm as dsmm
 from wengert.ops.operands import as_one_call
 from wengert.tensor import tensor
@@ -165,7 +164,6 @@ def set_vital(vital: str, attr: str, value: str) -> bool:
     return False
 
 
-@has_side_effect
 def _assert_async(condition: Any, message: str | None = None) -> None:
     """RuntimeError, unless the condition holds; at once, since nothing runs beside."""
     level = as_one_call(condition)
