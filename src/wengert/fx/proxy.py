@@ -229,7 +229,16 @@ def _is_method(function: Any) -> bool:
 
 
 class ParameterProxy(Proxy):
-    """Stands for a parameter whose shape is read now, and not by the program."""
+    """Stands for a parameter whose shape is read now, and not by the program.
+
+    >>> import wengert
+    >>> graph = wengert.fx.Graph()
+    >>> weight = wengert.nn.Parameter(wengert.ones(2, 3))
+    >>> tracer = GraphAppendingTracer(graph)
+    >>> proxy = ParameterProxy(tracer, graph.get_attr("weight"), "weight", weight)
+    >>> proxy.shape, (proxy * 2).node.name
+    (torch.Size([2, 3]), 'mul')
+    """
 
     def __init__(self, tracer: TracerBase, node: Node, name: str, param: Tensor) -> None:
         super().__init__(node, tracer)
