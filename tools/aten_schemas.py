@@ -19,6 +19,7 @@ from wengert import dispatch
 from wengert.core.tensor import Tensor
 from wengert.ops.op import REGISTRY
 from wengert.overrides import get_ignored_functions, get_overridable_functions
+from wengert.tensor import foreach
 
 FILE = Path(dispatch.__file__).with_name("aten.txt")
 HEAD = "# Operations of PyTorch 2.13. Written by tools/aten_schemas.py.\n"
@@ -44,6 +45,7 @@ def names() -> list[str]:
         own |= {f"{field}_{name}" for name in own}
     own |= {name for name in dir(Tensor) if name[:2] != "__"}
     own |= {op.public_name.replace(".", "_") for op in REGISTRY.values()}
+    own |= foreach.NAMES
     return sorted({name.rstrip("_") for name in own} | set(NAMED.split()))
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from wengert.autograd.transforms.levels import transform_stack
 from wengert.replay.failures import InvalidBackend
 from wengert.replay.stance import Stance
 
@@ -57,7 +58,7 @@ def compile(
 
     Args:
         model: the function or module.
-        fullgraph: raise RuntimeError where a value is read inside, which splits the program.
+        fullgraph: raise RuntimeError where Python reads a value inside, which splits the program.
         dynamic: accepted; other shapes are another way through the record in any case.
         backend: a function, or its registered name, that is given a graph module and example
             inputs, and returns what computes the calls. ``"eager"``: the function as it is. Other
@@ -303,8 +304,11 @@ def explain(function: Callable[..., Any]) -> Callable[..., Explanation]:
 
 
 def is_compiling() -> bool:
-    """False: the function's own Python runs, at every call."""
-    return False
+    """Whether `export` records the code that asks.
+
+    In a compiled function it is False: its own Python runs, at every call.
+    """
+    return is_exporting()
 
 
 def is_dynamo_compiling() -> bool:
@@ -313,8 +317,8 @@ def is_dynamo_compiling() -> bool:
 
 
 def is_exporting() -> bool:
-    """False."""
-    return False
+    """Whether `export` records the code that asks."""
+    return any(level.what == "exporting" for level in transform_stack.levels)
 
 
 def reset() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -11,6 +12,11 @@ from torch._dynamo.utils import clone_inputs, detect_fake_mode, dynamo_timed, sa
 from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx._compatibility import compatibility
+from torch.fx.graph_module import (
+    _USER_PRESERVED_ATTRIBUTES_KEY,
+    _CodeOnlyModule,
+    _copy_attr,
+)
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
@@ -136,3 +142,50 @@ second = next(n for n in shuffled.graph.nodes if n.name == "sin")
 first = next(n for n in shuffled.graph.nodes if n.name == "add")
 first.prepend(second)
 check(legalize_graph(shuffled))
+
+
+class Twofold(fx.GraphModule):
+    """A graph for training and another one, as torchvision's feature extractors have them."""
+
+    def __init__(self, root: nn.Module, graphs: tuple[Any, Any]) -> None:
+        super(fx.GraphModule, self).__init__()
+        self.graphs = graphs
+        for node in graphs[1].nodes:
+            if node.op in ("get_attr", "call_module"):
+                _copy_attr(root, self, node.target)
+        self.graph = graphs[0]
+
+    def train(self, mode: bool = True) -> Any:
+        self.graph = self.graphs[not mode]
+        return super().train(mode)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        made = type(self).__new__(type(self))
+        body = _CodeOnlyModule(copy.deepcopy(self.__dict__, memo))
+        made.__init__(body, body.__dict__["graphs"])
+        return made
+
+
+class Switching(nn.Module):
+    """What depends on the mode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.part = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Tanh())
+        nn.init.ones_(self.part[0].weight)
+
+    def forward(self, x: Any) -> Any:
+        return x + 1 if self.training else self.part(x)
+
+
+switching = Switching()
+training = fx.Tracer().trace(switching)
+twofold = Twofold(switching, (training, fx.Tracer().trace(switching.eval())))
+again = copy.deepcopy(twofold).eval()  # a class of its own: the original goes on with its graph
+ones = torch.ones(1, 2)
+print(twofold(ones).tolist(), twofold.training, [n for n, _ in twofold.named_parameters()])
+print([round(v, 5) for v in again(ones)[0].tolist()], again.training)
+layers = [m.get_submodule("part.0") for m in (again, twofold, switching)]
+print(layers[0] is layers[1], layers[1] is layers[2])
+print(_USER_PRESERVED_ATTRIBUTES_KEY in twofold.__dict__)
+print([[m.name for m in n._input_nodes] for n in twofold.graphs[1].nodes])

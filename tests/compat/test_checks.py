@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 import wengert
+from wengert import compiler, jit, nn
 from wengert.compat._private import top
+from wengert.export import export
+from wengert.fx.experimental.proxy_tensor import make_fx
 
 
 @pytest.mark.torch
@@ -52,3 +55,26 @@ def test_conditions_of_all_elements_are_checked_as_in_pytorch(torch: Any) -> Non
 
     ours = outcomes(wengert, top._check_tensor_all, top._check_tensor_all_with)
     assert ours == outcomes(torch, torch._check_tensor_all, torch._check_tensor_all_with)
+
+
+class Roots(nn.Module):
+    def forward(self, x: Any) -> Any:
+        top._assert_async((x > 0).all(), "positive, please")
+        return x.sqrt()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        make_fx(Roots())(wengert.ones(3)),
+        jit.trace(Roots(), wengert.ones(3)),
+        export(Roots(), (wengert.ones(3),)).module(),
+        compiler.compile(Roots(), fullgraph=True),
+    ],
+)
+def test_an_assertion_is_part_of_programs(program: Any) -> None:
+    x = wengert.tensor([1.0, 4.0, 9.0])
+    for _ in range(5):
+        assert program(x).tolist() == [1.0, 2.0, 3.0]
+        with pytest.raises(RuntimeError, match=r"^positive, please"):
+            program(-x)

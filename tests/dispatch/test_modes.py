@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import threading
 from typing import Any
 
@@ -416,6 +418,11 @@ class TestPrograms:
             1,
             [True, True, True],
         )[1],
+        lambda n, x: n.lib.stack(n.ops.aten._foreach_add([x, -x], [x, x], alpha=2)),
+        lambda n, x: str(n.ops.aten._foreach_norm.Scalar([x, x])),
+        lambda n, x: str([n.ops.aten._foreach_maximum_([x, y := -x], 1.5), x, y]),
+        lambda n, x: n.ops.aten._foreach_clamp_min_.overloads(),
+        lambda n, x: n.ops.aten._foreach_zork,
         lambda n, x: n.ops.aten.zork,
         lambda n, x: n.ops.aten.mm.zork,
         lambda n, x: n.ops.nowhere.zork,
@@ -446,6 +453,15 @@ def test_torch_ops_as_in_pytorch(torch: Any, call: Any) -> None:
         np.testing.assert_allclose(results[0], results[1], rtol=1e-6)
     else:
         assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda op: pickle.loads(pickle.dumps(op))]
+)
+def test_there_is_one_operation_of_a_name(again: Any) -> None:
+    for op in (ops.aten, ops.aten.mm, ops.aten.mm.default, ops.aten.add_.Tensor):
+        assert again(op) is op
+        assert again({"of": [op]})["of"][0] is op
 
 
 def test_wrong_arguments_of_an_operation() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import wengert as w
+import wengert.compiler
 import wengert.nn.functional as F
 from wengert import nn
 from wengert.export import Dim, export
@@ -218,3 +219,23 @@ def test_bad_arguments() -> None:
         Dim("not a name")
     with pytest.raises(AssertionError, match="inconsistent"):
         Dim("n", min=3, max=2)
+
+
+@pytest.mark.torch
+def test_code_may_ask_whether_it_is_exported(torch: Any) -> None:
+    def told(t: Any) -> list[Any]:
+        found = []
+
+        class Asking(t.nn.Module):
+            def forward(self, x: Any) -> Any:
+                c = t.compiler
+                found.append([c.is_compiling(), c.is_exporting(), c.is_dynamo_compiling()])
+                return x + 1 if c.is_exporting() else x + x.sum().item()
+
+        asking, x = Asking(), t.ones(2)
+        asking(x)
+        found.append(t.export.export(asking, (x,)).module()(x).tolist())
+        asking(x)
+        return found
+
+    assert told(w) == told(torch)

@@ -23,6 +23,16 @@ def programs(torch: Any) -> dict[str, Any]:
             z = torch.cat([z, 2 - z, -z], dim=1)
             return {"z": z, "a": (z.size(0), z.dtype)}
 
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gamma, self.w = nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(2, 3))
+            self.register_buffer("b", torch.zeros(2))
+
+        def forward(self, x):
+            scale = self.gamma.reshape(1, -1).exp()
+            return x * scale @ self.w.t() + self.w.sum(1) * self.w.shape[1] + self.b
+
     class Inner(nn.Module):
         def forward(self, x, flag=True):
             return x if flag else -x
@@ -41,7 +51,13 @@ def programs(torch: Any) -> dict[str, Any]:
         def forward(self, first, *others, **named):
             return first + others[0] * named["scale"]
 
-    return {"layers": Layers(), "outer": Outer(), "rest": Rest(), **functions_of(torch)}
+    return {
+        "layers": Layers(),
+        "outer": Outer(),
+        "scaled": Scaled(),
+        "rest": Rest(),
+        **functions_of(torch),
+    }
 
 
 def functions_of(torch: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pickle
 import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wengert
@@ -43,6 +44,35 @@ def test_code_and_graph_are_pytorchs(name: str, torch: Any) -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.torch
+def test_what_is_computed_of_parameters_is_part_of_programs(torch: Any) -> None:
+    def made(t: Any, constant: bool) -> tuple[list[str], list[Any]]:
+        class Gated(t.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gate = t.nn.Parameter(t.tensor([0.5, -1.0]))
+
+            def forward(self, x):
+                rows = self.gate.size()[0] if constant else 2
+                assert not constant or (self.gate.ndim, len(self.gate.shape)) == (1, 1)
+                return x.view(rows, -1) * self.gate.reshape(-1, 1).tanh()
+
+        module, x = Gated(), t.ones(4)
+        graph = t.fx.Tracer(param_shapes_constant=constant).trace(module)
+        program = t.fx.GraphModule(module, graph)
+        program(x).sum().backward()
+        gate = module.gate
+        with t.no_grad():
+            gate.mul_(2)
+        return [n.name for n in graph.nodes], [gate.grad.tolist(), program(x).tolist()]
+
+    for constant in (False, True):
+        (names, values), (expected, numbers) = made(wengert, constant), made(torch, constant)
+        assert names == expected
+        for ours, theirs in zip(values, numbers, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_retraced_programs_are_the_same(name: str) -> None:
     own = fx.symbolic_trace(programs(wengert)[name])

@@ -170,3 +170,23 @@ def test_two_numbers_give_a_tensor(name: str, torch: Any) -> None:
             str(theirs.dtype), tuple(theirs.shape), theirs.item()
         )  # fmt: skip
     assert wengert.div(-7, 2, rounding_mode="trunc").item() == -3
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["add", "sub", "rsub", "add_"])
+@pytest.mark.parametrize(
+    ("of", "beside"),
+    [("float32", "bfloat16"), ("float64", "float32"), ("float64", "int64"), ("int64", "int32"),
+     ("bfloat16", "float32"), ("float32", "float32")],
+)  # fmt: skip
+def test_what_alpha_scales_is_in_the_dtype_of_the_sum(
+    torch: Any, name: str, of: str, beside: str
+) -> None:
+    results = []
+    for t in (torch, wengert):
+        a = t.arange(1.0, 9.0).to(getattr(t, of))
+        b = (t.arange(1.0, 9.0) / 7 * 2**26).to(getattr(t, beside))
+        arguments = (a, b) if name != "rsub" else (b, a)
+        call = getattr(t, name) if name != "add_" else t.Tensor.add_
+        results.append(call(*arguments, alpha=123 if "int" in of else 0.0113).double().tolist())
+    assert results[0] == results[1]

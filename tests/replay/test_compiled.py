@@ -70,6 +70,32 @@ def test_fullgraph_refuses_to_read() -> None:
         step(wengert.ones(3))
 
 
+def test_fullgraph_computes_what_no_record_holds() -> None:
+    a = wengert.eye(3) * 2
+
+    def solved(x):
+        factor = wengert.linalg.cholesky(a * x.abs().sum())
+        y = wengert.linalg.solve_triangular(factor, x[:, None] * 2, upper=False)
+        return wengert.fft.fft(y, dim=0).abs().sum()
+
+    whole = compiler.compile(solved, fullgraph=True)
+    for _ in range(20):
+        x = wengert.rand(3) + 1
+        wengert.testing.assert_close(whole(x), solved(x))
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [lambda y: y.tolist(), lambda y: f"{y}", lambda y: y.numpy(), lambda y: 0.5 in y,
+     lambda y: y[y > 1], lambda y: y.nonzero(), lambda y: [1, 2][y.long().sum() % 2]],
+)  # fmt: skip
+def test_fullgraph_refuses_each_way_to_read(reads) -> None:
+    whole = compiler.compile(lambda x: reads(x.exp() * 2), fullgraph=True)
+    whole(wengert.ones(3))
+    with pytest.raises(wengert.replay.failures.Unsupported, match="a value is read inside"):
+        whole(wengert.ones(3))
+
+
 def test_modules() -> None:
     layer = nn.Linear(4, 3)
     model = compiler.compile(layer)

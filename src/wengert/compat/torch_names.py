@@ -287,6 +287,7 @@ PRIVATE: dict[str, str] = {
         "torch.fx.experimental.symbolic_shapes": "symbolic_shapes",
         "torch.hub": "hub_folders",
         "torch.fx._compatibility": "fx_marks",
+        "torch.fx.graph_module": "graph_copies",
         "torch.fx.passes.fake_tensor_prop": "fake_runs",
         "torch.fx.passes.graph_drawer": "graph_drawings",
         "torch.fx.passes.infra": "graph_passes",

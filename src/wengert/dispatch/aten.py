@@ -12,6 +12,7 @@ from wengert.core.tensor import Tensor
 from wengert.dispatch.computed import COMPUTED
 from wengert.dispatch.overloads import OpNamespace, OpOverload, OpOverloadPacket
 from wengert.dispatch.schema import parse_schema
+from wengert.tensor.foreach import function_of
 
 
 @functools.cache
@@ -79,5 +80,17 @@ def _by_name() -> dict[str, Any]:
 
 
 def _public(name: str) -> Callable[..., Any] | None:
+    if name.startswith("_foreach_"):
+        return _of_lists(name)
     function: Any = _by_name().get(name) or getattr(Tensor, name, None)
     return function if callable(function) else None
+
+
+def _of_lists(name: str) -> Callable[..., Any]:
+    function = function_of(name)
+
+    def run(*args: Any, **kwargs: Any) -> list[Any] | None:
+        results = function(*args, **kwargs)
+        return None if name.endswith("_") else [*results]
+
+    return run

@@ -6,6 +6,7 @@ There is one `OpOverload` of each name, so that tables and policies can compare 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from wengert.core.tensor import Tensor
@@ -59,6 +60,9 @@ class OpOverload(OperatorBase):
 
     redispatch = __call__
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.overloadpacket, self._overloadname)
+
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute it."""
         return self._run(*args, **kwargs)
@@ -92,6 +96,9 @@ class OpOverloadPacket:
             f"The underlying op of '{self}' has no overload name '{name}': it has"
             f" {', '.join(map(str, vars(self).get('_overloads', {}).values()))}"
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (_namespace_of(self.namespace), self.__name__)
 
     def overloads(self) -> list[str]:
         """The names of the overloads."""
@@ -173,11 +180,19 @@ class OpNamespace:
             )
         return packet
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _namespace_of, (self.name,)
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._packets]
 
     def __repr__(self) -> str:
         return f"<module '{self.__name__}'>"
+
+
+def _namespace_of(name: str) -> OpNamespace:
+    found: OpNamespace = import_module("wengert.dispatch.ops").namespace(name)
+    return found
 
 
 def refused(schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:

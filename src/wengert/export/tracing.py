@@ -42,6 +42,7 @@ class TracedModule(NamedTuple):
 class _ExportLevel(RecordLevel):
     """A recording in which results under `no_grad` are detached: programs may be trained."""
 
+    what = "exporting"
     grad = True
 
     def recorded(self, value: Any, node: Any) -> Any:

@@ -19,7 +19,7 @@ from wengert.core.tensor import Tensor
 from wengert.fx.graph import Graph
 from wengert.fx.graph_module import GraphModule
 from wengert.fx.node import Argument, Node, map_aggregate
-from wengert.fx.proxy import Proxy, TracerBase
+from wengert.fx.proxy import ParameterProxy, Proxy, TracerBase
 from wengert.nn import Module, ModuleList, Parameter, Sequential
 
 # What `wrap` names: the globals of a module, and the name in them.
@@ -161,6 +161,7 @@ class Tracer(TracerBase):
         self.param_shapes_constant = param_shapes_constant
         self.root: Any = None
         self.tensor_attrs: dict[int, str] = {}
+        self._parameter_paths: dict[int, str] = {}
         self.module_stack: dict[str, tuple[str, Any]] = {}
         self.submodule_paths: dict[Module, str] | None = None
 
@@ -229,8 +230,22 @@ class Tracer(TracerBase):
             self.module_stack.pop(path, None)
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
-        """What reading the attribute `attr` of a module gives while a program is recorded."""
-        return attr_val
+        """What reading the attribute `attr` of a module gives while a program is recorded.
+
+        A parameter is read by the program: what is computed of it alone depends on it, too.
+        """
+        path = self._parameter_paths.get(id(attr_val))
+        if path is None or not isinstance(attr_val, Parameter):
+            return attr_val
+        if path not in parameter_proxy_cache:
+            options: dict[str, Any] = {}
+            takes = inspect.signature(self.create_proxy).parameters  # subclasses have their own
+            if self.param_shapes_constant and "proxy_factory_fn" in takes:
+                make = partial(ParameterProxy, self, name=path, param=attr_val)
+                options["proxy_factory_fn"] = make
+            proxy = self.create_proxy("get_attr", path, (), {}, **options)
+            parameter_proxy_cache[path] = proxy
+        return parameter_proxy_cache[path]
 
     def trace(
         self, root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None
@@ -250,6 +265,7 @@ class Tracer(TracerBase):
             self.root, function = Module(), root
         self.graph = Graph(tracer_cls=type(self))
         self.tensor_attrs = dict(_tensors(self.root))
+        self._parameter_paths = {id(p): path for path, p in self.root.named_parameters()}
         function, arguments = self.create_args_for_root(
             function, isinstance(root, Module), concrete_args
         )
@@ -334,8 +350,7 @@ class Tracer(TracerBase):
             return self.call_module(module, partial(call, module), args, kwargs)
 
         patches.attribute(Module, "__call__", call_here)
-        if type(self).getattr is not Tracer.getattr:
-            self._patch_attributes(patches)
+        self._patch_attributes(patches)
         for table, name in list(_wrapped.values()):
             original = table.get(name, getattr(builtins, name, None))
             if original is not None:

@@ -41,8 +41,8 @@ class GraphModule(Module):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
         # Each has a class of its own: special methods are looked up in classes.
-        if "_own" not in cls.__dict__:
-            cls = type("GraphModuleImpl", (cls,), {"_own": True, "__module__": cls.__module__})
+        base = next(c for c in cls.__mro__ if "_own" not in c.__dict__)
+        cls = type("GraphModuleImpl", (base,), {"_own": True, "__module__": cls.__module__})
         made: GraphModule = super().__new__(cls)
         return made
 

@@ -151,16 +151,16 @@ class Node:
         self.next: Node = self
         self.prev: Node = self
         self.erased = False
-        self._inputs: dict[Node, None] = {}
+        self._input_nodes: dict[Node, None] = {}
         self._set_arguments(args, kwargs)
 
     def _set_arguments(self, args: Any, kwargs: Any) -> None:
-        for node in self._inputs:
+        for node in self._input_nodes:
             node.users.pop(self, None)
-        self._inputs = {}
+        self._input_nodes = {}
 
         def use(node: Node) -> Node:
-            self._inputs[node] = None
+            self._input_nodes[node] = None
             node.users[self] = None
             return node
 
@@ -187,7 +187,7 @@ class Node:
     @property
     def all_input_nodes(self) -> list[Node]:
         """The nodes whose results this one reads, each once."""
-        return list(self._inputs)
+        return list(self._input_nodes)
 
     @property
     def stack_trace(self) -> str | None:
@@ -273,7 +273,7 @@ class Node:
         if self.op == "call_function":
             name = getattr(self.target, "__name__", "")
             draws = impure_random and name in _RANDOM
-            return self.target in _impure or name == "_assert" or draws
+            return self.target in _impure or name in ("_assert", "_assert_async") or draws
         if self.op == "call_module":
             owner = self.graph.owning_module
             if owner is None:

@@ -228,6 +228,50 @@ def _is_method(function: Any) -> bool:
     )
 
 
+class ParameterProxy(Proxy):
+    """Stands for a parameter whose shape is read now, and not by the program.
+
+    >>> import wengert
+    >>> graph = wengert.fx.Graph()
+    >>> weight = wengert.nn.Parameter(wengert.ones(2, 3))
+    >>> tracer = GraphAppendingTracer(graph)
+    >>> proxy = ParameterProxy(tracer, graph.get_attr("weight"), "weight", weight)
+    >>> proxy.shape, (proxy * 2).node.name
+    (torch.Size([2, 3]), 'mul')
+    """
+
+    def __init__(self, tracer: TracerBase, node: Node, name: str, param: Tensor) -> None:
+        super().__init__(node, tracer)
+        self.name, self.param = name, param
+
+    def __repr__(self) -> str:
+        return f"ParameterProxy({self.name})"
+
+    @property
+    def shape(self) -> Any:
+        """The parameter's shape."""
+        return self.param.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of its dimensions."""
+        return self.param.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """Its shape, or the size of one dimension."""
+        return self.param.size() if dim is None else self.param.size(dim)
+
+    def dim(self) -> int:
+        """The number of its dimensions."""
+        return self.param.ndim
+
+    def numel(self) -> int:
+        """The number of its elements."""
+        return self.param.numel()
+
+    nelement = numel
+
+
 class Attribute(Proxy):
     """An attribute of a recorded value: a call of it is a method's, anything else reads it.
 

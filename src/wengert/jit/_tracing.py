@@ -40,7 +40,7 @@ class Method:
         self.paths = [s.target for s in specs if s.kind is not InputKind.USER_INPUT]
         nodes = [n for n in program.graph.nodes if n.op == "placeholder"]
         self.inputs = nodes[len(self.paths) :]
-        self._direct: tuple[Any, Direct] | None = None
+        self._direct: tuple[Any, Callable[..., Any]] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program of a function, which has no parameters."""
@@ -62,7 +62,8 @@ class Method:
         graph_module = self.program.graph_module
         code = type(graph_module).forward
         if self._direct is None or self._direct[0] is not code:  # it may be another graph by now
-            self._direct = code, Direct(graph_module)
+            pure = not any(n.is_impure() for n in graph_module.graph.nodes if n.op[:4] == "call")
+            self._direct = code, Direct(graph_module) if pure else graph_module
         return self._direct[1](*state, *leaves)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert import kernels
 from wengert.core import dtypes
-from wengert.core.sparse import numpy_dtype
+from wengert.core.sparse import SparseTensor, numpy_dtype
 from wengert.core.tensor import Tensor, wrap
 from wengert.ops._older import reordered
 from wengert.ops.batching import leading
@@ -16,6 +16,7 @@ from wengert.ops.checks import not_implemented, require_in_range, require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
 from wengert.ops.numbers import number_as_array
+from wengert.ops.operands import cast
 from wengert.ops.operators import as_operator
 from wengert.ops.outputs import write_out
 from wengert.ops.rounding import sgn
@@ -66,7 +67,18 @@ def _scaled(input: Any, other: Any, alpha: complex) -> Any:
             return other and alpha  # a product of two numbers would be an int
     elif isinstance(other, Tensor):
         dtypes.scalar_array(alpha, _result_type(input, other), "add")
+        if isinstance(input, Tensor) and not isinstance(other, SparseTensor):
+            return _as_the_sum(input, other) * alpha
     return other * alpha
+
+
+def _as_the_sum(input: Tensor, other: Tensor) -> Tensor:
+    """`other` in the dtype of its sum with `input`: there it is rounded, once it is scaled."""
+    found = [dtypes.of_numpy[numpy_dtype(x)] for x in (input, other)]
+    if found[0] is found[1]:
+        return other
+    ranks = [2 if x.ndim else 1 for x in (input, other)]
+    return cast(other, dtypes.combine([*zip(found, ranks, strict=True)]).np)
 
 
 def _result_type(input: Any, other: Tensor) -> dtypes.dtype:

@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 from wengert.autograd.engine import anomaly
 from wengert.core import storage
 from wengert.core.dispatching import dispatched
-from wengert.core.storage import quoted_location
 from wengert.core.tensor import (
     Site,
     Tensor,
@@ -33,6 +32,7 @@ from wengert.core.tensor import (
 )
 from wengert.kernels.precision import HALF
 from wengert.replay.deferred import Deferred, Outline, set_class
+from wengert.replay.failures import refuse_reading
 from wengert.replay.looks import packed
 from wengert.replay.lowering import Origin
 from wengert.replay.operands import UnseenError, among
@@ -477,10 +477,7 @@ class Run(Walks):
                 return
             line = caller(getframe(1))
             if active.whole:
-                raise RuntimeError(
-                    "torch.compile(fullgraph=True): a value is read inside of the function, at"
-                    f" {quoted_location(*line)}: read it after the call, or leave fullgraph out"
-                )
+                refuse_reading(_names(getframe(1)), line)
             self.follows = False  # what `quickly` defers from here on it computes at once
             self._compute()
             if self.start is not self.record.root:

@@ -106,6 +106,7 @@ def _powsum(self: Tensor, ord: float = 2, dtype: Any = None) -> Tensor:
 
 
 _NORMS = {"norm": _norm, "powsum": _powsum}
+NAMES = frozenset(f"_foreach_{n}" for n in {*_BESIDE, *_ONLY_NEW, *_ONLY_IN_PLACE, *_NORMS})
 
 
 def _require_tensors(name: str, values: Any) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 import wengert as w
 import wengert.nn.functional as F
-from wengert import nn
+from wengert import jit, nn
 from wengert.autograd.transforms.tree import flatten_tree
+from wengert.export import export
 from wengert.fx.experimental.proxy_tensor import make_fx
 
 
@@ -70,6 +71,44 @@ def test_other_values(name: str) -> None:
         mine, other = copies((x, x))
         assert_same(module(mine), function(other))
         assert_same(mine, other)  # written to alike
+
+
+def scaled_in_parts(x: Any) -> Any:
+    h = w.eye(4)
+    h[:, 0] *= x[0]
+    h[1:, 1] *= x[1, 1:]
+    h[2].pow_(x[2].exp()).div_(x[3] + 9)
+    return h @ x
+
+
+@pytest.mark.parametrize(
+    "record", [lambda f, x: make_fx(f)(x), jit.trace, lambda f, x: exported(f, x)]
+)
+def test_gradients_read_what_was_written_over(record: Any) -> None:
+    recorded = record(scaled_in_parts, w.rand(4, 4))
+    for _ in range(3):
+        x = w.rand(4, 4, requires_grad=True)
+        assert_same(recorded(x), scaled_in_parts(x))
+        ours, theirs = [w.autograd.grad(f(x).cos().sum(), x) for f in (recorded, scaled_in_parts)]
+        w.testing.assert_close(ours, theirs)
+
+
+def exported(function: Callable[..., Any], x: Any) -> Any:
+    class Calling(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return function(x)
+
+    return export(Calling(), (x,)).module()
+
+
+def test_a_write_by_a_number_copies_nothing() -> None:
+    def averaged(x: Any, mean: Any) -> Any:
+        mean[:2].mul_(0.9)
+        mean[2:].add_(x)
+        return mean
+
+    code = make_fx(averaged)(w.ones(2), w.ones(4)).code
+    assert "clone" not in code
 
 
 MODULES: dict[str, tuple[Any, tuple[int, ...]]] = {

@@ -42,6 +42,9 @@ class Recorder(Protocol):
     def shows_none(self, node: Any) -> bool:
         """Whether what a node computes has memory of its own, which no other node shows."""
 
+    def spare(self, node: Any, source: Any) -> None:
+        """Let a call read a copy of a value that is about to be written over, if gradients do."""
+
     def draw(self, draw: Callable[..., Any], shape: tuple[int, ...], result: Any) -> Any:
         """The node of random numbers."""
 
@@ -181,6 +184,11 @@ class RecordLevel(Level):
             return self.recorded(out, node)
         return type(out)(self._outputs(node, out))
 
+    def demand(self, function: Callable[..., Any], condition: Any, message: Any) -> None:
+        """A function that raises where a condition does not hold: the program calls it."""
+        self.check_running()
+        self._call(function, [condition, message], {}, None)
+
     def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
         """NotImplementedError: a program has operations, and no other backwards."""
         raise NotImplementedError(
@@ -232,6 +240,7 @@ class RecordLevel(Level):
         if alone and isinstance(after, Tensor) and _is_alike(target.value, after):
             target.node = self._call(Tensor.clone, [result], {}, target.value)
         else:
+            self.recorder.spare(self.node_of(result), target.node)
             self._call(Tensor.copy_, [target, result], {}, target.value)
 
 

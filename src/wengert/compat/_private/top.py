@@ -39,6 +39,7 @@ from wengert.core.dtypes import INT, NamedDtype, bool_, dtype, int8, int32
 from wengert.core.layout import contiguous_format as legacy_contiguous_format
 from wengert.core.tensor import Tensor
 from wengert.ops.matmul import mm as dsmm
+from wengert.ops.operands import as_one_call
 from wengert.tensor import tensor
 
 spmm = dsmm  # older names of `mm`, from when sparse matrices had functions of their own
@@ -165,7 +166,10 @@ def set_vital(vital: str, attr: str, value: str) -> bool:
 
 def _assert_async(condition: Any, message: str | None = None) -> None:
     """RuntimeError, unless the condition holds; at once, since nothing runs beside."""
-    if not condition:
+    level = as_one_call(condition)
+    if level is not None:
+        level.demand(_assert_async, condition, message)
+    elif not condition:
         raise RuntimeError(message or "Expected Tensor with single nonzero value, but got zero")
 
 

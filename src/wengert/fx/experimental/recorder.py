@@ -150,6 +150,15 @@ class GraphRecorder:
         own = node.op == "call_function" and "view_of" not in node.meta
         return own and node not in self._shown
 
+    def spare(self, node: Any, source: Node) -> None:
+        """Let a call read a copy of a value that is about to be written over, if gradients do."""
+        if isinstance(node, Node) and source in _saved_by(node):
+            with self.graph.inserting_before(node):
+                copy = self.graph.call_function(Tensor.clone, (source,))
+            copy.meta.update(node.meta, val=source.meta["val"])
+            copy.stack_trace = node.stack_trace
+            node.replace_input_with(source, copy)
+
     def draw(self, draw: Callable[..., Any], shape: tuple[int, ...], result: Any) -> Node:
         """The node of random numbers."""
         return self.call(RandomDraw(draw), [tuple(shape)], {}, result)
@@ -208,6 +217,17 @@ class GraphRecorder:
 def _same_elements(a: Tensor, b: Tensor) -> bool:
     x, y = memory_of(a), memory_of(b)
     return x.shape == y.shape and x.dtype == y.dtype and x.tobytes() == y.tobytes()
+
+
+def _saved_by(node: Node) -> list[Any]:
+    """The operands of a call that its derivatives read."""
+    op = next((op for op in REGISTRY.values() if op.function is node.target), None)
+    if op is None:
+        return []
+    operands = dict(zip(op.signature.parameters, node.args, strict=False)) | node.kwargs
+    wants = [names for i, names in op.wants.items() if isinstance(operands.get(i), Node)]
+    read = {name for names in wants for name in names}
+    return [x for name, x in operands.items() if name in read]
 
 
 def _node_name(function: Any) -> str:
