@@ -232,6 +232,7 @@ class ParameterProxy(Proxy):
     """Stands for a parameter whose shape is read now, and not by the program.
 
     >>> import wengert
+    >>> from wengert.fx.proxy import GraphAppendingTracer, ParameterProxy
     >>> graph = wengert.fx.Graph()
     >>> weight = wengert.nn.Parameter(wengert.ones(2, 3))
     >>> tracer = GraphAppendingTracer(graph)
