@@ -99,6 +99,8 @@ COUNTED = (FEW != 3).float()
 # Rows of a table of five, some of them several times.
 ROWS_OF_A_TABLE = wengert.tensor([[3, 1, 4], [1, 0, 3]])
 
+RAMP = wengert.arange(48.0).reshape(8, 6).sin()
+
 # Keys that queries do not see.
 LATER = wengert.ones(9, 10).tril()
 
@@ -188,6 +190,55 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "a turned matrix times a vector": (lambda a, b: (a.t() @ (b * 2)).tanh(), [(5, 7), (5,)]),
     "matrices times a vector": (lambda a, b: (a @ b).tanh(), [(3, 7, 5), (5,)]),
     "masked": (lambda x: x.masked_fill(x > 0.5, 2.0) * wengert.where(x < 0, x, x.tanh()), [(3, 4)]),
+    "layer norm": (
+        lambda x, w, b: F.layer_norm(x * 2, (5, 6), w, b).tanh(),
+        [(4, 5, 6), (5, 6), (5, 6)],
+    ),
+    "layer norm without a bias": (
+        lambda x, w: F.layer_norm(x * 2, (6,), w).tanh(),
+        [(4, 5, 6), (6,)],
+    ),
+    "layer norm without a weight": (lambda x: F.layer_norm(x * 2, (6,)).tanh(), [(4, 5, 6)]),
+    "layer norm of what takes no gradient": (
+        lambda w, b: F.layer_norm(RAMP, (6,), w, b).tanh(),
+        [(6,), (6,)],
+    ),
+    "layer norm of many rows": (
+        lambda x, w, b: F.layer_norm(x * 2, (70,), w, b).tanh(),
+        [(3000, 70), (70,), (70,)],
+    ),
+    "RMS norm": (lambda x, w: F.rms_norm(x * 2, (6,), w, 1e-5).tanh(), [(4, 5, 6), (6,)]),
+    "RMS norm without a weight": (lambda x: F.rms_norm(x * 2, (5, 6)).tanh(), [(4, 5, 6)]),
+    "RMS norm of what takes no gradient": (lambda w: F.rms_norm(RAMP, (6,), w).tanh(), [(6,)]),
+    "group norm": (
+        lambda x, w, b: F.group_norm(x * 2, 3, w, b).tanh(),
+        [(4, 6, 5, 5), (6,), (6,)],
+    ),
+    "group norm without a weight": (lambda x: F.group_norm(x * 2, 2).tanh(), [(4, 6, 9)]),
+    "group norm of vectors": (
+        lambda x, w, b: F.group_norm(x * 2, 2, w, b).tanh(),
+        [(7, 6), (6,), (6,)],
+    ),
+    "group norm of one group": (
+        lambda x, w, b: F.group_norm(x * 2, 1, w, b).tanh(),
+        [(3, 4, 4, 4, 3), (4,), (4,)],
+    ),
+    "group norm of what takes no gradient": (
+        lambda w: F.group_norm(RAMP, 2, w).tanh(),
+        [(6,)],
+    ),
+    "a frame": (lambda x: F.pad(x * 2, (1, 2, 0, 3), value=0.5).tanh(), [(2, 3, 5, 4)]),
+    "a frame that cuts off": (lambda x: F.pad(x * 2, (-1, 2, 3, -2)).tanh(), [(2, 3, 5, 4)]),
+    "a frame around nothing": (lambda x: F.pad(x * 2, (-4, 3)).tanh() + x[:, :3], [(3, 4)]),
+    "rolled": (lambda x: wengert.roll(x * 2, (1, -2, 9), (1, 2, 1)).tanh(), [(2, 3, 5, 4)]),
+    "rolled in flat order": (lambda x: wengert.roll(x * 2, -7).tanh(), [(3, 5)]),
+    "rolled by nothing": (lambda x: wengert.roll(x * 2, 5, -1).tanh(), [(3, 5)]),
+    "pixels of channels": (lambda x: F.pixel_shuffle(x * 2, 2).tanh(), [(2, 8, 3, 5)]),
+    "channels of pixels": (lambda x: F.pixel_unshuffle(x * 2, 3).tanh(), [(2, 2, 6, 9)]),
+    "shuffled channels": (lambda x: F.channel_shuffle(x * 2, 3).tanh(), [(2, 6, 3, 5)]),
+    "repeated": (lambda x: (x * 2).repeat(2, 1, 3, 1).tanh(), [(3, 4, 2)]),
+    "repeated once": (lambda x: (x * 2).repeat(1, 1).tanh(), [(3, 4)]),
+    "repeated, of other order in memory": (lambda x: (x * 2).t().repeat(2, 3).tanh(), [(3, 4)]),
 }
 
 

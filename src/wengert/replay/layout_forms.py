@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -21,6 +21,10 @@ from wengert.replay.trace import OpEntry
 RESHAPES = frozenset(
     (name, "input") for name in ("reshape", "view", "flatten", "squeeze", "unsqueeze")
 )
+
+
+# Elements in a row so few that to begin it takes longer than to copy it.
+_SHORT = 8
 
 
 def is_view(instruction: Instruction) -> bool:
@@ -119,11 +123,25 @@ def copy(emitter: Emitter, source: View, out: View) -> None:
             chunk=turned.chunk,
         )  # fmt: skip
         return
-    sizes, x_steps, out_steps = (np.array(v, np.int64) for v in (lengths, steps, to_steps))
+    order = _by_rows(lengths, steps, to_steps)
+    sizes, x_steps, out_steps = (
+        np.array([v[d] for d in order], np.int64) for v in (lengths, steps, to_steps)
+    )
+    width = int(sizes[-1])
     emitter.call(
-        dims_kernel, source, out, sizes, x_steps, out_steps, len(lengths), total=rows,
-        chunk=rows_of(width),
+        dims_kernel, source, out, sizes, x_steps, out_steps, len(lengths),
+        total=source.size // width, chunk=rows_of(width),
     )  # fmt: skip
+
+
+def _by_rows(lengths: Sequence[int], steps: Sequence[int], to_steps: Sequence[int]) -> list[int]:
+    """The dimensions in an order in which the last one is long: of neighbours, on one side."""
+    order = [*range(len(lengths))]
+    if order and lengths[-1] < _SHORT:
+        near = [d for d in order if 1 in (steps[d], to_steps[d])]
+        longest = max(near, key=lambda d: lengths[d], default=order[-1])
+        order.append(order.pop(longest))
+    return order
 
 
 def dense_of(emitter: Emitter, source: View) -> View:

@@ -51,6 +51,8 @@ from wengert.replay.layout_forms import (
 )
 from wengert.replay.logsum_forms import logsumexp, logsumexp_back
 from wengert.replay.loop_forms import elementwise
+from wengert.replay.moving_forms import MOVES
+from wengert.replay.norm_forms import bias_back, normalised, normalised_back, weight_back
 from wengert.replay.product_forms import (
     addmm,
     addmm_input,
@@ -64,8 +66,6 @@ from wengert.replay.product_forms import (
     matmul_right,
 )
 from wengert.replay.row_forms import (
-    layer_norm,
-    layer_norm_back,
     log_softmax_back,
     log_softmax_form,
     masked_softmax_form,
@@ -151,6 +151,7 @@ def _join(emitter: Emitter, instruction: Instruction) -> bool:
 # What shows elements of an array once each.
 _PARTS = "select", "basic", "transpose", "permute", "t"
 _NORMALISED = "input", "weight", "bias"
+_ROW_NORMS = "_layer_norm", "_rms_norm", "_group_norm"
 _BY_NAME: dict[str, Form] = {
     "join": _join,
     "joint_linear": linear,
@@ -207,8 +208,8 @@ _BY_KEY: dict[Any, Form] = {
     ("_softmax", "input"): softmax_back,
     "_log_softmax": log_softmax_form,
     ("_log_softmax", "input"): log_softmax_back,
-    "_layer_norm": layer_norm,
-    ("_layer_norm", "shared"): layer_norm_back,
+    **dict.fromkeys(_ROW_NORMS, normalised),
+    **dict.fromkeys(((op, "shared") for op in _ROW_NORMS), normalised_back),
     "_batch_norm": batch_norm,
     ("_batch_norm", "shared"): batch_norm_back,
     ("_batch_norm", "running_mean"): running_mean,
@@ -225,7 +226,10 @@ _BY_KEY: dict[Any, Form] = {
     ("_transposed_convolution", "input"): transposed_input,
     ("_transposed_convolution", "weight"): transposed_weight,
     ("_transposed_convolution", "bias"): channel_sums,
-    **dict.fromkeys(product(("_layer_norm", "_batch_norm"), _NORMALISED), taken_form),
+    **dict.fromkeys(product((*_ROW_NORMS, "_batch_norm"), _NORMALISED), taken_form),
+    **dict.fromkeys(((op, "weight") for op in _ROW_NORMS), weight_back),
+    ("_layer_norm", "bias"): bias_back,
     **dict.fromkeys(RESHAPES, reshaped),
+    **MOVES,
     **RULE_FORMS,
 }

@@ -1,4 +1,4 @@
-"""Operations on rows as kernels: softmax, its logarithm, layer normalisation."""
+"""Operations on rows as kernels: softmax and its logarithm."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.chunks import rows_of
-from wengert.kernels.norm import native as norm
-from wengert.kernels.reduction import native as reduction
 from wengert.kernels.softmax import native as softmax
-from wengert.replay.emitting import F32, Emitter, View
-from wengert.replay.ir import Instruction, Type
+from wengert.replay.emitting import Emitter, View
+from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import dense_of
 from wengert.replay.trace import OpEntry
-
-# Chunks that sums of the gradients of weights have at most.
-_PARTS, _DEEP = 64, 1024
 
 
 def _rows(emitter: Emitter, instruction: Instruction, dim: Any, count: int) -> list[View] | None:
@@ -90,62 +85,6 @@ def params_of(instruction: Instruction) -> dict[str, Any]:
     entry = instruction.entry
     assert isinstance(entry, OpEntry)
     return entry.params
-
-
-def layer_norm(emitter: Emitter, instruction: Instruction) -> bool:
-    """With weight and bias, over the last dimensions."""
-    params = params_of(instruction)
-    plan = params["plan"]
-    views = emitter.seen((*instruction.inputs, instruction.outputs[0]))
-    if views is None or len(views) != 4:
-        return False
-    views = [dense_of(emitter, v) for v in views]
-    if len(plan.view) != 2 or plan.axes != (1,) or not plan.centred or not views[0].size:
-        return False
-    count, size = plan.view
-    x, weight, bias, out = views
-    if weight.size != size or bias.size != size:
-        return False
-    for v in instruction.outputs[1:]:
-        emitter.program.types[v] = Type((count, 1), F32)
-        emitter.views.pop(v, None)
-    mean, rstd = (emitter.view(v) for v in instruction.outputs[1:])
-    emitter.call(
-        norm.rows.f32, x, weight, bias, out, mean, emitter.temporary((count,)), rstd, size, 1,
-        float(params["eps"]), total=count, chunk=rows_of(size),
-    )  # fmt: skip
-    return True
-
-
-def layer_norm_back(emitter: Emitter, instruction: Instruction) -> bool:
-    """All its gradients in one pass, which the instructions that take them are not part of."""
-    plan = params_of(instruction)["plan"]
-    takers = takers_of(emitter, instruction)
-    if takers is None or len(instruction.inputs) != 5 or len(plan.view) != 2 or plan.axes != (1,):
-        return False
-    views = emitter.seen(instruction.inputs)
-    if views is None:
-        return False
-    g, x, weight, mean, rstd = (dense_of(emitter, v) for v in views)
-    count, size = plan.view
-    if not plan.centred or weight.size != size or g.size != count * size or mean.size != count:
-        return False
-    chunk = max(rows_of(size), min(-(-count // _PARTS), _DEEP))
-    pieces = -(-count // chunk)
-    gain, shift = emitter.temporary((pieces, size)), emitter.temporary((pieces, size))
-    grad = takers.get("input") or emitter.temporary((count, size))
-    emitter.call(
-        norm.rows_gradient.f32, g, x, weight, mean, rstd, grad, gain, shift, size, 1, chunk,
-        total=count, chunk=chunk,
-    )  # fmt: skip
-    blocks = -(-size // reduction.LANES)
-    for parts, out in ((gain, takers.get("weight")), (shift, takers.get("bias"))):
-        if out is not None:
-            emitter.call(
-                reduction.middle_sums.f32, parts, out, pieces, size, blocks, total=blocks, chunk=1
-            )
-    emitter.written.update(view.root for view in takers.values())
-    return True
 
 
 def taken_form(emitter: Emitter, instruction: Instruction) -> bool:
