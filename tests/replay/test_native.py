@@ -99,6 +99,21 @@ COUNTED = (FEW != 3).float()
 # Rows of a table of five, some of them several times.
 ROWS_OF_A_TABLE = wengert.tensor([[3, 1, 4], [1, 0, 3]])
 
+
+def lstm_steps(x: Any, w: Any, u: Any, b: Any) -> Any:
+    state = wengert.zeros(4, 6), wengert.ones(4, 6)
+    for now in x:
+        state = wengert.lstm_cell(now, state, w, u, b, b)
+    return wengert.cat(state)
+
+
+def gru_steps(x: Any, w: Any, u: Any, b: Any) -> Any:
+    h = wengert.ones(4, 6)
+    for now in x:
+        h = wengert.gru_cell(now, h, w, u, b, b)
+    return h
+
+
 RAMP = wengert.arange(48.0).reshape(8, 6).sin()
 
 # Keys that queries do not see.
@@ -226,6 +241,28 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "group norm of what takes no gradient": (
         lambda w: F.group_norm(RAMP, 2, w).tanh(),
         [(6,)],
+    ),
+    "steps of an LSTM": (
+        lambda x, w, u, b: lstm_steps(x, w, u, b),
+        [(3, 4, 5), (24, 5), (24, 6), (24,)],
+    ),
+    "a step of an LSTM from nothing": (
+        lambda x, h, c: wengert.stack(
+            wengert.lstm_cell(x, (h, c), RAMP[:8, :4], RAMP[:8, :2])
+        ).tanh(),
+        [(3, 4), (3, 2), (3, 2)],
+    ),
+    "the state alone of an LSTM": (
+        lambda x, c: wengert.lstm_cell(x, (x * 2, c), RAMP[:8, :2], RAMP[:8, :2])[0].tanh(),
+        [(3, 2), (3, 2)],
+    ),
+    "steps of a GRU": (
+        lambda x, w, u, b: gru_steps(x, w, u, b),
+        [(3, 4, 5), (18, 5), (18, 6), (18,)],
+    ),
+    "a step of a GRU from nothing": (
+        lambda x, h: wengert.gru_cell(x, h, RAMP[:6, :4], RAMP[:6, :2]).tanh(),
+        [(3, 4), (3, 2)],
     ),
     "a frame": (lambda x: F.pad(x * 2, (1, 2, 0, 3), value=0.5).tanh(), [(2, 3, 5, 4)]),
     "a frame that cuts off": (lambda x: F.pad(x * 2, (-1, 2, 3, -2)).tanh(), [(2, 3, 5, 4)]),

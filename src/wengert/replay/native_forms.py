@@ -11,6 +11,7 @@ from typing import Any
 
 from wengert.kernels import copies
 from wengert.replay.attention_forms import attend, attend_back
+from wengert.replay.cell_forms import CELLS
 from wengert.replay.channel_forms import (
     batch_norm,
     batch_norm_back,
@@ -231,5 +232,7 @@ _BY_KEY: dict[Any, Form] = {
     ("_layer_norm", "bias"): bias_back,
     **dict.fromkeys(RESHAPES, reshaped),
     **MOVES,
+    **CELLS,
+    **dict.fromkeys(product(("lstm_step", "gru_step"), ("x", "product", "before")), taken_form),
     **RULE_FORMS,
 }

@@ -113,7 +113,7 @@ def _lstm(
 
 
 @kernel
-def _lstm_step(
+def lstm_rows(
     x: reals, product: reals, bias: reals, before: reals, gates: reals, out: reals, cell: reals,
     w: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
@@ -173,7 +173,7 @@ def _lstm_back(
 
 
 @kernel
-def _lstm_step_back(
+def lstm_rows_back(
     gates: reals, cell: reals, before: reals, g: reals, none: reals, dc: reals, flow: reals, w: i64,
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
@@ -224,7 +224,7 @@ def _gru(
 
 
 @kernel
-def _gru_step(
+def gru_rows(
     x: reals, product: reals, bias: reals, before: reals, gates: reals, inner: reals, out: reals,
     w: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
@@ -297,7 +297,7 @@ def _gru_back(
 
 
 @kernel
-def _gru_step_back(
+def gru_rows_back(
     gates: reals, inner: reals, before: reals, g: reals, dh: reals, flow: reals, from_state: reals,
     w: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
@@ -502,7 +502,7 @@ def _of(step: Kernel, like: Array) -> Any:
     return getattr(step, str(real_of(like)))
 
 
-def _step_chunk(width: int) -> int:
+def step_chunk(width: int) -> int:
     """The rows of one step per thread."""
     return -(-CHUNK // (4 * width))
 
@@ -512,8 +512,8 @@ def lstm_step(x: Array, product: Array, before: Array) -> tuple[Array, Array]:
     rows, width = _rows_of(before)
     out, gates = np.empty((2, *before.shape), before.dtype), np.empty_like(x)
     bias = np.zeros(4 * width, before.dtype)
-    _of(_lstm_step, before)(
-        x, product, bias, before, gates, out[0], out[1], width, rows, _step_chunk(width)
+    _of(lstm_rows, before)(
+        x, product, bias, before, gates, out[0], out[1], width, rows, step_chunk(width)
     )
     return out, gates
 
@@ -523,8 +523,8 @@ def lstm_step_back(g: Array, out: Array, gates: Array, before: Array) -> tuple[A
     rows, width = _rows_of(before)
     dc, flow = g[1].copy(), np.empty_like(gates)
     none = np.zeros(width, before.dtype)
-    _of(_lstm_step_back, before)(
-        gates, out[1], before, g[0], none, dc, flow, width, rows, _step_chunk(width)
+    _of(lstm_rows_back, before)(
+        gates, out[1], before, g[0], none, dc, flow, width, rows, step_chunk(width)
     )
     return flow, dc
 
@@ -534,8 +534,8 @@ def gru_step(x: Array, product: Array, before: Array) -> tuple[Array, Array, Arr
     rows, width = _rows_of(before)
     out, inner = np.empty_like(before), np.empty_like(before)
     gates, bias = np.empty_like(x), np.zeros(3 * width, before.dtype)
-    _of(_gru_step, before)(
-        x, product, bias, before, gates, inner, out, width, rows, _step_chunk(width)
+    _of(gru_rows, before)(
+        x, product, bias, before, gates, inner, out, width, rows, step_chunk(width)
     )
     return out, gates, inner
 
@@ -547,7 +547,7 @@ def gru_step_back(
     rows, width = _rows_of(before)
     flow, from_state = np.empty_like(gates), np.empty_like(gates)
     dh = np.zeros_like(before)
-    _of(_gru_step_back, before)(
-        gates, inner, before, g, dh, flow, from_state, width, rows, _step_chunk(width)
+    _of(gru_rows_back, before)(
+        gates, inner, before, g, dh, flow, from_state, width, rows, step_chunk(width)
     )
     return flow, from_state, dh
