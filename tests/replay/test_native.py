@@ -242,6 +242,31 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
         lambda w: F.group_norm(RAMP, 2, w).tanh(),
         [(6,)],
     ),
+    "layer norm with a bias alone": (
+        lambda x, b: F.layer_norm(x * 2, (6,), None, b).tanh(),
+        [(4, 5, 6), (6,)],
+    ),
+    "group norm with a bias alone": (
+        lambda x, b: F.group_norm(x * 2, 2, None, b).tanh(),
+        [(4, 6, 9), (6,)],
+    ),
+    "instance norm": (lambda x: F.instance_norm(x * 2).tanh(), [(3, 4, 5, 6)]),
+    "instance norm with weights": (
+        lambda x, w, b: F.instance_norm(x * 2, None, None, w, b).tanh(),
+        [(3, 4, 20), (4,), (4,)],
+    ),
+    "batch norm by given statistics": (
+        lambda x, w, b: F.batch_norm(x * 2, RAMP[0, :4], RAMP[1, :4] + 2, w, b).tanh(),
+        [(3, 4, 5, 6), (4,), (4,)],
+    ),
+    "batch norm by given statistics, without weights": (
+        lambda x: F.batch_norm(x * 2, RAMP[0, :4], RAMP[1, :4] + 2).tanh(),
+        [(3, 4, 7)],
+    ),
+    "batch norm of vectors by given statistics": (
+        lambda x, w, b: F.batch_norm(x * 2, RAMP[0, :4], RAMP[1, :4] + 2, w, b).tanh(),
+        [(9, 4), (4,), (4,)],
+    ),
     "steps of an LSTM": (
         lambda x, w, u, b: lstm_steps(x, w, u, b),
         [(3, 4, 5), (24, 5), (24, 6), (24,)],

@@ -11,8 +11,11 @@ from wengert.kernels.norm import native as norm
 from wengert.kernels.norm.calls import DEEP, WIDE
 from wengert.replay.emitting import F32, Emitter, View
 from wengert.replay.ir import Instruction, Type
+from wengert.replay.layout_forms import copy, dense_of
 from wengert.replay.loop_forms import loop_over
 from wengert.replay.row_forms import params_of, takers_of
+from wengert.replay.sum_forms import root
+from wengert.replay.trace import OpEntry
 
 
 def _operands(emitter: Emitter, values: tuple[int, ...], plan: Any) -> list[View] | None:
@@ -105,6 +108,87 @@ def batch_norm_back(emitter: Emitter, instruction: Instruction) -> bool:
         chunk=rows_of(count),
     )  # fmt: skip
     return True
+
+
+def by_running(emitter: Emitter, instruction: Instruction) -> bool:
+    """By statistics that are given; what the gradients need of them are further results."""
+    entry, eps = instruction.entry, np.float32(params_of(instruction)["eps"])
+    assert isinstance(entry, OpEntry)
+    names = [name for name, ref in entry.refs.items() if ref is not None]
+    views = emitter.seen((*instruction.inputs, instruction.outputs[0]))
+    if views is None or len(views) != len(names) + 1 or not all(v.size for v in views):
+        return False
+    *given, out = [dense_of(emitter, v) for v in views]
+    operands = dict(zip(names, given, strict=True))
+    count = out.shape[1]
+    for v in instruction.outputs[1:]:
+        emitter.program.types[v] = Type((count,), F32)
+        emitter.views.pop(v, None)
+    mean, rstd = (emitter.view(v) for v in instruction.outputs[1:])
+    assert mean is not None
+    assert rstd is not None
+    copy(emitter, operands["running_mean"], mean)  # the buffer may be another by then
+    variance = operands["running_var"]
+    if not loop_over(emitter, [lambda v: 1 / root(v + eps)], (count,), [variance], [rstd]):
+        return False
+    scale = _scale(emitter, operands.get("weight"), rstd)
+    shift: Any = operands.get("bias", np.zeros(count, F32))
+    _scaled(emitter, operands["input"], mean, scale, shift, out)
+    return True
+
+
+def by_running_input(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of the input, from that of results, the weight and what was kept."""
+    views = emitter.seen((*instruction.inputs, *instruction.outputs))
+    if views is None or not all(v.size for v in views):
+        return False
+    g, *weights, rstd, out = [dense_of(emitter, v) for v in views]
+    zeros = np.zeros(out.shape[1], F32)
+    scale = _scale(emitter, weights[0] if weights else None, rstd)
+    _scaled(emitter, g, zeros, scale, zeros, out)
+    return True
+
+
+def by_running_sums(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradients of weight and bias."""
+    takers, views = takers_of(emitter, instruction), emitter.seen(instruction.inputs)
+    if takers is None or views is None or not all(v.size for v in views):
+        return False
+    g, x, mean, rstd = [dense_of(emitter, v) for v in views]
+    batch, count = x.shape[:2]
+    space = x.size // (batch * count)
+    gain, shift = (takers.get(n) or emitter.temporary((count,)) for n in ("weight", "bias"))
+    emitter.call(
+        norm.channels_gradient.f32, g, x, rstd, mean, rstd, None, gain, shift, batch, space, count,
+        total=count, chunk=min(norm.MOST, rows_of(batch * space)),
+    )  # fmt: skip
+    emitter.written.update(view.root for view in takers.values())
+    return True
+
+
+def _scale(emitter: Emitter, weight: View | None, rstd: View) -> View:
+    """What elements of each channel are multiplied by."""
+    if weight is None:
+        return rstd
+    scale = emitter.temporary(rstd.shape)
+    loop_over(emitter, [lambda w, r: w * r], rstd.shape, [weight, rstd], [scale])
+    return scale
+
+
+def _scaled(emitter: Emitter, x: View, mean: Any, scale: View, shift: Any, out: View) -> None:
+    """(x - mean) * scale + shift, where each channel has its own."""
+    batch, count = x.shape[:2]
+    space = x.size // (batch * count)
+    if space == 1:
+        emitter.call(
+            norm.scaled_columns.f32, x, mean, scale, shift, out, count, total=batch,
+            chunk=rows_of(count),
+        )  # fmt: skip
+        return
+    emitter.call(
+        norm.scaled_planes.f32, x, mean, scale, shift, out, count, space, total=batch * count,
+        chunk=rows_of(space),
+    )  # fmt: skip
 
 
 def running_mean(emitter: Emitter, instruction: Instruction) -> bool:

@@ -15,6 +15,9 @@ from wengert.replay.cell_forms import CELLS
 from wengert.replay.channel_forms import (
     batch_norm,
     batch_norm_back,
+    by_running,
+    by_running_input,
+    by_running_sums,
     running_mean,
     running_var,
 )
@@ -152,7 +155,7 @@ def _join(emitter: Emitter, instruction: Instruction) -> bool:
 # What shows elements of an array once each.
 _PARTS = "select", "basic", "transpose", "permute", "t"
 _NORMALISED = "input", "weight", "bias"
-_ROW_NORMS = "_layer_norm", "_rms_norm", "_group_norm"
+_ROW_NORMS = "_layer_norm", "_rms_norm", "_group_norm", "_instance_norm"
 _BY_NAME: dict[str, Form] = {
     "join": _join,
     "joint_linear": linear,
@@ -213,6 +216,11 @@ _BY_KEY: dict[Any, Form] = {
     **dict.fromkeys(((op, "shared") for op in _ROW_NORMS), normalised_back),
     "_batch_norm": batch_norm,
     ("_batch_norm", "shared"): batch_norm_back,
+    "_batch_norm_by_running": by_running,
+    ("_batch_norm_by_running", "input"): by_running_input,
+    ("_batch_norm_by_running", "shared"): by_running_sums,
+    ("_batch_norm_by_running", "weight"): taken_form,
+    ("_batch_norm_by_running", "bias"): taken_form,
     ("_batch_norm", "running_mean"): running_mean,
     ("_batch_norm", "running_var"): running_var,
     "maxima": maxima,

@@ -1,4 +1,4 @@
-"""Normalisation of rows and of groups of channels as kernels: layer, RMS and group norms."""
+"""Normalisation of rows, and of groups of channels or each of them, as kernels."""
 
 from __future__ import annotations
 
@@ -29,15 +29,19 @@ def normalised(emitter: Emitter, instruction: Instruction) -> bool:
     if views is None or not _fits(plan) or not views[0].size:
         return False
     *given, out = [dense_of(emitter, v) for v in views]
-    operands = dict(zip(_given(instruction), given, strict=True))
+    names = _given(instruction)
+    if len(given) != len(names):
+        return False
+    operands = dict(zip(names, given, strict=True))
     count = _channels(plan)
     weight: Any = operands.get("weight", np.ones(count, F32))
     bias: Any = operands.get("bias", np.zeros(count, F32))
     for v in instruction.outputs[1:]:
         emitter.program.types[v] = Type(plan.stats, F32)
         emitter.views.pop(v, None)
-    mean, rstd = (emitter.view(v) for v in instruction.outputs[1:])
-    variance, total = emitter.temporary(plan.stats), out.size // plan.size
+    mean, rstd, *more = (emitter.view(v) for v in instruction.outputs[1:])
+    variance = more[0] if more else emitter.temporary(plan.stats)
+    total = out.size // plan.size
     arrays = (operands["input"], weight, bias, out, mean, variance, rstd)
     rows = len(plan.view) == 2
     sizes = (plan.size, int(plan.centred)) if rows else _planes(plan)
