@@ -267,6 +267,30 @@ WHOLE: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
         lambda x, w, b: F.batch_norm(x * 2, RAMP[0, :4], RAMP[1, :4] + 2, w, b).tanh(),
         [(9, 4), (4,), (4,)],
     ),
+    **{
+        f"resized, {mode}": (
+            lambda x, mode=mode: F.interpolate(x * 2, (7, 9), mode=mode).tanh(),
+            [(2, 3, 5, 4)],
+        )
+        for mode in ("nearest", "bilinear", "bicubic", "area", "nearest-exact")
+    },
+    "resized lines": (
+        lambda x: F.interpolate(x * 2, scale_factor=2.0, mode="linear").tanh(),
+        [(2, 3, 5)],
+    ),
+    "smaller volumes": (
+        lambda x: F.interpolate(x * 2, (2, 3, 2), mode="trilinear").tanh(),
+        [(1, 2, 5, 4, 6)],
+    ),
+    "smaller, nearest": (lambda x: F.interpolate(x * 2, (2, 3)).tanh(), [(2, 3, 5, 7)]),
+    "adaptive means": (lambda x: F.adaptive_avg_pool2d(x * 2, (3, 2)).tanh(), [(2, 3, 7, 5)]),
+    **{
+        f"frame of elements, {mode}": (
+            lambda x, mode=mode: F.pad(x * 2, (2, 1, 1, 3), mode=mode).tanh(),
+            [(2, 3, 5, 4)],
+        )
+        for mode in ("reflect", "replicate", "circular")
+    },
     "steps of an LSTM": (
         lambda x, w, u, b: lstm_steps(x, w, u, b),
         [(3, 4, 5), (24, 5), (24, 6), (24,)],

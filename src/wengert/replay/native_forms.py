@@ -69,6 +69,7 @@ from wengert.replay.product_forms import (
     matmul_left,
     matmul_right,
 )
+from wengert.replay.resample_forms import resampled, resampled_back
 from wengert.replay.row_forms import (
     log_softmax_back,
     log_softmax_form,
@@ -239,6 +240,8 @@ _BY_KEY: dict[Any, Form] = {
     **dict.fromkeys(((op, "weight") for op in _ROW_NORMS), weight_back),
     ("_layer_norm", "bias"): bias_back,
     **dict.fromkeys(RESHAPES, reshaped),
+    "resample": resampled,
+    ("resample", "input"): resampled_back,
     **MOVES,
     **CELLS,
     **dict.fromkeys(product(("lstm_step", "gru_step"), ("x", "product", "before")), taken_form),

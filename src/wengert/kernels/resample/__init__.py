@@ -105,7 +105,7 @@ def _with_channels_last(
 
 def _of_planes(x: np.ndarray, taps: tuple[Taps, ...], adjoint: bool) -> np.ndarray | None:
     """Rows and columns in one pass; None if these are no such taps, or no kernel can."""
-    if not _are_of_planes(x, taps):
+    if x.size < SOME or not are_of_planes(x.ndim, taps):
         return None
     rows, columns = sorted(taps, key=lambda along: along.axis)
     size = (rows.size, columns.size) if adjoint else None
@@ -116,14 +116,13 @@ def _of_planes(x: np.ndarray, taps: tuple[Taps, ...], adjoint: bool) -> np.ndarr
     return planes(x, rows.source[0], columns.source[0], size)
 
 
-def _are_of_planes(x: np.ndarray, taps: tuple[Taps, ...]) -> bool:
+def are_of_planes(rank: int, taps: tuple[Taps, ...]) -> bool:
     """Whether taps name rows and columns, without weights."""
     return (
         len(taps) == 2
-        and x.size >= SOME
         and taps[0].weight is None
         and taps[1].weight is None
-        and {taps[0].axis, taps[1].axis} == {x.ndim - 2, x.ndim - 1}
+        and {taps[0].axis, taps[1].axis} == {rank - 2, rank - 1}
         and all([t.source.dtype == np.int64 and t.source.flags.c_contiguous for t in taps])
     )
 

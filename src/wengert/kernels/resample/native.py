@@ -6,9 +6,11 @@ A tap at place -1 is none: where outputs are made of fewer inputs than others.
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from wengert.kernels.calling import Caller, at_once
 from wengert.kernels.chunks import real_of
 from wengert.kernels.jit import CHUNK, kernel
 from wengert.kernels.jit.builtins import at, given, i64, i64s, inline, real, reals
@@ -185,21 +187,26 @@ def resampled(
     run = real_of(x) if x.size else None
     if run is None:
         return None
-    taps, outputs = source.shape
-    lead, rest = x.shape[:axis], x.shape[axis + 1 :]
-    inner = prod(rest)
-    given = np.ascontiguousarray(source, np.int64)
-    weights = None if weight is None else np.ascontiguousarray(weight, x.dtype)
-    share = max(1, CHUNK // max(1, taps * outputs * inner))
-    if size is None:
-        out = np.empty((*lead, outputs, *rest), x.dtype)
-        sizes = taps, x.shape[axis], outputs, inner
-        getattr(_gather, run)(x, given, weights, out, *sizes, prod(lead), share)
-    else:
-        out = np.empty((*lead, size, *rest), x.dtype)
-        sizes = taps, size, outputs, inner
-        getattr(_scatter, run)(x, given, weights, out, *sizes, prod(lead), share)
+    length = source.shape[1] if size is None else size
+    out = np.empty((*x.shape[:axis], length, *x.shape[axis + 1 :]), x.dtype)
+    call_resampled(at_once, run, x, out, source, weight, axis, size is not None)
     return out
+
+
+def call_resampled(
+    caller: Caller, run: str, x: Any, out: Any, source: np.ndarray, weight: np.ndarray | None,
+    axis: int, back: bool,
+) -> None:  # fmt: skip
+    """Make the call of `resampled`, which writes all of `out`; `back` if it spreads."""
+    taps, outputs = source.shape
+    inner, count = prod(x.shape[axis + 1 :]), prod(x.shape[:axis])
+    weights = None if weight is None else np.ascontiguousarray(weight, x.dtype)
+    size = (out if back else x).shape[axis]
+    caller.call(
+        getattr(_scatter if back else _gather, run), x, np.ascontiguousarray(source, np.int64),
+        weights, out, taps, size, outputs, inner, total=count,
+        chunk=max(1, CHUNK // max(1, taps * outputs * inner)),
+    )  # fmt: skip
 
 
 def planes(
@@ -212,18 +219,29 @@ def planes(
     run = real_of(x) if x.size else None
     if run is None:
         return None
-    count = prod(x.shape[:-2])
-    tall, wide = len(rows), len(columns)
-    share = max(1, CHUNK // max(1, tall * wide))
-    if size is None:
-        out = np.empty((*x.shape[:-2], tall, wide), x.dtype)
-        sizes = *x.shape[-2:], tall, wide
-        getattr(_gather_planes, run)(x, rows, columns, out, *sizes, count, share)
-    else:
-        out, sums = np.zeros((*x.shape[:-2], *size), x.dtype), np.empty((count, wide), x.dtype)
-        sizes = *size, tall, wide
-        getattr(_scatter_planes, run)(x, rows, columns, out, sums, *sizes, count, share)
+    back = size is not None
+    shape = (len(rows), len(columns)) if size is None else size
+    out = (np.zeros if back else np.empty)((*x.shape[:-2], *shape), x.dtype)
+    sums = np.empty((prod(x.shape[:-2]), len(columns)), x.dtype) if back else None
+    call_planes(at_once, run, x, out, rows, columns, sums)
     return out
+
+
+def call_planes(
+    caller: Caller, run: str, x: Any, out: Any, rows: np.ndarray, columns: np.ndarray, sums: Any
+) -> None:
+    """Make the call of `planes`; of the adjoint, if there is room for `sums`: a row of each plane.
+
+    Then `out` has been zero.
+    """
+    count, tall, wide = prod(x.shape[:-2]), len(rows), len(columns)
+    kernel, own, room = _gather_planes, x.shape[-2:], []
+    if sums is not None:
+        kernel, own, room = _scatter_planes, out.shape[-2:], [sums]
+    caller.call(
+        getattr(kernel, run), x, rows, columns, out, *room, *own, tall, wide, total=count,
+        chunk=max(1, CHUNK // max(1, tall * wide)),
+    )  # fmt: skip
 
 
 def runs(
