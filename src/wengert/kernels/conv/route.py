@@ -65,7 +65,8 @@ class Problem(NamedTuple):
     def pointwise(self) -> bool:
         """Whether windows and elements correspond one to one."""
         stride, padding, _, _ = self.geometry
-        return max(self.kernel) == max(stride) == 1 and not any(map(any, padding))
+        alone = max(self.kernel) == max(stride) == 1 and not any(map(any, padding))
+        return alone and self.space == self.out  # transposed ones may add to the input's sides
 
     @property
     def adjoint(self) -> Problem | None:
