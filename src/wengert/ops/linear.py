@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def _add_weight_gradient(
 ) -> bool:
     if not (type(g) is type(input) is np.ndarray and g.ndim > 1 < len(weight_shape)):
         return False
-    return add_product(total, g.reshape(-1, g.shape[-1]).T, input.reshape(-1, input.shape[-1]))
+    return add_product(total, _rows(g).T, _rows(input))
 
 
 def _linear_in_batch(b: Batch) -> Any:
@@ -146,7 +147,7 @@ def _any_rank(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) ->
     if bias is not None:
         _check_bias(bias, shape, input.dtype)
     row = None if bias is None or bias.ndim != weight.ndim - 1 else bias
-    rows = input.reshape(-1, input.shape[-1])
+    rows = _rows(input)
     if weight.ndim == 2 and input.dtype == np.float32:
         out = np.reshape(dot_by(rows, weight.T, weight, row), shape)
     else:
@@ -154,6 +155,11 @@ def _any_rank(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) ->
     if bias is not None and row is None:
         out += bias
     return out
+
+
+def _rows(x: Value) -> Value:
+    """All leading dimensions as one; empty rows are as many as they were."""
+    return x.reshape(prod(x.shape[:-1]), x.shape[-1])
 
 
 def _check_factors(input: np.ndarray, weight: np.ndarray) -> None:
@@ -202,7 +208,7 @@ def _outer(grad: Value, input: Value) -> Value:
     """The sum over all leading dimensions of outer products: the gradient of the weight."""
     a, b = grad, input
     if a.ndim != 2:
-        a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
+        a, b = _rows(a), _rows(b)
     return narrowed(wide_product(a.T, b), input.dtype)
 
 
