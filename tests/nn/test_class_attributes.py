@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import typing
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wengert
@@ -54,3 +56,53 @@ def test_annotations_can_be_evaluated(name: str) -> None:
     assert "training" in typing.get_type_hints(layer)
     assert "return" in typing.get_type_hints(layer.forward)
     assert "return" in typing.get_type_hints(layer.__init__)
+
+
+def subclass(library: Any, base: str, way: str) -> Any:
+    """A layer whose class gives four times its weight."""
+    kind = getattr(library.nn, base)
+    if way == "property":
+
+        class Own(kind):  # type: ignore[misc, valid-type]
+            @property
+            def weight(self) -> Any:
+                return self._parameters["weight"] * 4
+
+        return Own
+
+    def find(self: Any, name: str) -> Any:
+        found = getattr(kind, way)(self, name)
+        return found * 4 if name == "weight" else found
+
+    return type("Own", (kind,), {way: find})
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("way", ["property", "__getattr__", "__getattribute__"])
+@pytest.mark.parametrize(
+    ("base", "sizes", "shape"),
+    [
+        ("Linear", (3, 3), (2, 3)),
+        ("Conv1d", (3, 3, 1), (2, 3, 4)),
+        ("LayerNorm", (3,), (2, 3)),
+        ("BatchNorm1d", (3,), (2, 3)),
+        ("GroupNorm", (1, 3), (2, 3)),
+        ("RMSNorm", (3,), (2, 3)),
+    ],
+)
+def test_a_class_may_give_another_weight(
+    torch: Any, way: str, base: str, sizes: tuple[int, ...], shape: tuple[int, ...]
+) -> None:
+    found = []
+    for library in (wengert, torch):
+        layer = getattr(library.nn, base)(*sizes)
+        with library.no_grad():
+            for p in layer.parameters():
+                p.copy_(library.linspace(-1, 1, p.numel()).reshape(p.shape))
+        layer.__class__ = subclass(library, base, way)
+        x = library.linspace(-2, 3, 24)[: math.prod(shape)].reshape(shape) ** 2
+        y = layer(x)
+        y.square().sum().backward()
+        found.append([y.detach().numpy(), *[p.grad.numpy() for p in layer.parameters()]])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)

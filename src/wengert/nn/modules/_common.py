@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,20 @@ def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
 
 
 def parameter_of(module: Module, name: str) -> Any:
-    """`module.name`, at a tenth of the time for a parameter: Python looks elsewhere first."""
+    """`module.name`, at a fraction of the time for a parameter: Python looks elsewhere first."""
+    kind: Any = type(module)
     own = module.__dict__
     table = own.get("_parameters", ())
-    return table[name] if name in table and name not in own else getattr(module, name)
+    if name in table and name not in own and _is_left_to_modules(kind, name):
+        return table[name]
+    return getattr(module, name)
+
+
+@lru_cache(1024)
+def _is_left_to_modules(kind: type[Module], name: str) -> bool:
+    """Whether a class has no attribute of its own in a parameter's place, nor a way to find one."""
+    usual = kind.__getattribute__ is object.__getattribute__ and not hasattr(kind, name)
+    return usual and kind.__getattr__ is Module.__getattr__
 
 
 def used(weight: Any) -> Any:
