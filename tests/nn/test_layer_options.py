@@ -206,3 +206,25 @@ def test_the_weight_of_a_class_that_computes_it() -> None:
     nn.Module.__init__(layer)
     layer.base, layer.bias = nn.Parameter(wengert.ones(2, 2)), None
     wengert.testing.assert_close(layer(wengert.ones(1, 2)), wengert.full((1, 2), 4.0))
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:Mismatch dtype")
+@pytest.mark.parametrize("weight", ["float64", "float32", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_rms_norm_has_the_dtype_of_its_input(torch: Any, dtype: str, weight: str) -> None:
+    found = []
+    for library in (wengert, torch):
+        layer = library.nn.RMSNorm(4).to(getattr(library, weight))
+        with library.no_grad():
+            layer.weight.copy_(library.linspace(-1, 2, 4))
+        x = (library.linspace(-2, 3, 12).reshape(3, 4) ** 2).to(getattr(library, dtype))
+        x.requires_grad_()
+        y = layer(x)
+        y.float().square().sum().backward()
+        results = [y.detach(), x.grad, layer.weight.grad]
+        found.append([(str(r.dtype).split(".")[1], r.double().numpy()) for r in results])
+    tolerance = {"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 1e-2 if weight[0] == "b" else 1e-5)
+    for (kind, own), (other, theirs) in zip(*found, strict=True):
+        assert kind == other
+        np.testing.assert_allclose(own, theirs, rtol=tolerance, atol=tolerance)

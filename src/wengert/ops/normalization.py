@@ -27,6 +27,7 @@ from wengert.ops._normalization_ops import (
     _layer_norm,
     _rms_norm,
 )
+from wengert.ops.casting import convert
 from wengert.ops.checks import not_implemented, require_constant
 from wengert.ops.outputs import write_out
 from wengert.ops.padding import pad
@@ -97,6 +98,11 @@ def _check_trailing(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least"
             f" one element, but got normalized_shape = [] in {name}()"
         )
+    if name == "rms_norm" and len(shape) < len(trailing):
+        raise ValueError(
+            f"Input tensor must have at least {len(trailing)} dimensions, but got {len(shape)}:"
+            f" rms_norm() got normalized_shape={list(trailing)} and an input of {list(shape)}"
+        )
     if shape[-len(trailing) :] != trailing:
         star = ", ".join(["*", *map(str, trailing)])
         raise RuntimeError(
@@ -133,23 +139,35 @@ def layer_norm(
     return _layer_norm(input, weight, bias, _over_last(shape, trailing, True, wide), eps)
 
 
+def _promotes(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    """Whether a real input and a real weight are multiplied in a dtype that is not the input's."""
+    if other == dtype or (dtype in HALF and other == _FLOAT32):
+        return False
+    return of_numpy[dtype].category == dtypes.FLOAT and of_numpy[other].category <= dtypes.FLOAT
+
+
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:  # fmt: skip
     """Divide by the root mean square over the last dimensions, then multiply by `weight`.
 
-    `eps` is by default that of the dtype, or of float32, in which halves are computed.
+    `eps` is by default that of the dtype, or of float32, in which halves are computed. A weight of
+    another dtype is taken as it is; the result has the input's.
 
     >>> import wengert
     >>> wengert.nn.functional.rms_norm(wengert.tensor([3., 4., 0., 0.]), (4,))
     tensor([1.2000, 1.6000, 0.0000, 0.0000])
     """
     require_tensor("rms_norm", "input", input)
-    wide = _check_dtypes("rms_norm", input, weight=weight)
     shape, dtype = input._outline.shape, input._outline.dtype
-    trailing = _check_trailing("rms_norm", shape, normalized_shape, ("weight", weight))
     computed = _FLOAT32 if dtype in HALF else dtype
+    if isinstance(weight, Tensor) and _promotes(dtype, weight._outline.dtype):
+        _check_trailing("rms_norm", shape, normalized_shape, ("weight", weight))
+        plain = rms_norm(convert(input, of_numpy[computed]), normalized_shape, None, eps)
+        return convert(plain * weight, of_numpy[dtype])
+    wide = _check_dtypes("rms_norm", input, weight=weight)
+    trailing = _check_trailing("rms_norm", shape, normalized_shape, ("weight", weight))
     least = finfo(of_numpy[computed]).eps if eps is None else eps
     if dtype.kind == "c":  # the square of a complex number, not of its magnitude
         dims = tuple(range(-len(trailing), 0))
@@ -175,6 +193,8 @@ def group_norm(
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
         )
+    if num_groups < 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if shape[1] % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of"

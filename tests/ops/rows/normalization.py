@@ -142,7 +142,9 @@ ERRORS = [
         F + "layer_norm", lambda rng: (np.zeros((2, 3), int), (3,)), NotImplementedError, "Long"
     ),
     ErrorRow(F + "rms_norm", of((2, 3), (4,)), RuntimeError, "expected input with shape"),
+    ErrorRow(F + "rms_norm", of((3,), (2, 3)), ValueError, "at least 2 dimensions", tag="rank"),
     ErrorRow(F + "group_norm", of((2, 3), 2), RuntimeError, "divisible by num_groups"),
+    ErrorRow(F + "group_norm", of((2, 3), -1), RuntimeError, "greater than 0", tag="none"),
     ErrorRow(
         F + "group_norm", of((2, 4), 2, np.zeros(3)), RuntimeError, "vector of size", tag="weight"
     ),
