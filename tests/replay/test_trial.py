@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -66,3 +67,23 @@ def test_one_kind_that_loses_much_outweighs_one_that_gains_little() -> None:
         return 2.0 if as_run(k) else 1.0
 
     assert times_of(lambda k: (len, True, k % 2 == 0), seconds).is_slower()
+
+
+class Computing:
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"there is no {name}")
+
+
+@pytest.mark.filterwarnings("ignore:torch.compile. .* runs as it is from here on")
+@pytest.mark.parametrize("given", [
+    SimpleNamespace(training={"epochs": 3}),
+    SimpleNamespace(training=wengert.ones(2)),
+    Computing(),
+    wengert.nested.nested_tensor([wengert.ones(2), wengert.ones(3)]),
+], ids=["settings", "tensor", "computing", "nested"])  # fmt: skip
+def test_whatever_calls_are_given(given: Any) -> None:
+    assert times_of(lambda k: (len, True, given), lambda k: 1.0).calls == trial.AS_RUNS.stop + 1
+    step = wengert.compiler.compile(lambda x, given: (x * 2).tanh().sum())
+    x = wengert.ones(3, requires_grad=True)
+    for _ in range(trial.AS_RUNS.stop + 1):
+        step(x, given).backward()

@@ -59,10 +59,16 @@ class Trial:
 def _kind_of(function: Any, args: Iterable[Any]) -> Any:
     """What calls have in common that take about as long: the modes, and what they are given."""
     own = getattr(function, "__self__", function)
-    return mode.site is None, getattr(own, "training", None), *map(_likeness, args)
+    return mode.site is None, _training(own), *map(_likeness, args)
 
 
 def _likeness(x: Any) -> Any:
-    if isinstance(x, Tensor):
+    if isinstance(x, Tensor) and not x.is_nested:
         return x.shape
-    return x if isinstance(x, bool | str) else (type(x), getattr(x, "training", None))
+    return x if isinstance(x, bool | str) else (type(x), _training(x))
+
+
+def _training(x: Any) -> bool | None:
+    """Whether a module is in training mode; None for what else has, or computes, such a name."""
+    flag = getattr(x, "__dict__", {}).get("training")
+    return flag if isinstance(flag, bool) else None
