@@ -266,6 +266,12 @@ class Node:
         )
         self._set_arguments(args, kwargs)
 
+    @property
+    def asserts(self) -> bool:
+        """Whether it raises where a condition does not hold, and gives nothing."""
+        name = getattr(self.target, "__name__", "")
+        return self.op == "call_function" and name in ("_assert", "_assert_async")
+
     def is_impure(self, impure_random: bool = True) -> bool:
         """Whether the node may do more than compute its result: it stays without users, too."""
         if self.op in ("placeholder", "output"):
@@ -273,7 +279,7 @@ class Node:
         if self.op == "call_function":
             name = getattr(self.target, "__name__", "")
             draws = impure_random and name in _RANDOM
-            return self.target in _impure or name in ("_assert", "_assert_async") or draws
+            return self.target in _impure or self.asserts or draws
         if self.op == "call_module":
             owner = self.graph.owning_module
             if owner is None:

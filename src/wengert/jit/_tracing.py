@@ -62,8 +62,8 @@ class Method:
         graph_module = self.program.graph_module
         code = type(graph_module).forward
         if self._direct is None or self._direct[0] is not code:  # it may be another graph by now
-            pure = not any(n.is_impure() for n in graph_module.graph.nodes if n.op[:4] == "call")
-            self._direct = code, Direct(graph_module) if pure else graph_module
+            asserts = any(node.asserts for node in graph_module.graph.nodes)
+            self._direct = code, graph_module if asserts else Direct(graph_module)
         return self._direct[1](*state, *leaves)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
