@@ -8,7 +8,7 @@ from wengert.kernels import attention, copies
 from wengert.kernels.jit import CHUNK
 from wengert.kernels.products.tiles import COLUMNS
 from wengert.replay.emitting import F32, Emitter, View, dense_strides
-from wengert.replay.ir import Instruction, Type
+from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import copy, dense_of
 from wengert.replay.row_forms import params_of, takers_of
 from wengert.replay.trace import OpEntry
@@ -24,12 +24,10 @@ def attend(emitter: Emitter, instruction: Instruction) -> bool:
         return False
     q = operands[0]
     assert q is not None
-    kept = instruction.outputs[1]
-    emitter.program.types[kept] = Type(out.shape[:-1], F32)
-    emitter.views.pop(kept, None)
+    kept = emitter.room(instruction.outputs[1], out.shape[:-1])
     params = params_of(instruction)
     attention.call_attend(
-        emitter, [*operands, out, emitter.view(kept)],
+        emitter, [*operands, out, kept],
         [*[_NONE if v is None else v.strides for v in operands], _in_four(out).strides],
         params["factor"], params["is_causal"],
     )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 
 from wengert.kernels.recurrent import native
 from wengert.replay.emitting import F32, Emitter, View
-from wengert.replay.ir import Instruction, Type
+from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import clear, copy, dense_of
 from wengert.replay.row_forms import takers_of
 
@@ -17,7 +17,7 @@ def lstm_step(emitter: Emitter, instruction: Instruction) -> bool:
     if views is None:
         return False
     x, product, before, out = views
-    (gates,) = _made(emitter, instruction, [x.shape])
+    gates = emitter.room(instruction.outputs[1], x.shape)
     rows, width = _rows_of(before)
     emitter.call(
         native.lstm_rows.f32, x, product, np.zeros(4 * width, F32), before, gates, _half(out, 0),
@@ -53,7 +53,9 @@ def gru_step(emitter: Emitter, instruction: Instruction) -> bool:
     if views is None:
         return False
     x, product, before, out = views
-    gates, inner = _made(emitter, instruction, [x.shape, before.shape])
+    _, gates_value, inner_value = instruction.outputs
+    gates = emitter.room(gates_value, x.shape)
+    inner = emitter.room(inner_value, before.shape)
     rows, width = _rows_of(before)
     emitter.call(
         native.gru_rows.f32, x, product, np.zeros(3 * width, F32), before, gates, inner, out, width,
@@ -88,18 +90,6 @@ def _dense(emitter: Emitter, values: tuple[int, ...]) -> list[View] | None:
     if views is None or not all(v.size for v in views):
         return None
     return [dense_of(emitter, v) for v in views]
-
-
-def _made(emitter: Emitter, instruction: Instruction, shapes: list[tuple[int, ...]]) -> list[View]:
-    """Room for what a step keeps for its gradients."""
-    found = []
-    for value, shape in zip(instruction.outputs[1:], shapes, strict=True):
-        emitter.program.types[value] = Type(shape, F32)
-        emitter.views.pop(value, None)
-        view = emitter.view(value)
-        assert view is not None
-        found.append(view)
-    return found
 
 
 def _rows_of(state: View) -> tuple[int, int]:

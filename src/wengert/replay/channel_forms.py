@@ -10,7 +10,7 @@ from wengert.kernels.chunks import rows_of
 from wengert.kernels.norm import native as norm
 from wengert.kernels.norm.calls import DEEP, WIDE
 from wengert.replay.emitting import F32, Emitter, View
-from wengert.replay.ir import Instruction, Type
+from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import copy, dense_of
 from wengert.replay.loop_forms import loop_over
 from wengert.replay.row_forms import params_of, takers_of
@@ -44,10 +44,7 @@ def batch_norm(emitter: Emitter, instruction: Instruction) -> bool:
     weight: Any
     bias: Any
     weight, bias = given or (np.ones(count, F32), np.zeros(count, F32))
-    for v in instruction.outputs[1:]:
-        emitter.program.types[v] = Type(plan.stats, F32)
-        emitter.views.pop(v, None)
-    mean, rstd, variance = (emitter.view(v) for v in instruction.outputs[1:])
+    mean, rstd, variance = (emitter.room(v, plan.stats) for v in instruction.outputs[1:])
     if not _in_columns(plan):
         emitter.call(
             norm.channels.f32, x, weight, bias, out, mean, variance, rstd, batch, space, count,
@@ -121,12 +118,7 @@ def by_running(emitter: Emitter, instruction: Instruction) -> bool:
     *given, out = [dense_of(emitter, v) for v in views]
     operands = dict(zip(names, given, strict=True))
     count = out.shape[1]
-    for v in instruction.outputs[1:]:
-        emitter.program.types[v] = Type((count,), F32)
-        emitter.views.pop(v, None)
-    mean, rstd = (emitter.view(v) for v in instruction.outputs[1:])
-    assert mean is not None
-    assert rstd is not None
+    mean, rstd = (emitter.room(v, (count,)) for v in instruction.outputs[1:])
     copy(emitter, operands["running_mean"], mean)  # the buffer may be another by then
     variance = operands["running_var"]
     if not loop_over(emitter, [lambda v: 1 / root(v + eps)], (count,), [variance], [rstd]):

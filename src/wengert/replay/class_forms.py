@@ -11,7 +11,7 @@ from wengert.kernels.chunks import rows_of
 from wengert.kernels.classification import native as classification
 from wengert.replay.bounds import BOUNDS
 from wengert.replay.emitting import F32, I64, Emitter, View
-from wengert.replay.ir import Instruction, Type
+from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import dense_of
 from wengert.replay.loop_forms import loop_over
 from wengert.replay.row_forms import params_of
@@ -25,10 +25,8 @@ def cross_entropy(emitter: Emitter, instruction: Instruction) -> bool:
     if found is None:
         return False
     x, index, share, step, smoothing = found
-    emitter.program.types[instruction.outputs[1]] = Type((2, *index.shape, 1), F32)
-    logs = emitter.view(instruction.outputs[1])
+    logs = emitter.room(instruction.outputs[1], (2, *index.shape, 1))
     out = emitter.view(instruction.outputs[0])
-    assert logs is not None
     assert out is not None
     reduced = params_of(instruction)["reduced"]
     loss = emitter.temporary(index.shape) if reduced else out

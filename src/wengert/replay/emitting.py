@@ -74,6 +74,15 @@ class View(NamedTuple):
             step *= n
         return View(self.root, self.offset, tuple(shape), dense_strides(shape), self.dtype)
 
+    def shaped(self, *shape: int) -> View:
+        """The elements of a dense view in another shape."""
+        return self._replace(shape=shape, strides=dense_strides(shape))
+
+    def part(self, first: Sequence[int], lengths: Sequence[int]) -> View:
+        """Some of the elements along each dimension, from the `first` ones on."""
+        offset = sum(n * s for n, s in zip(first, self.strides, strict=True))
+        return self._replace(offset=self.offset + offset, shape=tuple(lengths))
+
     def as_matrix(self) -> View | None:
         """The last dimension, and all before it as one; None if their elements do not allow it."""
         if len(self.shape) == 2:
@@ -149,6 +158,12 @@ class Emitter:
             if type_.dtype is None:
                 return None
             self.views[value] = dense(value, type_.shape, type_.dtype)
+        return self.views[value]
+
+    def room(self, value: int, shape: Sequence[int], dtype: np.dtype[Any] = F32) -> View:
+        """Memory for a value of which only its calls know what it is, such as kept statistics."""
+        self.program.types[value] = Type(tuple(shape), dtype)
+        self.views[value] = dense(value, shape, dtype)
         return self.views[value]
 
     def seen(self, values: Sequence[int]) -> list[View] | None:

@@ -44,7 +44,7 @@ class Instruction:
         key: what it computes apart from its inputs, or None where that cannot be compared.
         pointwise: the same on single elements, where it is a function of those.
         members: the instructions that were fused into it.
-        after: the value after which it had best be computed; None where its outputs tell that.
+        after: the value right after which it is best computed; None if its outputs decide.
     """
 
     name: str

@@ -153,6 +153,14 @@ def dense_of(emitter: Emitter, source: View) -> View:
     return out
 
 
+def pair_of(emitter: Emitter, instruction: Instruction) -> tuple[View, View] | None:
+    """The views of the first operand and of the only result, if they are of float32."""
+    views = emitter.seen((*instruction.inputs[:1], *instruction.outputs))
+    if views is None or len(views) != 2 or not all(v.size for v in views):
+        return None
+    return views[0], views[1]
+
+
 def copied(emitter: Emitter, instruction: Instruction) -> bool:
     """The elements of the operand in their order, in memory of their own."""
     views = emitter.alike((instruction.inputs[0], instruction.outputs[0]))

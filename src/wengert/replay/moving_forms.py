@@ -10,9 +10,9 @@ import numpy as np
 
 from wengert.kernels import copies
 from wengert.kernels.jit import CHUNK
-from wengert.replay.emitting import F32, Emitter, View, dense_strides
+from wengert.replay.emitting import F32, Emitter
 from wengert.replay.ir import Instruction
-from wengert.replay.layout_forms import copy, dense_of
+from wengert.replay.layout_forms import copy, dense_of, pair_of
 from wengert.replay.row_forms import params_of
 from wengert.replay.sum_forms import sum_over
 
@@ -30,7 +30,7 @@ def padded_back(emitter: Emitter, instruction: Instruction) -> bool:
 
 def _padded(emitter: Emitter, instruction: Instruction, pad: Sequence[int], value: Any) -> bool:
     """`pad` counts from the last dimension."""
-    views = _pair(emitter, instruction)
+    views = pair_of(emitter, instruction)
     if views is None or not isinstance(value, int | float | np.floating):
         return False
     source, out = views
@@ -47,7 +47,7 @@ def _padded(emitter: Emitter, instruction: Instruction, pad: Sequence[int], valu
         for n, before, high in zip(source.shape, first, highs, strict=True)
     ]  # fmt: skip
     if min(lengths) > 0:
-        copy(emitter, _part(source, first, lengths), _part(out, inside, lengths))
+        copy(emitter, source.part(first, lengths), out.part(inside, lengths))
     return True
 
 
@@ -62,7 +62,7 @@ def rolled_back(emitter: Emitter, instruction: Instruction) -> bool:
 
 
 def _rolled(emitter: Emitter, instruction: Instruction, sign: int) -> bool:
-    views, params = _pair(emitter, instruction), params_of(instruction)
+    views, params = pair_of(emitter, instruction), params_of(instruction)
     if views is None:
         return False
     shifts, dims = (
@@ -71,7 +71,7 @@ def _rolled(emitter: Emitter, instruction: Instruction, sign: int) -> bool:
     )
     source, out = views
     if not dims:  # in the order of all elements
-        source, out = (_shaped(v, v.size) for v in (dense_of(emitter, source), out))
+        source, out = (v.shaped(v.size) for v in (dense_of(emitter, source), out))
         dims = [0]
     by = [0] * len(source.shape)
     for shift, dim in zip(shifts, dims, strict=True):
@@ -83,54 +83,54 @@ def _rolled(emitter: Emitter, instruction: Instruction, sign: int) -> bool:
     for piece in product(*pieces):  # of each dimension: from, to, and how many
         lengths = [n for _, _, n in piece]
         old, new = [p[0] for p in piece], [p[1] for p in piece]
-        copy(emitter, _part(source, old, lengths), _part(out, new, lengths))
+        copy(emitter, source.part(old, lengths), out.part(new, lengths))
     return True
 
 
 def rearranged(emitter: Emitter, instruction: Instruction) -> bool:
     """The elements in a shape of its own, with dimensions in another order."""
-    views, params = _pair(emitter, instruction), params_of(instruction)
+    views, params = pair_of(emitter, instruction), params_of(instruction)
     if views is None:
         return False
-    source = _shaped(dense_of(emitter, views[0]), *params["sizes"]).permuted(params["order"])
-    copy(emitter, source, _shaped(views[1], *source.shape))
+    source = dense_of(emitter, views[0]).shaped(*params["sizes"]).permuted(params["order"])
+    copy(emitter, source, views[1].shaped(*source.shape))
     return True
 
 
 def rearranged_back(emitter: Emitter, instruction: Instruction) -> bool:
     """The gradients in the order that the elements came in."""
-    views, params = _pair(emitter, instruction), params_of(instruction)
+    views, params = pair_of(emitter, instruction), params_of(instruction)
     if views is None:
         return False
-    out = _shaped(views[1], *params["sizes"]).permuted(params["order"])
-    copy(emitter, _shaped(dense_of(emitter, views[0]), *out.shape), out)
+    out = views[1].shaped(*params["sizes"]).permuted(params["order"])
+    copy(emitter, dense_of(emitter, views[0]).shaped(*out.shape), out)
     return True
 
 
 def repeated(emitter: Emitter, instruction: Instruction) -> bool:
     """The elements again and again along dimensions."""
-    views = _pair(emitter, instruction)
+    views = pair_of(emitter, instruction)
     if views is None:
         return False
     source, out = views
     shape = _by_turns(source.shape, params_of(instruction)["repeats"])
     more = len(shape) // 2 - len(source.shape)
     steps = [0] * (2 * more) + [s for step in source.strides for s in (0, step)]
-    copy(emitter, source._replace(shape=shape, strides=tuple(steps)), _shaped(out, *shape))
+    copy(emitter, source._replace(shape=shape, strides=tuple(steps)), out.shaped(*shape))
     return True
 
 
 def repeated_back(emitter: Emitter, instruction: Instruction) -> bool:
     """The sums of the gradients of all copies."""
-    views = _pair(emitter, instruction)
+    views = pair_of(emitter, instruction)
     if views is None:
         return False
     g, out = views
     shape = _by_turns(out.shape, params_of(instruction)["repeats"])
     turns = tuple(d for d in range(0, len(shape), 2) if shape[d] != 1)
-    source = _shaped(dense_of(emitter, g), *shape)
+    source = dense_of(emitter, g).shaped(*shape)
     if not turns:
-        copy(emitter, source, _shaped(out, *shape))
+        copy(emitter, source, out.shaped(*shape))
         return True
     return sum_over(emitter, source, out, turns)
 
@@ -139,24 +139,6 @@ def _by_turns(shape: tuple[int, ...], repeats: Sequence[int]) -> tuple[int, ...]
     """How often and how long each dimension is."""
     lengths = (1,) * (len(repeats) - len(shape)) + shape
     return tuple(n for pair in zip(repeats, lengths, strict=True) for n in pair)
-
-
-def _pair(emitter: Emitter, instruction: Instruction) -> tuple[View, View] | None:
-    """The operand and the result."""
-    views = emitter.seen((*instruction.inputs[:1], *instruction.outputs))
-    if views is None or len(views) != 2 or not all(v.size for v in views):
-        return None
-    return views[0], views[1]
-
-
-def _part(view: View, first: Sequence[int], lengths: Sequence[int]) -> View:
-    offset = sum(n * s for n, s in zip(first, view.strides, strict=True))
-    return view._replace(offset=view.offset + offset, shape=tuple(lengths))
-
-
-def _shaped(view: View, *shape: int) -> View:
-    """A dense view in another shape."""
-    return view._replace(shape=shape, strides=dense_strides(shape))
 
 
 MOVES = {

@@ -11,7 +11,7 @@ from wengert.kernels.norm import native as norm
 from wengert.kernels.norm.plan import NormPlan
 from wengert.kernels.reduction import native as reduction
 from wengert.replay.emitting import F32, Emitter, View
-from wengert.replay.ir import Instruction, Type
+from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import dense_of
 from wengert.replay.row_forms import params_of, takers_of
 from wengert.replay.sum_forms import unbroadcast
@@ -36,10 +36,7 @@ def normalised(emitter: Emitter, instruction: Instruction) -> bool:
     count = _channels(plan)
     weight: Any = operands.get("weight", np.ones(count, F32))
     bias: Any = operands.get("bias", np.zeros(count, F32))
-    for v in instruction.outputs[1:]:
-        emitter.program.types[v] = Type(plan.stats, F32)
-        emitter.views.pop(v, None)
-    mean, rstd, *more = (emitter.view(v) for v in instruction.outputs[1:])
+    mean, rstd, *more = (emitter.room(v, plan.stats) for v in instruction.outputs[1:])
     variance = more[0] if more else emitter.temporary(plan.stats)
     total = out.size // plan.size
     arrays = (operands["input"], weight, bias, out, mean, variance, rstd)

@@ -9,7 +9,7 @@ from wengert.kernels.conv.apart import POSITIONS, Apart
 from wengert.kernels.conv.im2col import Pointwise
 from wengert.kernels.conv.route import Problem, Route, add_parts
 from wengert.kernels.conv.routes import Mirrored
-from wengert.replay.emitting import Emitter, View, dense_strides
+from wengert.replay.emitting import Emitter, View
 from wengert.replay.layout_forms import dense_of
 from wengert.replay.loop_forms import loop_over
 from wengert.replay.product_forms import batched
@@ -26,8 +26,8 @@ def forward(
         return False
     samples, groups = x.shape[0], route.problem.geometry.groups
     columns = dense_of(emitter, _windows(route.problem, x))
-    a = _shaped(weight, groups, weight.shape[0] // groups, prod(weight.shape[1:]))
-    b = _shaped(columns, samples, groups, a.shape[-1], prod(out.shape[2:]))
+    a = weight.shaped(groups, weight.shape[0] // groups, prod(weight.shape[1:]))
+    b = columns.shaped(samples, groups, a.shape[-1], prod(out.shape[2:]))
     return _product(emitter, a, b, bias, out)
 
 
@@ -38,8 +38,8 @@ def grad_input(
     if not isinstance(route, Mirrored) or not route.problem.pointwise:
         return False
     samples, groups = g.shape[0], route.problem.geometry.groups
-    a = _shaped(weight, groups, weight.shape[0] // groups, weight.shape[1])
-    b = _shaped(g, samples, groups, a.shape[1], prod(g.shape[2:]))
+    a = weight.shaped(groups, weight.shape[0] // groups, weight.shape[1])
+    b = g.shaped(samples, groups, a.shape[1], prod(g.shape[2:]))
     return _product(emitter, a.turned, b, bias, out)
 
 
@@ -52,17 +52,17 @@ def grad_weight(emitter: Emitter, route: Route, g: View, x: View, out: View) -> 
     taps = prod(out.shape[1:])
     if samples > 1 and positions < POSITIONS:
         a, b = _joined(emitter, g, 1), _joined(emitter, windows, 1 + rank)
-        a, b = (_shaped(v, n, samples * positions) for v, n in ((a, outs), (b, taps)))
-        return batched(emitter, a, b.turned, _shaped(out, outs, taps))
-    a = _shaped(g, samples, outs, positions)
-    b = _shaped(dense_of(emitter, windows), samples, taps, positions)
+        a, b = (v.shaped(n, samples * positions) for v, n in ((a, outs), (b, taps)))
+        return batched(emitter, a, b.turned, out.shaped(outs, taps))
+    a = g.shaped(samples, outs, positions)
+    b = dense_of(emitter, windows).shaped(samples, taps, positions)
     parts = max(1, min(samples, _PARTIAL // out.size))
     sums = out if parts == 1 else emitter.temporary((parts, *out.shape))
-    to = _shaped(sums, parts, outs, taps)
+    to = sums.shaped(parts, outs, taps)
     for first in range(0, samples, parts):
         count = min(parts, samples - first)
-        some, others = _part(a, first, count), _part(b, first, count)
-        if not batched(emitter, some, others.turned, _part(to, 0, count), add=first > 0):
+        some, others = _samples(a, first, count), _samples(b, first, count)
+        if not batched(emitter, some, others.turned, _samples(to, 0, count), add=first > 0):
             return False
     if parts > 1:
         add_parts(emitter, sums, out, parts)
@@ -86,11 +86,11 @@ def _windows(problem: Problem, x: View) -> View:
 def _product(emitter: Emitter, a: View, b: View, bias: View | None, out: View) -> bool:
     """A product for each sample and group; the bias is that of channels."""
     found = out if bias is None else emitter.temporary(out.shape)
-    if not batched(emitter, a, b, _shaped(found, *b.shape[:2], a.shape[-2], b.shape[-1])):
+    if not batched(emitter, a, b, found.shaped(*b.shape[:2], a.shape[-2], b.shape[-1])):
         return False
     if bias is None:
         return True
-    shift = _shaped(bias, bias.size, *(1,) * (len(out.shape) - 2))
+    shift = bias.shaped(bias.size, *(1,) * (len(out.shape) - 2))
     return loop_over(emitter, [lambda x, shift: x + shift], out.shape, [found, shift], [out])
 
 
@@ -100,12 +100,5 @@ def _joined(emitter: Emitter, view: View, rows: int) -> View:
     return dense_of(emitter, view.permuted((*range(1, 1 + rows), 0, *range(1 + rows, rank))))
 
 
-def _shaped(view: View, *shape: int) -> View:
-    """A dense view in another shape."""
-    return view._replace(shape=shape, strides=dense_strides(shape))
-
-
-def _part(view: View, first: int, count: int) -> View:
-    """Some of the samples."""
-    offset = view.offset + first * view.strides[0]
-    return view._replace(offset=offset, shape=(count, *view.shape[1:]))
+def _samples(view: View, first: int, count: int) -> View:
+    return view.part((first, 0, 0), (count, *view.shape[1:]))

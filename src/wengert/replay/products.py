@@ -29,7 +29,7 @@ def join_products(program: Program) -> None:
         Joining(program).run()
 
 
-# Rows of a joint product: at least so many, and more up to so many results.
+# The most rows of a joint product: so many, or what gives so many results if that is more.
 _FEWEST, _PART = 256, 1 << 18
 
 
@@ -58,7 +58,7 @@ class Joining:
         ]
 
     def _in_parts(self, members: list[Instruction]) -> Iterator[list[Instruction]]:
-        """Members whose rows are enough for a product: those of all are more to keep at once."""
+        """The members in groups of enough rows for a product; those of all take more memory."""
         ends = members[0].inputs[0], members[0].outputs[0]
         width = max(1, *[self.program.types[v].shape[-1] for v in ends])
         most, part, rows = max(_FEWEST, _PART // width), list[Instruction](), 0

@@ -6,9 +6,9 @@ from math import prod
 
 from wengert.kernels import resample
 from wengert.kernels.resample.native import call_planes, call_resampled
-from wengert.replay.emitting import Emitter, View
+from wengert.replay.emitting import Emitter
 from wengert.replay.ir import Instruction
-from wengert.replay.layout_forms import clear, dense_of
+from wengert.replay.layout_forms import clear, dense_of, pair_of
 from wengert.replay.row_forms import params_of
 
 
@@ -23,10 +23,10 @@ def resampled_back(emitter: Emitter, instruction: Instruction) -> bool:
 
 
 def _along(emitter: Emitter, instruction: Instruction, back: bool) -> bool:
-    views, taps = _pair(emitter, instruction), params_of(instruction)["taps"]
+    views, taps = pair_of(emitter, instruction), params_of(instruction)["taps"]
     if views is None or not taps:
         return False
-    x, out = views
+    x, out = dense_of(emitter, views[0]), views[1]
     if resample.are_of_planes(len(x.shape), taps):
         rows, columns = (t.source[0] for t in sorted(taps, key=lambda along: along.axis))
         sums = emitter.temporary((prod(x.shape[:-2]), len(columns))) if back else None
@@ -42,11 +42,3 @@ def _along(emitter: Emitter, instruction: Instruction, back: bool) -> bool:
         call_resampled(emitter, "f32", x, to, along.source, along.weight, axis, back)
         x = to
     return True
-
-
-def _pair(emitter: Emitter, instruction: Instruction) -> tuple[View, View] | None:
-    """The operand, in its order, and the result."""
-    views = emitter.seen((instruction.inputs[0], *instruction.outputs))
-    if views is None or len(views) != 2 or not all(v.size for v in views):
-        return None
-    return dense_of(emitter, views[0]), views[1]

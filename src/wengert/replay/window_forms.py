@@ -14,7 +14,7 @@ from wengert.kernels.conv.routes import forward_route, grad_input_route, grad_we
 from wengert.kernels.pool import native
 from wengert.kernels.reduction import native as reduction
 from wengert.replay.emitting import F32, Emitter, View
-from wengert.replay.ir import Instruction, Type
+from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import dense_of
 from wengert.replay.loop_forms import loop_over
 from wengert.replay.patch_forms import PRODUCTS
@@ -155,9 +155,8 @@ def maxima(emitter: Emitter, instruction: Instruction) -> bool:
     size = x.shape[-len(windows.kernel) :]
     if prod(size) >= 1 << 31 or pool.hollow_windows(size, *windows) is not None:
         return False
-    emitter.program.types[places] = Type(out.shape, np.dtype(np.int32))
-    emitter.views.pop(places, None)
-    native.call_max_planes(emitter, x, out, emitter.view(places), *windows)
+    room = emitter.room(places, out.shape, np.dtype(np.int32))
+    native.call_max_planes(emitter, x, out, room, *windows)
     return True
 
 
