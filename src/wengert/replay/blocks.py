@@ -43,7 +43,7 @@ class Block:
         self.tenants: list[int] = []
 
     def longer(self, span: Span) -> int:
-        """For how many calls more it would be needed."""
+        """For how many more calls it would be needed with one more value."""
         return max(self.span[0] - span[0], 0) + max(span[1] - self.span[1], 0)
 
     def let(self, root: int, span: Span) -> None:

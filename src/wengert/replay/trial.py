@@ -1,8 +1,8 @@
 """Whether the calls of a function take less time as runs: some are timed as they are, then as runs.
 
-Calls are compared with those of their kind. A call in training also takes the backward and the
-optimizer's step up to the next one, one in evaluation nothing of the sort: together they would say
-which of them came first, and not which way is shorter.
+Calls are compared with others of their kind only. In training, the time up to the next call
+includes the backward and the optimizer's step, in evaluation neither: compared with each other,
+the two would tell which came first, not which way is faster.
 """
 
 from __future__ import annotations
