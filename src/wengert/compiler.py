@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from importlib import import_module
-from types import TracebackType
+from types import MethodType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from wengert.autograd.transforms.levels import transform_stack
 from wengert.replay.failures import InvalidBackend
-from wengert.replay.stance import Stance
+from wengert.replay.stance import Stance, as_compiling, telling
 
 if TYPE_CHECKING:
     from wengert.replay.explanation import Explanation
@@ -61,8 +61,9 @@ def compile(
         fullgraph: raise RuntimeError where Python reads a value inside, which splits the program.
         dynamic: accepted; other shapes are another way through the record in any case.
         backend: a function, or its registered name, that is given a graph module and example
-            inputs, and returns what computes the calls. ``"eager"``: the function as it is. Other
-            names of PyTorch's are accepted. By default that of `set_default_backend`.
+            inputs, and returns what computes the calls. ``"eager"``: the function as it is, or
+            with `fullgraph` as one program that changes no digit. Other names of PyTorch's are
+            accepted. By default that of `set_default_backend`.
         mode: ``"reduce-overhead"`` skips the Python of calls that can only do what the last did;
             the other modes of PyTorch's are without effect.
         options: ``{"exact": True}`` keeps to rewrites that change no digit. A backend that is a
@@ -90,8 +91,9 @@ def compile(
     if (own := _own_backend(backend)) is not None:
         compiles = capturing(_with_settings(own, mode, options), fullgraph, recompile_limit)
     else:
-        exact = bool(options and options.get("exact"))
-        compiles = _as_it_is if backend == "eager" else compiling(fullgraph, exact, mode)
+        eager = backend == "eager"
+        exact = bool(options and options.get("exact")) or eager
+        compiles = AsItIs if eager and not fullgraph else compiling(fullgraph, exact, mode)
     for kind, wrap in wrappers:
         if isinstance(model, kind):
             return wrap(model, compiles)
@@ -150,8 +152,19 @@ def compiling(fullgraph: bool, exact: bool, mode: str | None) -> Callable[..., A
     return functools.partial(compiled, fullgraph=fullgraph, exact=exact, kind=kind)
 
 
-def _as_it_is(function: Any) -> Any:
-    return function
+class AsItIs:
+    """A function, or module, that computes as it is where it was to be compiled."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        functools.update_wrapper(self, function, updated=())
+
+    @as_compiling
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
 
 
 def capturing(
@@ -254,12 +267,16 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return _computing_at_once(fn)
 
 
+_told_eager = functools.partial(as_compiling, compiling=False)
+
+
 class AtOnce:
     """`_computing_at_once` of an object, which is copied and pickled with it."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
 
+    @_told_eager
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         from wengert.replay.state import computing_at_once
 
@@ -274,6 +291,7 @@ def _called_disabled(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _computing_at_once(fn: Any) -> Any:
+    @_told_eager
     @functools.wraps(fn, updated=())
     def computing(*args: Any, **kwargs: Any) -> Any:
         from wengert.replay.state import computing_at_once
@@ -304,16 +322,19 @@ def explain(function: Callable[..., Any]) -> Callable[..., Explanation]:
 
 
 def is_compiling() -> bool:
-    """Whether `export` records the code that asks.
+    """Whether the code that asks is that of a compiled function, or `export` records it.
 
-    In a compiled function it is False: its own Python runs, at every call.
+    >>> import wengert.compiler
+    >>> asked = wengert.compiler.is_compiling
+    >>> asked(), wengert.compiler.compile(asked)()
+    (False, True)
     """
-    return is_exporting()
+    return telling.compiling or is_exporting()
 
 
 def is_dynamo_compiling() -> bool:
-    """False."""
-    return False
+    """Whether the code that asks is that of a compiled function."""
+    return telling.compiling
 
 
 def is_exporting() -> bool:

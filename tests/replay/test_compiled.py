@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import gc
 import io
 import math
@@ -18,6 +19,7 @@ from tests.replay.harness import batch, mlp
 from wengert import compiler, nn
 from wengert.replay import trial
 from wengert.replay.compiled import compiled_of
+from wengert.replay.failures import Unsupported
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +44,63 @@ def test_a_function_keeps_its_name_and_prints_its_program() -> None:
     assert lines[-1] == "return %3"
 
 
+def asking(library: Any, backend: Any) -> list[Any]:
+    """What code computes, compiled and not, that asks whether it is compiled."""
+    own = library.compiler
+    own.reset()
+
+    def ask(x: Any) -> Any:
+        return x * (3 if own.is_compiling() and own.is_dynamo_compiling() else 2)
+
+    class Asking(library.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return ask(x)
+
+    x, apart, module = library.ones(1), own.disable(ask), Asking()
+    compile_ = functools.partial(library.compile, backend=backend)
+    function = compile_(ask)
+    found = [function(x), function(x), ask(x), apart(x), compile_(lambda x: apart(x) * 10)(x)]
+    found += [compile_(module)(x), module(x)]
+    module.compile(backend=backend)
+    found.append(module(x))
+    own.set_stance("force_eager")
+    found.append(function(x))
+    own.set_stance("default")
+    return [x.item() for x in found]
+
+
+def as_written(graph: Any, _: Any) -> Any:
+    """A backend."""
+    return graph.forward
+
+
+@pytest.mark.torch
+def test_code_may_ask_whether_it_is_compiled(torch: Any) -> None:
+    theirs = asking(torch, "eager")
+    assert theirs == [3, 3, 2, 2, 20, 3, 2, 3, 2]
+    for backend in ("inductor", "eager", as_written):
+        assert asking(wengert, backend) == theirs
+
+
+def test_what_code_hears_does_not_depend_on_how_often_it_ran() -> None:
+    told = []
+
+    @compiler.compile
+    def step(x):
+        told.append(compiler.is_compiling())
+        return (x * 2).item()  # runs do not pay
+
+    def steps():
+        for _ in range(40):
+            step(wengert.ones(1))
+
+    with pytest.warns(UserWarning, match="runs as it is from here on"):
+        steps()
+    assert compiled_of(step).record.retired
+    assert all(told)
+    assert not compiler.is_compiling()
+
+
 def test_explain_names_the_line_that_reads() -> None:
     def step(x):
         y = x.tanh() * 2
@@ -58,16 +117,53 @@ def test_explain_names_the_line_that_reads() -> None:
     assert "split where a value is read" in str(report)
 
 
-def test_fullgraph_refuses_to_read() -> None:
-    @compiler.compile(fullgraph=True)
-    def step(x):
-        return x * 2 if x.sum() * 2 > 0 else x
+# What a function does with x, a vector of floats, and with n, a number of an integer tensor, that
+# is to be one program.
+IN_ONE_PROGRAM = {
+    "if x": lambda x, n: x * 2 if x.sum() * 2 > 0 else x,
+    "if n": lambda x, n: x * 2 if n else x,
+    "not": lambda x, n: not (x > 0).any(),
+    "all": lambda x, n: all(x > 0),
+    "is_nonzero": lambda x, n: x if x.sum().is_nonzero() else n,
+    "equal": lambda x, n: (x * 2).equal(x + x),
+    "allclose": lambda x, n: x.allclose(x * 1),
+    "complex": lambda x, n: complex((x * 2).sum()),
+    "tolist": lambda x, n: (x * 2).tolist(),
+    "tolist of n": lambda x, n: x * n.tolist(),
+    "item": lambda x, n: x * (x * 2).sum().item(),
+    "int": lambda x, n: x * int(n),
+    "float": lambda x, n: float(x.sum()),
+    "index": lambda x, n: x * [1, 2, 3][n],
+    "in": lambda x, n: 2.0 in x * 2,
+    "format": lambda x, n: f"{(x * 2).sum()}",
+    "numpy": lambda x, n: (x * 2).numpy().sum(),
+    "mask": lambda x, n: x[x > 1],
+    "nonzero": lambda x, n: (x * 2).nonzero(),
+    "reshape": lambda x, n: x.reshape(int(n), -1),
+}
 
-    step(wengert.ones(3))
-    with pytest.raises(
-        RuntimeError, match=r"fullgraph=True.*inside of the function, at .*test_comp"
-    ):
-        step(wengert.ones(3))
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", IN_ONE_PROGRAM)
+def test_fullgraph_refuses_what_pytorch_refuses_from_the_first_call_on(torch, name) -> None:
+    def refuses(library: Any, backend: str, refusal: type[Exception]) -> list[str]:
+        library.compiler.reset()
+        whole = library.compile(IN_ONE_PROGRAM[name], fullgraph=True, backend=backend)
+        found = []
+        for _ in range(3):
+            try:
+                whole(library.tensor([1.0, 2.0, 3.0]), library.tensor(1))
+            except refusal as error:
+                found.append(str(error))
+        return found
+
+    theirs = refuses(torch, "eager", torch._dynamo.exc.TorchDynamoException)
+    for backend in ("inductor", "eager"):
+        ours = refuses(wengert, backend, Unsupported)
+        assert len(ours) == len(theirs)
+        for text in ours:
+            assert "decides by a value inside of the function, at" in text
+            assert "test_compiled.py" in text
 
 
 def test_fullgraph_computes_what_no_record_holds() -> None:
@@ -82,18 +178,6 @@ def test_fullgraph_computes_what_no_record_holds() -> None:
     for _ in range(20):
         x = wengert.rand(3) + 1
         wengert.testing.assert_close(whole(x), solved(x))
-
-
-@pytest.mark.parametrize(
-    "reads",
-    [lambda y: y.tolist(), lambda y: f"{y}", lambda y: y.numpy(), lambda y: 0.5 in y,
-     lambda y: y[y > 1], lambda y: y.nonzero(), lambda y: [1, 2][y.long().sum() % 2]],
-)  # fmt: skip
-def test_fullgraph_refuses_each_way_to_read(reads) -> None:
-    whole = compiler.compile(lambda x: reads(x.exp() * 2), fullgraph=True)
-    whole(wengert.ones(3))
-    with pytest.raises(wengert.replay.failures.Unsupported, match="a value is read inside"):
-        whole(wengert.ones(3))
 
 
 def test_modules() -> None:

@@ -25,6 +25,12 @@ def read_of(tensor: Any, what: str | None = None) -> Any:
     return readers[0](tensor, what) if readers else None
 
 
+def elements_read(tensor: Any) -> Any:
+    """The elements of any tensor, for who keeps no hold of the memory."""
+    found = read_of(tensor)
+    return tensor._array if found is None else found
+
+
 def preparation(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tensors and values by position that changes nothing: one that is watched.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.preparations import elements_read
 from wengert.core.tensor import Tensor
 from wengert.ops.checks import not_implemented
 from wengert.ops.declare import Value, elementwise
@@ -277,7 +278,8 @@ def allclose(
     >>> wengert.allclose(wengert.tensor([1.0, 2.0]), wengert.tensor([1.0, 2.0]))
     True
     """
-    return builtins.bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+    close = isclose(input, other, rtol, atol, equal_nan)
+    return builtins.bool(elements_read(close).all())
 
 
 def equal(input: Tensor, other: Tensor) -> builtins.bool:
@@ -291,7 +293,7 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
         _check_two("equal", input, other)
     if input._outline.shape != other._outline.shape:
         return False
-    a, b = input._array, other._array
+    a, b = elements_read(input), elements_read(other)
     if type(a) is np.ndarray is type(b) and a.flags.c_contiguous and b.flags.c_contiguous:
         if a.size and a.item(0) != b.item(0):  # most that differ do so at once
             return False

@@ -11,7 +11,7 @@ import numpy as np
 from wengert import kernels
 from wengert.core.dtypes import of_numpy
 from wengert.core.outline import Outline
-from wengert.core.preparations import read_of
+from wengert.core.preparations import elements_read
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of
 from wengert.kernels.chunks import FEW
@@ -109,9 +109,7 @@ def with_dims(array: np.ndarray) -> np.ndarray:
 
 def elements(name: str, tensor: Tensor) -> np.ndarray:
     """The array of a tensor whose elements determine the shape of a result."""
-    array = read_of(tensor)
-    if array is None:
-        array = tensor._array
+    array = elements_read(tensor)
     if isinstance(array, Outline):
         raise array.shape_refusal(f"{name}()")
     return array

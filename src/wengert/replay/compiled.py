@@ -20,7 +20,7 @@ from wengert.replay.background import background
 from wengert.replay.record import Record
 from wengert.replay.run import Run, current_run, end_run
 from wengert.replay.sparing import Sparing
-from wengert.replay.stance import Stance
+from wengert.replay.stance import Stance, as_compiling
 from wengert.replay.state import active, enter, inside
 
 _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
@@ -65,6 +65,7 @@ class Compiled:
         self.seconds: list[float] = []
         self.continues, self.sparing = False, Sparing()
 
+    @as_compiling
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Part of a run, or of none.
         if active.inside or active.busy or Stance.eager or self.record.retired:

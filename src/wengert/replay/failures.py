@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import CodeType
+from types import FrameType
 from typing import Any
 
-from wengert.core.storage import quoted_location
+import numpy as np
 
-# Functions that hand to Python what is in a tensor, or make a tensor whose size depends on it.
-_READERS = frozenset({
-    "_elements", "elements", "numpy", "__array__", "data_ptr", "_contains", "equal", "allclose",
-    "getitem", "deferred_repr",
+from wengert.core.storage import quoted_location
+from wengert.core.tensor import caller, internal
+
+# Functions by whose result Python decides, or that list numbers which are then part of the program.
+_DECIDING = frozenset({
+    "_bool", "__bool__", "is_nonzero", "equal", "allclose", "_complex", "__complex__",
 })  # fmt: skip
+_LISTING = frozenset({"tolist"})
 
 
 class TorchDynamoException(RuntimeError):  # noqa: N818 (PyTorch's name)
@@ -43,14 +45,25 @@ class InvalidBackend(TorchDynamoException):
         )
 
 
-def refuse_reading(names: Sequence[str], line: tuple[CodeType, int]) -> None:
-    """Raise what `fullgraph=True` raises, if Python gets a value by these functions.
+def names_of(frame: FrameType | None) -> tuple[str, ...]:
+    """The functions of the package that are inside of the user's line, the innermost first."""
+    names = list[str]()
+    while frame is not None and frame.f_code.co_filename in internal:
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    return tuple(names)
 
-    An operation that no record holds, such as a factorization, may read its operands, and so may
-    an assertion: the function does the same unless it raises.
+
+def refuse_decision(frame: FrameType, dtype: np.dtype[Any]) -> None:
+    """Raise what `fullgraph=True` raises where the user's line decides by elements of a dtype.
+
+    What an operation does with them, such as a check of its own, is no decision of Python's, and
+    neither is to read a number: that number may be any.
     """
-    if not _READERS.isdisjoint(names) and "_assert_async" not in names:
+    names = names_of(frame)
+    if names and (names[-1] in _DECIDING or (names[-1] in _LISTING and dtype.kind not in "biu")):
         raise Unsupported(
-            "torch.compile(fullgraph=True): a value is read inside of the function, at"
-            f" {quoted_location(*line)}: read it after the call, or leave fullgraph out"
+            "torch.compile(fullgraph=True): Python decides by a value inside of the function, at"
+            f" {quoted_location(*caller(frame))}: use torch.where, decide after the call, or leave"
+            " fullgraph out"
         )

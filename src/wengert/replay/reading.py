@@ -19,6 +19,7 @@ from wengert.core.preparations import watchers
 from wengert.core.tensor import caller, getframe, new, wrap
 from wengert.ops.op import Op
 from wengert.replay.deferred import Deferred, settle
+from wengert.replay.failures import refuse_decision
 from wengert.replay.ir import Instruction
 from wengert.replay.lowering import Lowering, Origin
 from wengert.replay.plans import Plan, ValuePlan, count_use, cut_of, eager_of
@@ -68,7 +69,9 @@ def read_ahead(tensor: Any, what: str | None) -> np.ndarray | None:
     It is noted that they leave a graph where a function `what` is named.
     """
     pending = tensor._pending if type(tensor) is Deferred else None
-    if type(pending) is not tuple or active.whole or get_ident() in watchers:
+    if active.whole and not active.busy:
+        refuse_decision(getframe(1), tensor._outline.dtype)
+    if type(pending) is not tuple or get_ident() in watchers:
         return None
     run: Any = pending[0]
     with run.lock:

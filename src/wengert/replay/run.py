@@ -25,14 +25,13 @@ from wengert.core.tensor import (
     caller,
     getframe,
     inferences,
-    internal,
     mode,
     new,
     tick,
 )
 from wengert.kernels.precision import HALF
 from wengert.replay.deferred import Deferred, Outline, set_class
-from wengert.replay.failures import refuse_reading
+from wengert.replay.failures import names_of
 from wengert.replay.looks import packed
 from wengert.replay.lowering import Origin
 from wengert.replay.operands import UnseenError, among
@@ -476,8 +475,6 @@ class Run(Walks):
             if self.settled or not self.steps or self.recording:
                 return
             line = caller(getframe(1))
-            if active.whole:
-                refuse_reading(_names(getframe(1)), line)
             self.follows = False  # what `quickly` defers from here on it computes at once
             self._compute()
             if self.start is not self.record.root:
@@ -486,7 +483,7 @@ class Run(Walks):
             self.settled = True
             self.record.reads.add(line)
             if self.entry.read_at != line:
-                self.entry.read_at, self.entry.read_by = line, _names(getframe(1))
+                self.entry.read_at, self.entry.read_by = line, names_of(getframe(1))
 
     def _is_brief(self, op: Any, inner: FrameType) -> bool:
         """Whether runs that begin with this call have been read after a few steps."""
@@ -541,15 +538,6 @@ class Run(Walks):
         if self.entry.after is None:
             self.entry.after = Entry(None, None)
         return Run(self.record, self.entry.after)
-
-
-def _names(frame: FrameType | None) -> tuple[str, ...]:
-    """The functions of the package that are inside of the user's line, the innermost first."""
-    names = list[str]()
-    while frame is not None and frame.f_code.co_filename in internal:
-        names.append(frame.f_code.co_name)
-        frame = frame.f_back
-    return tuple(names)
 
 
 def current_run() -> Run | None:

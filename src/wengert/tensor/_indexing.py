@@ -18,6 +18,7 @@ from wengert.core.deferring import picking, putting
 from wengert.core.dtypes import of_numpy, scalar_array
 from wengert.core.inference import check_written
 from wengert.core.messages import warn
+from wengert.core.preparations import elements_read
 from wengert.core.tensor import (
     Tensor,
     Tracer,
@@ -515,8 +516,8 @@ def _contains(self: Tensor, element: Any) -> bool:
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a"
             f" {type(element)}."
         )
-    other = element._array if isinstance(element, Tensor) else element
-    return bool(np.any(self._array == other))
+    other = elements_read(element) if isinstance(element, Tensor) else element
+    return bool(np.any(elements_read(self) == other))
 
 
 def _reversed(self: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from sys import modules
 from types import ModuleType
 from typing import Any
 
+from wengert.compiler import is_compiling
 from wengert.core.device import device as device_type
 from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.layout import layout as layout_type
@@ -148,4 +149,5 @@ __all__ = [
     "_rebuild_tensor_v2",
     "_take_tensors",
     "_unflatten_dense_tensors",
+    "is_compiling",
 ]

@@ -27,7 +27,7 @@ from wengert.replay.deferred import has_memory
 from wengert.replay.failures import BackendCompilerFailed, Unsupported
 from wengert.replay.guards import Guard, UnguardedError
 from wengert.replay.shortcuts import Form, is_value
-from wengert.replay.stance import Stance
+from wengert.replay.stance import Stance, as_compiling
 from wengert.replay.state import active, unusual
 from wengert.replay.surroundings import Surroundings, has_attributes
 
@@ -69,6 +69,7 @@ class Captured:
         self._eager: list[Form] = []
         self.reason, self._told = "", False
 
+    @as_compiling
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if Stance.eager or active.inside or thread.recorder is not None or setting("disable"):
             return self.function(*args, **kwargs)

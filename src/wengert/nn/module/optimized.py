@@ -79,7 +79,7 @@ class OptimizedModule(Module):
 
 def _how(call: Any) -> tuple[str | None, bool, Any]:
     """What `_called` makes such a call of."""
-    if isinstance(call, Module):
+    if isinstance(call, compiler.AsItIs):
         return "eager", False, False
     if isinstance(call, compiler.AtOnce):
         return "at once", False, False
@@ -92,7 +92,7 @@ def _called(module: Module, how: Any, fullgraph: Any, exact: Any) -> Any:
     if how == "backend":
         return compiler.capturing(exact, bool(fullgraph))(module)
     if how == "eager":
-        return module
+        return compiler.AsItIs(module)
     if how == "at once":
         return compiler.AtOnce(module)
     return compiler.compiling(bool(fullgraph), bool(exact), how)(module)
