@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import gc
 import io
 import math
@@ -19,7 +18,6 @@ from tests.replay.harness import batch, mlp
 from wengert import compiler, nn
 from wengert.replay import trial
 from wengert.replay.compiled import compiled_of
-from wengert.replay.failures import Unsupported
 
 
 @pytest.fixture(autouse=True)
@@ -42,44 +40,6 @@ def test_a_function_keeps_its_name_and_prints_its_program() -> None:
     assert lines[1].startswith("%2: float32[] = mul+sum(%0, %0)")
     assert lines[1].endswith("return (x * x).sum().sqrt()")
     assert lines[-1] == "return %3"
-
-
-def asking(library: Any, backend: Any) -> list[Any]:
-    """What code computes, compiled and not, that asks whether it is compiled."""
-    own = library.compiler
-    own.reset()
-
-    def ask(x: Any) -> Any:
-        return x * (3 if own.is_compiling() and own.is_dynamo_compiling() else 2)
-
-    class Asking(library.nn.Module):
-        def forward(self, x: Any) -> Any:
-            return ask(x)
-
-    x, apart, module = library.ones(1), own.disable(ask), Asking()
-    compile_ = functools.partial(library.compile, backend=backend)
-    function = compile_(ask)
-    found = [function(x), function(x), ask(x), apart(x), compile_(lambda x: apart(x) * 10)(x)]
-    found += [compile_(module)(x), module(x)]
-    module.compile(backend=backend)
-    found.append(module(x))
-    own.set_stance("force_eager")
-    found.append(function(x))
-    own.set_stance("default")
-    return [x.item() for x in found]
-
-
-def as_written(graph: Any, _: Any) -> Any:
-    """A backend."""
-    return graph.forward
-
-
-@pytest.mark.torch
-def test_code_may_ask_whether_it_is_compiled(torch: Any) -> None:
-    theirs = asking(torch, "eager")
-    assert theirs == [3, 3, 2, 2, 20, 3, 2, 3, 2]
-    for backend in ("inductor", "eager", as_written):
-        assert asking(wengert, backend) == theirs
 
 
 def test_what_code_hears_does_not_depend_on_how_often_it_ran() -> None:
@@ -115,55 +75,6 @@ def test_explain_names_the_line_that_reads() -> None:
     assert any("tanh+mul" in loop for loop in report.loops)
     assert report.bytes[0] <= report.bytes[1] + 64  # what the kernel of the mean writes between
     assert "split where a value is read" in str(report)
-
-
-# What a function does with x, a vector of floats, and with n, a number of an integer tensor, that
-# is to be one program.
-IN_ONE_PROGRAM = {
-    "if x": lambda x, n: x * 2 if x.sum() * 2 > 0 else x,
-    "if n": lambda x, n: x * 2 if n else x,
-    "not": lambda x, n: not (x > 0).any(),
-    "all": lambda x, n: all(x > 0),
-    "is_nonzero": lambda x, n: x if x.sum().is_nonzero() else n,
-    "equal": lambda x, n: (x * 2).equal(x + x),
-    "allclose": lambda x, n: x.allclose(x * 1),
-    "complex": lambda x, n: complex((x * 2).sum()),
-    "tolist": lambda x, n: (x * 2).tolist(),
-    "tolist of n": lambda x, n: x * n.tolist(),
-    "item": lambda x, n: x * (x * 2).sum().item(),
-    "int": lambda x, n: x * int(n),
-    "float": lambda x, n: float(x.sum()),
-    "index": lambda x, n: x * [1, 2, 3][n],
-    "in": lambda x, n: 2.0 in x * 2,
-    "format": lambda x, n: f"{(x * 2).sum()}",
-    "numpy": lambda x, n: (x * 2).numpy().sum(),
-    "mask": lambda x, n: x[x > 1],
-    "nonzero": lambda x, n: (x * 2).nonzero(),
-    "reshape": lambda x, n: x.reshape(int(n), -1),
-}
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("name", IN_ONE_PROGRAM)
-def test_fullgraph_refuses_what_pytorch_refuses_from_the_first_call_on(torch, name) -> None:
-    def refuses(library: Any, backend: str, refusal: type[Exception]) -> list[str]:
-        library.compiler.reset()
-        whole = library.compile(IN_ONE_PROGRAM[name], fullgraph=True, backend=backend)
-        found = []
-        for _ in range(3):
-            try:
-                whole(library.tensor([1.0, 2.0, 3.0]), library.tensor(1))
-            except refusal as error:
-                found.append(str(error))
-        return found
-
-    theirs = refuses(torch, "eager", torch._dynamo.exc.TorchDynamoException)
-    for backend in ("inductor", "eager"):
-        ours = refuses(wengert, backend, Unsupported)
-        assert len(ours) == len(theirs)
-        for text in ours:
-            assert "decides by a value inside of the function, at" in text
-            assert "test_compiled.py" in text
 
 
 def test_fullgraph_computes_what_no_record_holds() -> None:
