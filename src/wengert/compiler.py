@@ -58,14 +58,13 @@ def compile(
 
     Args:
         model: the function or module.
-        fullgraph: raise RuntimeError where Python reads a value inside, which splits the program.
+        fullgraph: raise RuntimeError where Python decides by a value inside.
         dynamic: accepted; other shapes are another way through the record in any case.
         backend: a function, or its registered name, that is given a graph module and example
             inputs, and returns what computes the calls. ``"eager"``: the function as it is, or
-            with `fullgraph` as one program that changes no digit. Other names of PyTorch's are
-            accepted. By default that of `set_default_backend`.
-        mode: ``"reduce-overhead"`` skips the Python of calls that can only do what the last did;
-            the other modes of PyTorch's are without effect.
+            with `fullgraph` compiled exactly. Other names of PyTorch's are accepted. By default
+            that of `set_default_backend`.
+        mode: ``"reduce-overhead"`` skips the Python of calls that can only do what the last did.
         options: ``{"exact": True}`` keeps to rewrites that change no digit. A backend that is a
             function is given them, or the mode.
         name, isolate_recompiles, shapes_spec: accepted.
@@ -88,16 +87,24 @@ def compile(
         raise AssertionError(f"torch.compile: argument 'model' is {model!r}, expected a callable")
     if disable:
         return model
-    if (own := _own_backend(backend)) is not None:
-        compiles = capturing(_with_settings(own, mode, options), fullgraph, recompile_limit)
-    else:
-        eager = backend == "eager"
-        exact = bool(options and options.get("exact")) or eager
-        compiles = AsItIs if eager and not fullgraph else compiling(fullgraph, exact, mode)
+    compiles = _compiles(backend, fullgraph, mode, options, recompile_limit)
     for kind, wrap in wrappers:
         if isinstance(model, kind):
             return wrap(model, compiles)
     return compiles(model)
+
+
+def _compiles(
+    backend: Any, fullgraph: bool, mode: str | None, options: dict[str, Any] | None,
+    limit: int | None,
+) -> Callable[..., Any]:  # fmt: skip
+    """What compiles functions, and modules, with these options of `compile`."""
+    own = _own_backend(backend)
+    if own is not None:
+        return capturing(_with_settings(own, mode, options), fullgraph, limit)
+    if backend == "eager":
+        return compiling(True, True, mode) if fullgraph else AsItIs
+    return compiling(fullgraph, bool(options and options.get("exact")), mode)
 
 
 def _check_mode(mode: str | None, options: dict[str, Any] | None, backend: Any) -> None:

@@ -12,9 +12,9 @@ from tests.replay.harness import Program, adding_to, batch, compare, mlp, state
 from wengert import nn
 from wengert.compiler import compile as compiled
 from wengert.compiler import explain, reset
-from wengert.core.storage import quoted_location
 from wengert.nn import functional as F
-from wengert.replay import run
+from wengert.replay.run import Run
+from wengert.replay.state import active
 
 PROGRAMS: list[Program] = []
 program = adding_to(PROGRAMS)
@@ -359,10 +359,13 @@ WHOLE = [messages_along_edges, attention_over_neighbours, keys_of_all_kinds,
 
 @pytest.mark.parametrize("function", WHOLE, ids=lambda f: f.__name__)
 def test_they_are_whole_programs(function: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(names, line):  # operations may read no operands either
-        raise AssertionError(f"{names}, at {quoted_location(*line)}")
+    settle = Run.settle
 
-    monkeypatch.setattr(run, "refuse_reading", refuse)
+    def settled(run: Run) -> None:  # operations may read no operands either
+        assert not active.whole or run.recording or run.settled
+        settle(run)
+
+    monkeypatch.setattr(Run, "settle", settled)
     reset()
     function(lambda f: compiled(f, fullgraph=True), [])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import linecache
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -212,6 +212,19 @@ def describe(*roots: Tensor | Node | GradientEdge) -> GraphReport:
         return _Describer(tops).report()
 
 
+def report_of(nodes: Sequence[NodeInfo], roots: Sequence[int]) -> GraphReport:
+    """The report of some nodes, by the indices of those that were asked about."""
+    of_leaves = {s.storage: s.nbytes for node in nodes for s in node.saved if s.leaf}
+    return GraphReport(
+        nodes=tuple(nodes),
+        roots=tuple(roots),
+        nbytes=sum(node.nbytes for node in nodes),
+        leaf_bytes=sum(of_leaves.values()),
+        frees=sum(node.frees for node in nodes),
+        flops=summed(node.flops for node in nodes),
+    )
+
+
 def _node_of(root: Any) -> Node:
     if isinstance(root, Node):
         return root
@@ -269,16 +282,8 @@ class _Describer:
         self.addresses: dict[int, int] = {}  # of storages, by their ids
 
     def report(self) -> GraphReport:
-        infos = tuple([self.info(k, node) for k, node in enumerate(self.nodes)])
-        of_leaves = {s.storage: s.nbytes for info in infos for s in info.saved if s.leaf}
-        return GraphReport(
-            nodes=infos,
-            roots=tuple(self.index[id(root)] for root in self.roots),
-            nbytes=sum(info.nbytes for info in infos),
-            leaf_bytes=sum(of_leaves.values()),
-            frees=sum(info.frees for info in infos),
-            flops=summed(info.flops for info in infos),
-        )
+        infos = [self.info(k, node) for k, node in enumerate(self.nodes)]
+        return report_of(infos, [self.index[id(root)] for root in self.roots])
 
     def info(self, index: int, node: Node) -> NodeInfo:
         where, text = self.line(node)

@@ -5,23 +5,28 @@ from __future__ import annotations
 import functools
 import warnings
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from threading import get_ident
 from time import perf_counter, sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wengert.core.storage import quoted_location
 from wengert.core.tensor import Tensor, internal
+from wengert.graph.roots import describers
 from wengert.replay import noting as _noting  # noqa: F401 (what runs note)
 from wengert.replay import trial
 from wengert.replay.arming import arm
 from wengert.replay.background import background
+from wengert.replay.ir import Program
 from wengert.replay.record import Record
 from wengert.replay.run import Run, current_run, end_run
 from wengert.replay.sparing import Sparing
 from wengert.replay.stance import Stance, as_compiling
 from wengert.replay.state import active, enter, inside
+
+if TYPE_CHECKING:
+    from wengert.graph.description import GraphReport
 
 _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
@@ -181,13 +186,17 @@ class Compiled:
         while record.awaited and record in background.making:
             sleep(_WAIT)
 
-    def graph(self) -> str:
-        """The programs on record, as text: each line with those of the user's that it is from."""
+    def programs(self) -> list[Program]:
+        """The programs on record, as the passes have rewritten them."""
         self.wait()
         plans = self.record.programs() or [*self.record.foreseen.values()]
         for plan in plans:
             plan.optimise()
-        return "\n\n".join(str(plan.program) for plan in plans)
+        return [plan.program for plan in plans]
+
+    def graph(self) -> str:
+        """The programs on record, as text: each line with those of the user's that it is from."""
+        return "\n\n".join(map(str, self.programs()))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
         return type(self)(deepcopy(self.function, memo), self.fullgraph, self.exact)
@@ -224,6 +233,18 @@ def compiled_of(function: Any) -> Compiled | None:
         if isinstance(inner, Compiled):
             return inner
     return None
+
+
+def _described(roots: Sequence[Any]) -> GraphReport | None:
+    functions = [compiled_of(root) for root in roots]
+    if not all(functions):
+        return None
+    from wengert.replay.described import described
+
+    return described([one.programs() for one in functions if one is not None])
+
+
+describers.append(_described)
 
 
 def _leave() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from wengert.graph.drawing._png import png_of
 from wengert.graph.drawing._svg import svg_of
 from wengert.graph.drawing.html_format import html_of
 from wengert.graph.formatting import shorten_path
+from wengert.graph.roots import describers
 
 _BOXES = 60
 _LINES = 4  # of these the title tells
@@ -85,7 +87,7 @@ class Drawing(DrawingData):
 
 
 def draw(
-    *roots: Tensor | Node | GradientEdge | str | os.PathLike[str],
+    *roots: Tensor | Node | GradientEdge | Callable[..., Any] | str | os.PathLike[str],
     path: str | os.PathLike[str] | None = None,
     boxes: int = _BOXES,
 ) -> Drawing:
@@ -95,12 +97,14 @@ def draw(
     network, the steps of a loop. Inputs are at the top. Needs ``pip install 'wengert[graph]'``.
 
     Args:
-        roots: one or several, such as the losses of a step; a path may follow them.
+        roots: one or several, such as the losses of a step, or compiled functions, whose programs
+            are drawn; a path may follow them.
         path: a file that ends in ``.html``, ``.svg``, ``.png`` or ``.dot``.
         boxes: about how many the first view shows.
 
-    Raises TypeError for another kind of root, RuntimeError for a tensor without a graph, ValueError
-    for another suffix, and ImportError where the extra is not installed.
+    Raises TypeError for another kind of root, RuntimeError for a tensor without a graph or a
+    function without a program, ValueError for another suffix, and ImportError where the extra is
+    not installed.
 
     >>> import wengert
     >>> w = wengert.ones(2, 3, requires_grad=True)
@@ -119,10 +123,17 @@ def draw(
     if path is not None:
         _form(Path(path))  # before the work
     _optional.igraph()
-    drawing = drawing_of(describe(*roots), boxes)  # type: ignore[arg-type]
+    drawing = drawing_of(_report_of(roots), boxes)
     if path is not None:
         drawing.save(path)
     return drawing
+
+
+def _report_of(roots: Sequence[Any]) -> GraphReport:
+    for described in describers:
+        if (report := described(roots)) is not None:
+            return report
+    return describe(*roots)
 
 
 def drawing_of(report: GraphReport, boxes: int = _BOXES) -> Drawing:
