@@ -409,3 +409,44 @@ def test_a_module_with_a_forward_of_its_own_is_compiled_with_it() -> None:
     layer.compile(backend="eager")
     layer.compile()
     assert layer(wengert.ones(1, 2)).shape == (1, 1)
+
+
+def test_explain_says_where_ways_part_and_why() -> None:
+    dropout, frozen = nn.Dropout(0.5), wengert.ones(3)
+
+    def step(x, more):
+        y = dropout(x.tanh())
+        if more:
+            y = y * 2
+        return (y + frozen).square().sum()
+
+    compiled = compiler.compile(step)
+    for x, more in ((wengert.ones(3), False), (wengert.ones(2, 3), False), (wengert.ones(3), True)):
+        for _ in range(3):
+            compiled(x, more).item()
+    dropout.eval()
+    with wengert.no_grad():
+        compiled(wengert.ones(3), False).item()
+    compiled(wengert.ones(3), False).item()
+    report = compiler.explain(compiled)(wengert.ones(3), False)
+    lines, why = zip(*[one.rsplit(": ", 1) for one in report.branches], strict=True)
+    assert report.ways == 5
+    assert sorted(why) == [
+        "add where there was masked", "float32[2, 3] where there was float32[3]",
+        "mul where there was add", "no gradients are recorded",
+    ]  # fmt: skip
+    assert any(line.endswith("y = y * 2") for line in lines)
+    assert all(f"  {one}" in str(report).splitlines() for one in report.branches)
+
+
+def test_explain_says_how_long_a_step_takes_as_it_is_and_compiled() -> None:
+    model = nn.Sequential(*[nn.Linear(16, 16) for _ in range(8)])
+    step = compiler.compile(lambda x: model(x).sum().backward())
+    for _ in range(40):
+        step(wengert.ones(2, 16))
+    report = compiler.explain(step)(wengert.ones(2, 16))
+    eager, compiled = report.trial
+    assert eager > 0 < compiled
+    assert f"a step takes {eager * 1e3:.3g} ms as it is, {compiled * 1e3:.3g} ms compiled" in str(
+        report
+    )

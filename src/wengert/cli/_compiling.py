@@ -84,6 +84,7 @@ def _told(found: Explanation) -> tuple[list[str], list[str]]:
             f" {format_count(found.backwards, 'backward')} in"
             f" {format_count(len(found.programs), 'program')}, {format_count(found.calls, 'call')}"
         ]
+    told += found.compared()
     if found.retired:
         told.append(f"runs as it is by now: {found.retired}")
     if found.python:

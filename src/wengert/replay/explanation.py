@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from wengert.core.dtypes import of_numpy
 from wengert.core.storage import location_of, source_text
 from wengert.replay.compiled import Compiled, compiled, compiled_of
 from wengert.replay.run import current_run
 from wengert.replay.skipping import Skipping
-from wengert.replay.trace import BackwardEntry, Entry, OpEntry
+from wengert.replay.trace import BackwardEntry, Entry, Input, OpEntry
 
 _MOST_CALLS = 8
 _LATER = "read it after the function, or not at all"
@@ -38,10 +39,13 @@ class Explanation:
         splits: the lines that read a value, which ends a program, and `instead` what to do
             about each.
         ahead: the lines that read a value before a backward, which programs of their own compute.
-        ways: how many ways through the function are on record.
+        ways: how many ways through the function are on record, and `branches` where one has left
+            those before it, and by what.
         bytes: the most bytes of intermediate values and of what kernels write between, and those
             of values as eager mode would hold them.
         seconds: of the first call, and of the fastest later one.
+        trial: of the fastest call as it is, and of the fastest as a run, up to the next call; None
+            where none were compared.
         retired: why the function runs as it is by now, empty if it does not.
         python: of ``mode="reduce-overhead"``, whether Python is skipped, or why not.
         programs: the programs themselves.
@@ -55,8 +59,10 @@ class Explanation:
     instead: list[str] = field(default_factory=list)
     ahead: list[str] = field(default_factory=list)
     ways: int = 0
+    branches: list[str] = field(default_factory=list)
     bytes: tuple[int, int] = (0, 0)
     seconds: list[float] = field(default_factory=list)
+    trial: tuple[float, float] | None = None
     retired: str = ""
     python: str = ""
     programs: list[Any] = field(default_factory=list)
@@ -66,13 +72,14 @@ class Explanation:
             f"{self.operations} operations and {self.backwards} backwards in"
             f" {len(self.programs)} programs, {self.calls} calls",
             f"{len(self.loops)} fused loops" + "".join(f"\n  {loop}" for loop in self.loops),
-            f"{self.ways} ways on record",
+            f"{self.ways} ways on record" + "".join(f"\n  {way}" for way in self.branches),
             f"intermediate values: {self.bytes[0] / 1e6:.3g} MB, {self.bytes[1] / 1e6:.3g} MB as"
             " eager mode would hold them",
         ]
         if len(self.seconds) > 1:
             first, best = self.seconds
             lines.append(f"first call {first * 1e3:.3g} ms, fastest later {best * 1e3:.3g} ms")
+        lines += self.compared()
         if self.retired:
             lines.append(f"retired: {self.retired}")
         if self.python:
@@ -83,6 +90,13 @@ class Explanation:
             for line, instead in zip(self.splits, self.instead, strict=True)
         ]
         return "\n".join(lines)
+
+    def compared(self) -> list[str]:
+        """How long a step takes as it is and compiled; nothing where that was not compared."""
+        if self.trial is None:
+            return []
+        eager, run = self.trial
+        return [f"a step takes {eager * 1e3:.3g} ms as it is, {run * 1e3:.3g} ms compiled"]
 
 
 def explain_calls(function: Callable[..., Any], args: Any, kwargs: Any) -> Explanation:
@@ -110,7 +124,7 @@ def explain_calls(function: Callable[..., Any], args: Any, kwargs: Any) -> Expla
 
 def explanation_of(function: Compiled) -> Explanation:
     """What is to be said of a compiled function."""
-    found = Explanation(seconds=list(function.seconds))
+    found = Explanation(seconds=list(function.seconds), trial=function.trial.fastest())
     if function.record.retired:
         slower = function.trial.is_slower()
         found.retired = "as fast without" if slower else "values are read too often"
@@ -123,6 +137,7 @@ def explanation_of(function: Compiled) -> Explanation:
     for entry in function.record.root.below():
         plans = plans_of.get(entry)
         found.ways += not entry.children and entry.depth > 0
+        found.branches += _branches(entry)
         if not plans:
             continue
         plan, path = plans[0], entry.path()
@@ -146,6 +161,40 @@ def explanation_of(function: Compiled) -> Explanation:
         found.ahead.append(_line(*reading.line))
     found.bytes = max(sizes)
     return found
+
+
+def _branches(entry: Entry) -> Iterator[str]:
+    """Why there is more than one way on from an entry: each but the first."""
+    first, *others = entry.children or [None]
+    for key in others:
+        yield f"{entry.children[key].line()}: {_difference(key, first)}"
+
+
+def _difference(key: Any, first: Any) -> str:
+    """What tells a call from that of the first way, by their keys: see `Run._search`."""
+    if any(type(one) is not tuple or len(one) < _BEFORE_ARGUMENTS for one in (key, first)):
+        return "another step"
+    if key[0] is not first[0]:
+        names = [op.name.removeprefix("_") for op in (key[0], first[0])]
+        return " where there was ".join(names)
+    if key[2] != first[2]:
+        return "another line"
+    if key[1] != first[1]:
+        return "gradients are recorded" if key[1] else "no gradients are recorded"
+    pairs = zip(key[_BEFORE_ARGUMENTS:], first[_BEFORE_ARGUMENTS:], strict=False)
+    for one, other in pairs:
+        if one != other and type(one) is type(other) is Input:
+            return f"{_told(one)} where there was {_told(other)}"
+    return "other arguments"
+
+
+# What the key of an operation begins with: it, whether it is recorded, its line, keywords.
+_BEFORE_ARGUMENTS = 4
+
+
+def _told(x: Input) -> str:
+    text = f"{of_numpy[x.dtype].name}{[*x.shape]}"
+    return f"{text} with strides {[*x.strides]}" if 0 in x.strides else text
 
 
 def _line(code: Any, lasti: int) -> str:

@@ -50,10 +50,20 @@ class Trial:
         """Whether the next call is to be the first that is timed."""
         return self.calls == AS_IT_IS.start - 1
 
-    def is_slower(self) -> bool:
-        """Whether runs took longer, by the shortest: others work on the machine, too."""
+    def fastest(self) -> tuple[float, float] | None:
+        """The shortest times as they are and as runs, as others work on the machine, too.
+
+        Of several kinds of calls the sums; None where no kind was timed both ways.
+        """
         both = [periods for periods in self.periods.values() if all(periods)]
-        return sum(min(runs) for _, runs in both) > sum(min(plain) for plain, _ in both)
+        if not both:
+            return None
+        return sum(min(plain) for plain, _ in both), sum(min(runs) for _, runs in both)
+
+    def is_slower(self) -> bool:
+        """Whether runs took longer."""
+        found = self.fastest()
+        return found is not None and found[1] > found[0]
 
 
 def _kind_of(function: Any, args: Iterable[Any]) -> Any:
