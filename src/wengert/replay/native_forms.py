@@ -29,6 +29,7 @@ from wengert.replay.class_forms import (
 )
 from wengert.replay.emitting import Emitter
 from wengert.replay.ends import FusedEnds
+from wengert.replay.extreme_forms import EXTREMES
 from wengert.replay.forwards import pointwise_of
 from wengert.replay.fusion import FusedLoop
 from wengert.replay.index_forms import (
@@ -89,6 +90,12 @@ from wengert.replay.sum_forms import (
     unbroadcast,
 )
 from wengert.replay.summed_forms import summed
+from wengert.replay.variance_forms import (
+    deviation,
+    deviation_back,
+    variance,
+    variance_back,
+)
 from wengert.replay.window_forms import (
     channel_sums,
     convolution,
@@ -201,6 +208,10 @@ _BY_KEY: dict[Any, Form] = {
     "vector_norm": norm,
     ("mean_over", "input"): mean_back,
     ("vector_norm", "input"): norm_back,
+    "_var": variance,
+    "_std": deviation,
+    ("_var", "input"): variance_back,
+    ("_std", "input"): deviation_back,
     "_cross_entropy": cross_entropy,
     "_weighed_pick": weighed_pick,
     ("_weighed_pick", "input"): weighed_put,
@@ -243,6 +254,7 @@ _BY_KEY: dict[Any, Form] = {
     "resample": resampled,
     ("resample", "input"): resampled_back,
     **MOVES,
+    **EXTREMES,
     **CELLS,
     **dict.fromkeys(product(("lstm_step", "gru_step"), ("x", "product", "before")), taken_form),
     **RULE_FORMS,
