@@ -21,7 +21,6 @@ from wengert.replay.row_forms import params_of
 from wengert.replay.sum_forms import sum_into
 from wengert.replay.trace import OpEntry
 
-
 _LOSSES = Lines(
     classification.cross_entropy, classification.cross_entropy_columns, classification.LANES
 )

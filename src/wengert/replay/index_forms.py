@@ -14,7 +14,7 @@ from wengert.kernels.scatter import native
 from wengert.replay.bounds import BOUNDS
 from wengert.replay.emitting import F32, I64, Emitter, Refusal, View, dense
 from wengert.replay.ir import Instruction
-from wengert.replay.layout_forms import clear, copy, dense_of
+from wengert.replay.layout_forms import clear, copy, dense_of, fill_with
 from wengert.replay.row_forms import params_of
 from wengert.replay.trace import OpEntry
 
@@ -162,6 +162,47 @@ def added(emitter: Emitter, instruction: Instruction) -> bool:
     copy(emitter, x, out)
     emitter.changed.add(out.root)
     native.call_add(emitter, out, places, dense_of(emitter, values), sizes, alike)
+    return True
+
+
+def written(emitter: Emitter, instruction: Instruction) -> bool:
+    """The operand with an element written at each index (`scatter`); the last one stays."""
+    x, index, values = (emitter.view(v) for v in instruction.inputs)
+    out = emitter.view(instruction.outputs[0])
+    found = _along(emitter, instruction, out, index, values)
+    if found is None or x is None or x.dtype != F32 or values is None or out is None:
+        return False
+    places, sizes, _ = found
+    copy(emitter, x, out)
+    emitter.changed.add(out.root)
+    native.call_put(emitter, out, places, dense_of(emitter, values), sizes)
+    return True
+
+
+def written_number(emitter: Emitter, instruction: Instruction) -> bool:
+    """The same with one number for all."""
+    return _numbered(emitter, instruction, params_of(instruction)["value"])
+
+
+def written_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of what is written to: none where something was written."""
+    return _numbered(emitter, instruction, 0)
+
+
+def _numbered(emitter: Emitter, instruction: Instruction, number: Any) -> bool:
+    x, index = (emitter.view(v) for v in instruction.inputs)
+    out = emitter.view(instruction.outputs[0])
+    if index is None or not index.size or not isinstance(number, int | float | np.floating):
+        return False
+    values = emitter.temporary(index.shape)
+    found = _along(emitter, instruction, out, index, values)
+    if found is None or x is None or x.dtype != F32 or out is None:
+        return False
+    places, sizes, _ = found
+    copy(emitter, x, out)
+    emitter.changed.add(out.root)
+    fill_with(emitter, number, values)
+    native.call_put(emitter, out, places, values, sizes)
     return True
 
 

@@ -6,6 +6,7 @@ Each function adds the calls for an instruction to an `Emitter`, and says whethe
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -41,23 +42,30 @@ from wengert.replay.index_forms import (
     indexed_back,
     taken,
     taken_back,
+    written,
+    written_back,
+    written_number,
 )
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import (
     RESHAPES,
     copied,
+    diagonal,
+    diagonal_back,
     is_view,
     joined,
     part_back,
     reshaped,
     several_back,
     stacked,
+    triangle,
     view,
 )
 from wengert.replay.logsum_forms import logsumexp, logsumexp_back
 from wengert.replay.loop_forms import elementwise
 from wengert.replay.moving_forms import MOVES
 from wengert.replay.norm_forms import bias_back, normalised, normalised_back, weight_back
+from wengert.replay.order_forms import ORDERS
 from wengert.replay.product_forms import (
     addmm,
     addmm_input,
@@ -72,6 +80,8 @@ from wengert.replay.product_forms import (
 )
 from wengert.replay.resample_forms import resampled, resampled_back
 from wengert.replay.row_forms import (
+    gated,
+    gated_back,
     log_softmax_back,
     log_softmax_form,
     masked_softmax_form,
@@ -80,6 +90,7 @@ from wengert.replay.row_forms import (
     taken_form,
 )
 from wengert.replay.rule_forms import RULE_FORMS
+from wengert.replay.scan_forms import SCANS
 from wengert.replay.sum_forms import (
     mean,
     mean_back,
@@ -161,7 +172,7 @@ def _join(emitter: Emitter, instruction: Instruction) -> bool:
 
 
 # What shows elements of an array once each.
-_PARTS = "select", "basic", "transpose", "permute", "t"
+_PARTS = "select", "basic", "transpose", "permute", "t", "diagonal"
 _NORMALISED = "input", "weight", "bias"
 _ROW_NORMS = "_layer_norm", "_rms_norm", "_group_norm", "_instance_norm"
 _BY_NAME: dict[str, Form] = {
@@ -197,6 +208,14 @@ _BY_KEY: dict[Any, Form] = {
     **dict.fromkeys(("index_add", "scatter_add"), added),
     ("index_add", "source"): added_back,
     ("scatter_add", "src"): added_back,
+    "_scatter": written,
+    "_scatter_number": written_number,
+    **dict.fromkeys((("_scatter", "input"), ("_scatter_number", "input")), written_back),
+    ("_scatter", "src"): added_back,
+    **dict.fromkeys(("tril", ("tril", "input")), partial(triangle, False)),
+    **dict.fromkeys(("triu", ("triu", "input")), partial(triangle, True)),
+    "diag_embed": diagonal,
+    ("diag_embed", "input"): diagonal_back,
     "_attention": attend,
     ("_attention", "shared"): attend_back,
     **dict.fromkeys((("_attention", name) for name in ("query", "key", "value")), taken_form),
@@ -255,6 +274,10 @@ _BY_KEY: dict[Any, Form] = {
     ("resample", "input"): resampled_back,
     **MOVES,
     **EXTREMES,
+    **SCANS,
+    **ORDERS,
+    "_glu": gated,
+    ("_glu", "input"): gated_back,
     **CELLS,
     **dict.fromkeys(product(("lstm_step", "gru_step"), ("x", "product", "before")), taken_form),
     **RULE_FORMS,

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels import gating
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.softmax import native as softmax
 from wengert.replay.emitting import Emitter, View
 from wengert.replay.ir import Instruction
-from wengert.replay.layout_forms import dense_of
+from wengert.replay.layout_forms import dense_of, dense_views
 from wengert.replay.lines import Lines
 from wengert.replay.trace import OpEntry
-
 
 _SOFTMAX, _SOFTMAX_BACK, _LOG_SOFTMAX, _LOG_SOFTMAX_BACK = (
     Lines(rows, columns, softmax.LANES)
@@ -80,6 +80,26 @@ def log_softmax_form(emitter: Emitter, instruction: Instruction) -> bool:
 def log_softmax_back(emitter: Emitter, instruction: Instruction) -> bool:
     """From the gradient of the result, and the result."""
     return _along(emitter, instruction, _LOG_SOFTMAX_BACK, 2)
+
+
+def gated(emitter: Emitter, instruction: Instruction) -> bool:
+    """The first half along a dimension times the sigmoid of the second."""
+    views, axis = dense_views(emitter, instruction, 2), params_of(instruction)["axis"]
+    if views is None:
+        return False
+    x, out = views
+    gating.call_gated(emitter, x, out, axis)
+    return True
+
+
+def gated_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradients of both halves."""
+    views, axis = dense_views(emitter, instruction, 3), params_of(instruction)["axis"]
+    if views is None:
+        return False
+    g, x, out = views
+    gating.call_gradient(emitter, g, x, out, axis)
+    return True
 
 
 def params_of(instruction: Instruction) -> dict[str, Any]:

@@ -118,27 +118,34 @@ def _spread(emitter: Emitter, instruction: Instruction, divisor: int) -> bool:
 
 
 def norm(emitter: Emitter, instruction: Instruction) -> bool:
-    """The square root of the sum of squares over some dimensions."""
-    found = _reduced(emitter, instruction)
-    if found is None or params_of(instruction)["p"] != 2:
+    """The square root of the sum of squares over some dimensions, or the sum of magnitudes."""
+    found, p = _reduced(emitter, instruction), params_of(instruction)["p"]
+    if found is None or p not in (1, 2):
         return False
     source, out, axes = found
-    squares, sums = emitter.temporary(source.shape), emitter.temporary(out.shape)
+    terms = emitter.temporary(source.shape)
+    if p == 1:
+        done = loop_over(emitter, [np.abs], source.shape, [source], [terms])
+        return done and sum_over(emitter, terms, out, axes)
+    sums = emitter.temporary(out.shape)
     return (
-        loop_over(emitter, [lambda x: x * x], source.shape, [source], [squares])
-        and sum_over(emitter, squares, sums, axes)
+        loop_over(emitter, [lambda x: x * x], source.shape, [source], [terms])
+        and sum_over(emitter, terms, sums, axes)
         and loop_over(emitter, [root], out.shape, [sums], [out])
     )
 
 
 def norm_back(emitter: Emitter, instruction: Instruction) -> bool:
-    """The gradient of a norm: the share of each element in it."""
+    """The gradient of a norm: the share of each element in it, or its sign."""
     views = emitter.seen((*instruction.inputs, *instruction.outputs))
-    if views is None or len(views) != 4 or params_of(instruction)["p"] != 2 or not views[1].size:
+    p = params_of(instruction)["p"]
+    if views is None or len(views) != 4 or p not in (1, 2) or not views[1].size:
         return False
     g, x, out, to = views
     axes = reduced_axes(params_of(instruction).get("dim"), len(x.shape))
     g, out = (unreduced(v, x.shape, axes) for v in (g, out))
+    if p == 1:
+        return loop_over(emitter, [lambda g, x: g * np.sign(x)], x.shape, [g, x], [to])
     share = emitter.temporary(g.shape)
     return loop_over(emitter, [_share], share.shape, [g, out], [share]) and loop_over(
         emitter, [lambda a, b: a * b], x.shape, [x, share], [to]
