@@ -28,6 +28,7 @@ from wengert.replay.class_forms import (
     weighed_pick,
     weighed_put,
 )
+from wengert.replay.contraction_forms import CONTRACTIONS
 from wengert.replay.emitting import Emitter
 from wengert.replay.ends import FusedEnds
 from wengert.replay.extreme_forms import EXTREMES
@@ -274,6 +275,7 @@ _BY_KEY: dict[Any, Form] = {
     ("resample", "input"): resampled_back,
     **MOVES,
     **EXTREMES,
+    **CONTRACTIONS,
     **SCANS,
     **ORDERS,
     "_glu": gated,

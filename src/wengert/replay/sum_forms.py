@@ -145,7 +145,7 @@ def norm_back(emitter: Emitter, instruction: Instruction) -> bool:
     axes = reduced_axes(params_of(instruction).get("dim"), len(x.shape))
     g, out = (unreduced(v, x.shape, axes) for v in (g, out))
     if p == 1:
-        return loop_over(emitter, [lambda g, x: g * np.sign(x)], x.shape, [g, x], [to])
+        return loop_over(emitter, [_signed], x.shape, [g, x], [to])
     share = emitter.temporary(g.shape)
     return loop_over(emitter, [_share], share.shape, [g, out], [share]) and loop_over(
         emitter, [lambda a, b: a * b], x.shape, [x, share], [to]
@@ -160,3 +160,9 @@ def root(x: Any) -> Any:
 def _share(g: Any, norm: Any) -> Any:
     """The gradient over the norm; 0 where that is 0."""
     return np.where(norm == 0, np.float32(0), g / norm)
+
+
+def _signed(g: Any, x: Any) -> Any:
+    """The gradient with the sign of x; NaN has none."""
+    one = np.float32(1)
+    return g * np.where(x > 0, one, np.where(x < 0, -one, np.float32(0)))
