@@ -44,7 +44,7 @@ def view(emitter: Emitter, instruction: Instruction) -> bool:
     source = emitter.view(instruction.inputs[0])
     if source is None or source.dtype not in ELEMENTS | {I64} or not source.size:
         return False
-    results = _shown(source, instruction.compute)
+    results = shown(source, instruction.compute)
     if results is None:
         key = instruction.key
         return (
@@ -57,7 +57,7 @@ def view(emitter: Emitter, instruction: Instruction) -> bool:
     return True
 
 
-def _shown(source: View, function: Callable[[np.ndarray], Any]) -> list[View] | None:
+def shown(source: View, function: Callable[[np.ndarray], Any]) -> list[View] | None:
     """What a function of an array gives, as views of its memory; None if it gives no views."""
     if any(s < 0 for s in source.strides):
         return None
@@ -175,10 +175,10 @@ def copied(emitter: Emitter, instruction: Instruction) -> bool:
     if views is None or len(instruction.outputs) > 1:
         return False
     source, out = views
-    shown = out.as_shape(source.shape)
-    if shown is None or source.size != out.size or not source.size:
+    target = out.as_shape(source.shape)
+    if target is None or source.size != out.size or not source.size:
         return False
-    copy(emitter, source, shown)
+    copy(emitter, source, target)
     return True
 
 
@@ -247,7 +247,7 @@ def _parts_back(
         return False
     gs, outs = views[: len(instruction.inputs)], views[len(instruction.inputs) :]
     (out,) = outs
-    places = _shown(out, parts)
+    places = shown(out, parts)
     if places is None or len(places) != len(given):
         return False
     pairs = [(gs[k], place) for k, place in zip(given, places, strict=True) if k is not None]
@@ -268,11 +268,11 @@ def diagonal(emitter: Emitter, instruction: Instruction) -> bool:
     if views is None:
         return False
     (source, out), params = views, entry.params
-    shown = _shown(out, lambda a: a.diagonal(params["offset"], params["dim1"], params["dim2"]))
-    if shown is None or shown[0].shape != source.shape:
+    found = shown(out, lambda a: a.diagonal(params["offset"], params["dim1"], params["dim2"]))
+    if found is None or found[0].shape != source.shape:
         return False
     clear(emitter, out)
-    copy(emitter, source, shown[0])
+    copy(emitter, source, found[0])
     return True
 
 
@@ -283,10 +283,10 @@ def diagonal_back(emitter: Emitter, instruction: Instruction) -> bool:
     if views is None:
         return False
     (source, out), params = views, entry.params
-    shown = _shown(source, lambda a: a.diagonal(params["offset"], params["dim1"], params["dim2"]))
-    if shown is None or shown[0].shape != out.shape:
+    found = shown(source, lambda a: a.diagonal(params["offset"], params["dim1"], params["dim2"]))
+    if found is None or found[0].shape != out.shape:
         return False
-    copy(emitter, shown[0], out)
+    copy(emitter, found[0], out)
     return True
 
 

@@ -47,6 +47,7 @@ from wengert.replay.index_forms import (
     written_back,
     written_number,
 )
+from wengert.replay.integer_forms import INTEGERS, converted, counted
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import (
     RESHAPES,
@@ -72,12 +73,16 @@ from wengert.replay.product_forms import (
     addmm_input,
     addmm_left,
     addmm_right,
+    baddbmm,
     linear,
     linear_input,
     linear_weight,
     matmul,
     matmul_left,
     matmul_right,
+    outer,
+    scaled,
+    swapped,
 )
 from wengert.replay.resample_forms import resampled, resampled_back
 from wengert.replay.row_forms import (
@@ -121,6 +126,7 @@ from wengert.replay.window_forms import (
     transposed_input,
     transposed_weight,
 )
+from wengert.replay.write_forms import WRITES
 
 Form = Callable[[Emitter, Instruction], bool]
 
@@ -172,6 +178,11 @@ def _join(emitter: Emitter, instruction: Instruction) -> bool:
     return True
 
 
+def _summed(emitter: Emitter, instruction: Instruction) -> bool:
+    """Floats, or how many elements of a mask are true."""
+    return total(emitter, instruction) or counted(emitter, instruction)
+
+
 # What shows elements of an array once each.
 _PARTS = "select", "basic", "transpose", "permute", "t", "diagonal"
 _NORMALISED = "input", "weight", "bias"
@@ -186,19 +197,27 @@ _BY_NAME: dict[str, Form] = {
     "unbind_backward": several_back,
     "cat": joined,
     "stack": stacked,
+    "to": converted,
 }
 _BY_KEY: dict[Any, Form] = {
     "linear": linear,
     ("linear", "input"): linear_input,
     ("linear", "weight"): linear_weight,
     ("linear", "bias"): unbroadcast,
-    **dict.fromkeys(("matmul", "mm", "bmm"), matmul),
+    **dict.fromkeys(("matmul", "mm", "bmm", "dot"), matmul),
     **dict.fromkeys(((op, "input") for op in ("matmul", "mm", "bmm")), matmul_left),
     **dict.fromkeys((("matmul", "other"), ("mm", "mat2"), ("bmm", "mat2")), matmul_right),
     "addmm": addmm,
     ("addmm", "input"): addmm_input,
     ("addmm", "mat1"): addmm_left,
     ("addmm", "mat2"): addmm_right,
+    "outer": outer,
+    ("outer", "input"): matmul,
+    ("outer", "vec2"): swapped(matmul),
+    "baddbmm": baddbmm,
+    ("baddbmm", "input"): addmm_input,
+    ("baddbmm", "batch1"): addmm_left,
+    ("baddbmm", "batch2"): addmm_right,
     "clone": copied,
     "_embedding": embedding,
     ("_embedding", "weight"): embedding_back,
@@ -217,11 +236,12 @@ _BY_KEY: dict[Any, Form] = {
     **dict.fromkeys(("triu", ("triu", "input")), partial(triangle, True)),
     "diag_embed": diagonal,
     ("diag_embed", "input"): diagonal_back,
+    **dict.fromkeys((("dot", "input"), ("dot", "tensor")), scaled),
     "_attention": attend,
     ("_attention", "shared"): attend_back,
     **dict.fromkeys((("_attention", name) for name in ("query", "key", "value")), taken_form),
     **dict.fromkeys(((op, "input") for op in _PARTS), part_back),
-    "sum_over": total,
+    "sum_over": _summed,
     ("expand", "input"): unbroadcast,
     ("sum_over", "input"): total_back,
     "mean_over": mean,
@@ -275,6 +295,8 @@ _BY_KEY: dict[Any, Form] = {
     ("resample", "input"): resampled_back,
     **MOVES,
     **EXTREMES,
+    **INTEGERS,
+    **WRITES,
     **CONTRACTIONS,
     **SCANS,
     **ORDERS,

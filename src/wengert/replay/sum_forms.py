@@ -47,7 +47,12 @@ def unbroadcast(emitter: Emitter, instruction: Instruction) -> bool:
     """What a value was broadcast from: the sum over the dimensions that were repeated."""
     (source,) = emitter.seen(instruction.inputs[:1]) or (None,)
     out = emitter.view(instruction.outputs[0])
-    if source is None or out is None or out.dtype != F32:
+    return source is not None and out is not None and sum_to(emitter, source, out)
+
+
+def sum_to(emitter: Emitter, source: View, out: View) -> bool:
+    """The sum over the dimensions that a view of float32 was repeated along."""
+    if out.dtype != F32:
         return False
     shape, target = source.shape, (1,) * (len(source.shape) - len(out.shape)) + out.shape
     if len(target) != len(shape):
