@@ -11,6 +11,7 @@ import numpy as np
 from wengert.kernels.axes import axis_of
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.classification import native as classification
+from wengert.kernels.softmax import native as softmax
 from wengert.replay.bounds import BOUNDS
 from wengert.replay.emitting import F32, I64, Emitter, View
 from wengert.replay.ir import Instruction
@@ -21,12 +22,10 @@ from wengert.replay.row_forms import params_of
 from wengert.replay.sum_forms import sum_into
 from wengert.replay.trace import OpEntry
 
-_LOSSES = Lines(
-    classification.cross_entropy, classification.cross_entropy_columns, classification.LANES
-)
+_LOSSES = Lines(classification.cross_entropy, classification.cross_entropy_columns, softmax.LANES)
 _GRADIENTS = Lines(
     classification.cross_entropy_gradient, classification.cross_entropy_gradient_columns,
-    classification.LANES,
+    softmax.LANES,
 )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -61,7 +60,7 @@ def counted(emitter: Emitter, instruction: Instruction) -> bool:
     return True
 
 
-def _one_hot(emitter: Emitter, instruction: Instruction) -> bool:
+def one_hot(emitter: Emitter, instruction: Instruction) -> bool:
     """For each integer a row of zeros with a one in its place."""
     index, out = (emitter.view(v) for v in (instruction.inputs[0], instruction.outputs[0]))
     if index is None or out is None or (index.dtype, out.dtype) != (I64, I64):
@@ -84,8 +83,6 @@ _ANSWERS = {
     "eq": (0, 1, 0), "ne": (1, 0, 1), "lt": (1, 0, 0), "le": (1, 1, 0), "gt": (0, 0, 1),
     "ge": (0, 1, 1),
 }  # fmt: skip
-INTEGERS: dict[Any, Callable[[Emitter, Instruction], bool]] = {
-    **{name: partial(_compared, answers) for name, answers in _ANSWERS.items()},
-    "_one_hot": _one_hot,
-    "count_nonzero": counted,
+COMPARISONS: dict[str, Callable[[Emitter, Instruction], bool]] = {
+    name: partial(_compared, answers) for name, answers in _ANSWERS.items()
 }

@@ -201,7 +201,7 @@ def clear(emitter: Emitter, out: View) -> None:
     emitter.call(kernel, np.zeros(1, np.float32), 0.0, out, total=out.size, chunk=CHUNK)
 
 
-def fill_with(emitter: Emitter, number: float, out: View) -> None:
+def fill_with(emitter: Emitter, number: Any, out: View) -> None:
     """A number of float32 everywhere."""
     emitter.call(
         copies.fill.f32, np.array([number], F32), 1.0, out, total=out.size, chunk=CHUNK
@@ -214,7 +214,8 @@ def triangle(upper: bool, emitter: Emitter, instruction: Instruction) -> bool:
     assert isinstance(entry, OpEntry)
     if views is None:
         return False
-    blocks.call_triangles(emitter, *views, entry.params["diagonal"], upper)
+    x, out = views
+    blocks.call_triangles(emitter, x, out, entry.params["diagonal"], upper)
     return True
 
 

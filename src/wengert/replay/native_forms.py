@@ -47,7 +47,7 @@ from wengert.replay.index_forms import (
     written_back,
     written_number,
 )
-from wengert.replay.integer_forms import INTEGERS, converted, counted
+from wengert.replay.integer_forms import COMPARISONS, converted, counted, one_hot
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import (
     RESHAPES,
@@ -178,6 +178,16 @@ def _join(emitter: Emitter, instruction: Instruction) -> bool:
     return True
 
 
+def _or_loop(form: Form) -> Form:
+    """A form of integers, of an operation that is a loop where it has floats."""
+
+    def either(emitter: Emitter, instruction: Instruction) -> bool:
+        loop = pointwise_of(instruction) is not None
+        return form(emitter, instruction) or (loop and elementwise(emitter, instruction))
+
+    return either
+
+
 def _summed(emitter: Emitter, instruction: Instruction) -> bool:
     """Floats, or how many elements of a mask are true."""
     return total(emitter, instruction) or counted(emitter, instruction)
@@ -197,7 +207,7 @@ _BY_NAME: dict[str, Form] = {
     "unbind_backward": several_back,
     "cat": joined,
     "stack": stacked,
-    "to": converted,
+    "to": _or_loop(converted),
 }
 _BY_KEY: dict[Any, Form] = {
     "linear": linear,
@@ -295,7 +305,9 @@ _BY_KEY: dict[Any, Form] = {
     ("resample", "input"): resampled_back,
     **MOVES,
     **EXTREMES,
-    **INTEGERS,
+    **{name: _or_loop(form) for name, form in COMPARISONS.items()},
+    "_one_hot": one_hot,
+    "count_nonzero": counted,
     **WRITES,
     **CONTRACTIONS,
     **SCANS,
