@@ -16,6 +16,7 @@ from wengert import nn
 from wengert.compiler import compile as compiled
 from wengert.compiler import reset
 from wengert.replay import compiled as functions
+from wengert.replay.layout_forms import is_view
 
 Log = list[Any]
 Program = Callable[[Callable[[Any], Any], Log], Any]
@@ -84,6 +85,60 @@ def check_same(ours: Any, eager: Any) -> None:
             check_same(a, b)
     else:
         assert ours == eager
+
+
+def sample(shape: tuple[int, ...], kind: str = "") -> np.ndarray:
+    """Floats; with `kind` some are alike, NaN, infinite or zeros."""
+    x = np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+    flat = x.reshape(-1)
+    if kind == "ties":
+        x = x.round()
+    elif kind == "nan":
+        flat[::7] = np.nan
+    elif kind == "infinities":
+        flat[::5], flat[1::9] = np.inf, -np.inf
+    elif kind == "zeros":
+        flat[::6] = 0
+    return x
+
+
+def outcome(function: Callable[[Any], Any], x: np.ndarray, dtype: Any) -> list[Any]:
+    """What a function gives of an array, and the gradient of the array."""
+    leaf = wengert.tensor(x).to(dtype).requires_grad_()
+    found = function(leaf * 1.0)
+    found = list(found) if isinstance(found, tuple | list) else [found]
+    loss = wengert.zeros(())
+    for y in found:
+        if y.requires_grad:
+            y = y.reshape(-1)
+            weights = (wengert.arange(len(y)) * 0.37).cos()
+            loss = loss + (y * weights.to(y.dtype)).sum().float()
+    if loss.requires_grad:
+        loss.backward()
+    return [*[y.detach() for y in found], leaf.grad]
+
+
+def check_native(
+    function: Callable[[Any], Any], x: np.ndarray, dtype: Any = wengert.float32, whole: bool = True
+) -> None:
+    """A function of one array, compiled: what it gives, and that nothing is called from Python.
+
+    With `whole` False something may be.
+    """
+    reset()
+    eager, step = outcome(function, x, dtype), compiled(function)
+    for _ in range(3):
+        for a, b in zip(outcome(step, x, dtype), eager, strict=True):
+            if b is not None:
+                check_same(a, b)
+    plans = list(step.compiled.record.plans.values())
+    assert not any(plan.problem for plan in plans)
+    if not whole:
+        return
+    programs = [plan.native for plan in plans if plan.native is not None]
+    assert programs
+    names = {i.name for p in programs for i in p.instructions if not is_view(i)}
+    assert names <= {"native", "number", "numbers", "element"}
 
 
 skipping = partial(compiled, mode="reduce-overhead")

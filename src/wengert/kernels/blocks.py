@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from wengert.kernels.calling import Caller, at_once
 from wengert.kernels.jit import CHUNK, available, kernel, loaded
 from wengert.kernels.jit.builtins import at, i32s, i64, i64s, u8s
 from wengert.kernels.jit.native import native
@@ -137,14 +139,20 @@ def triangles(matrices: np.ndarray, diagonal: int, upper: bool) -> np.ndarray:
     few = not matrices.size or (matrices.nbytes < _LARGE and not loaded())
     if few or not matrices.flags.c_contiguous or not available():
         return np.triu(matrices, diagonal) if upper else np.tril(matrices, diagonal)
-    out, (rows, columns), size = np.empty_like(matrices), matrices.shape[-2:], matrices.itemsize
+    out = np.empty_like(matrices)
+    call_triangles(at_once, matrices, out, diagonal, upper)
+    return out
+
+
+def call_triangles(caller: Caller, matrices: Any, out: Any, diagonal: int, upper: bool) -> None:
+    """The same by a kernel, of dense matrices."""
+    (rows, columns), size = matrices.shape[-2:], matrices.dtype.itemsize
     diagonal = min(max(diagonal, -rows), columns)  # beyond those nothing changes
     width = columns * size
-    _triangles.f32(
-        matrices, out, rows, width, size, diagonal, int(upper), prod(matrices.shape[:-1]),
-        max(1, 4 * CHUNK // width),
+    caller.call(
+        _triangles.f32, matrices, out, rows, width, size, diagonal, int(upper),
+        total=prod(matrices.shape[:-1]), chunk=max(1, 4 * CHUNK // width),
     )  # fmt: skip
-    return out
 
 
 def joined(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray:

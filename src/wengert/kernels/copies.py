@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from wengert.kernels.jit import kernel
-from wengert.kernels.jit.builtins import at, f32, f32s, i64, i64s, storeds
+from wengert.kernels.jit.builtins import at, f32, f32s, i64, i64s, inline, storeds
+
+
+@inline
+def place_of(row: i64, sizes: i64s, steps: i64s, rank: i64) -> i64:
+    """Where a row of the last dimension begins, of elements with a distance in each dimension."""
+    rest = row
+    place = 0
+    for k in range(rank - 1):
+        d = rank - 2 - k
+        place = place + rest % sizes[d] * steps[d]
+        rest = rest // sizes[d]
+    return place
 
 
 @kernel
@@ -53,6 +65,19 @@ def copy_dims(
         else:
             for j in range(width):
                 y[j * to_step] = row[j * step]
+
+
+@kernel
+def copy_integers(
+    x: i64s, out: i64s, sizes: i64s, steps: i64s, rank: i64, start: i64, stop: i64
+) -> None:
+    """Integers with a distance in each dimension, in their order; a task is a row of the last."""
+    width = sizes[rank - 1]
+    for r in range(start, stop):
+        row = at(x, place_of(r, sizes, steps, rank))
+        y = at(out, r * width)
+        for j in range(width):
+            y[j] = row[j * steps[rank - 1]]
 
 
 @kernel

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from wengert.kernels.calling import Caller
 from wengert.kernels.chunks import FEW, real_of, rows_of
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, i64, reals
@@ -42,6 +44,18 @@ def _sizes(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
     """The elements of a half that lie together, how often they do, and how many are a chunk."""
     half = prod(shape[axis:]) // 2
     return half, prod(shape[:axis]), rows_of(8 * half)
+
+
+def call_gated(caller: Caller, x: Any, out: Any, axis: int) -> None:
+    """`gated` of float32, by a kernel."""
+    half, total, chunk = _sizes(x.shape, axis)
+    caller.call(_gated.f32, x, out, half, total=total, chunk=chunk)
+
+
+def call_gradient(caller: Caller, g: Any, x: Any, out: Any, axis: int) -> None:
+    """`gradient` of float32, by a kernel."""
+    half, total, chunk = _sizes(x.shape, axis)
+    caller.call(_gradient.f32, g, x, out, half, total=total, chunk=chunk)
 
 
 def _halves(x: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:

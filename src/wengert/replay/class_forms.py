@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import math
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from wengert.kernels.axes import axis_of
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.classification import native as classification
+from wengert.kernels.softmax import native as softmax
 from wengert.replay.bounds import BOUNDS
 from wengert.replay.emitting import F32, I64, Emitter, View
 from wengert.replay.ir import Instruction
-from wengert.replay.layout_forms import dense_of
+from wengert.replay.layout_forms import clear, dense_of
+from wengert.replay.lines import Lines
 from wengert.replay.loop_forms import loop_over
 from wengert.replay.row_forms import params_of
 from wengert.replay.sum_forms import sum_into
 from wengert.replay.trace import OpEntry
+
+_LOSSES = Lines(classification.cross_entropy, classification.cross_entropy_columns, softmax.LANES)
+_GRADIENTS = Lines(
+    classification.cross_entropy_gradient, classification.cross_entropy_gradient_columns,
+    softmax.LANES,
+)  # fmt: skip
 
 
 def cross_entropy(emitter: Emitter, instruction: Instruction) -> bool:
@@ -25,16 +35,15 @@ def cross_entropy(emitter: Emitter, instruction: Instruction) -> bool:
     if found is None:
         return False
     x, index, share, step, smoothing = found
-    logs = emitter.room(instruction.outputs[1], (2, *index.shape, 1))
+    axis, reduced = _axis(instruction, x), params_of(instruction)["reduced"]
+    beside = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    logs = emitter.room(instruction.outputs[1], (2, *beside))
     out = emitter.view(instruction.outputs[0])
     assert out is not None
-    reduced = params_of(instruction)["reduced"]
     loss = emitter.temporary(index.shape) if reduced else out
-    width, count = x.shape[-1], index.size
-    emitter.call(
-        classification.cross_entropy.f32, x, index, share, step, smoothing, loss, logs,
-        logs._replace(offset=count), width, total=count, chunk=rows_of(width),
-    )  # fmt: skip
+    parts = logs, logs._replace(offset=index.size)
+    arrays = (x, index, share, step, smoothing, loss, *parts)
+    _LOSSES.run(emitter, arrays, x.shape, axis)
     return not reduced or sum_into(emitter, loss, out, 0, len(index.shape))
 
 
@@ -49,17 +58,14 @@ def cross_entropy_back(emitter: Emitter, instruction: Instruction) -> bool:
     scale = _scale(emitter, g_value, share, index)
     if scale is None:
         return False
-    width, count = x.shape[-1], index.size
-    emitter.call(
-        classification.cross_entropy_gradient.f32, x, index, scale, min(len(scale.shape), 1),
-        smoothing, logs, logs._replace(offset=logs.offset + count), out, width, total=count,
-        chunk=rows_of(width),
-    )  # fmt: skip
+    step, parts = min(len(scale.shape), 1), (logs, logs._replace(offset=logs.offset + index.size))
+    arrays = (x, index, scale, step, smoothing, *parts, out)
+    _GRADIENTS.run(emitter, arrays, x.shape, _axis(instruction, x))
     return True
 
 
 def weighed_pick(emitter: Emitter, instruction: Instruction) -> bool:
-    """Of each row the element of its class, times its share."""
+    """Of each place the element of its class, times its share."""
     found = _losses(emitter, instruction, instruction.inputs)
     out = emitter.view(instruction.outputs[0])
     if found is None or out is None:
@@ -67,10 +73,10 @@ def weighed_pick(emitter: Emitter, instruction: Instruction) -> bool:
     x, index, share, step, _ = found
     reduced = params_of(instruction)["reduced"]
     loss = emitter.temporary(index.shape) if reduced else out
-    width = x.shape[-1]
+    axis = _axis(instruction, x)
     emitter.call(
-        classification.picked.f32, x, index, share, step, loss, width, 1, total=index.size,
-        chunk=rows_of(1),
+        classification.picked.f32, x, index, share, step, loss, x.shape[axis],
+        prod(x.shape[axis + 1 :]), total=index.size, chunk=rows_of(1),
     )  # fmt: skip
     return not reduced or sum_into(emitter, loss, out, 0, len(index.shape))
 
@@ -83,16 +89,24 @@ def weighed_put(emitter: Emitter, instruction: Instruction) -> bool:
     if index is None or share is None or outs is None or not outs[0].size:
         return False
     (out,) = outs
-    if not _is_of_rows(instruction, out, index, share[0]):
+    if not _fit(instruction, out, index, share[0]):
         return False
     scale = _scale(emitter, g_value, share[0], index)
     if scale is None:
         return False
-    width = out.shape[-1]
+    axis, step = _axis(instruction, out), min(len(scale.shape), 1)
+    width, inner = out.shape[axis], prod(out.shape[axis + 1 :])
     index = _checked(emitter, instruction, index, width)
+    if inner == 1:
+        emitter.call(
+            classification.weighed_put.f32, scale, index, step, out, width, total=index.size,
+            chunk=rows_of(width),
+        )  # fmt: skip
+        return True
+    clear(emitter, out)
     emitter.call(
-        classification.weighed_put.f32, scale, index, min(len(scale.shape), 1), out, width,
-        total=index.size, chunk=rows_of(width),
+        classification.put.f32, scale, index, step, out, width, inner, total=index.size,
+        chunk=rows_of(1),
     )  # fmt: skip
     return True
 
@@ -123,9 +137,9 @@ def _losses(
     if x is None or index is None or share is None or not x.size or x.dtype != F32:
         return None
     smoothing = params_of(instruction).get("smoothing", 0.0)
-    if not _is_of_rows(instruction, x, index, share) or not math.isfinite(smoothing):
+    if not _fit(instruction, x, index, share) or not math.isfinite(smoothing):
         return None
-    index = _checked(emitter, instruction, index, x.shape[-1])
+    index = _checked(emitter, instruction, index, x.shape[_axis(instruction, x)])
     return dense_of(emitter, x), index, share, min(len(share.shape), 1), float(smoothing)
 
 
@@ -136,11 +150,16 @@ def _checked(emitter: Emitter, instruction: Instruction, index: View, classes: i
     return emitter.checked(index, classes, BOUNDS[entry.op.name].error)
 
 
-def _is_of_rows(instruction: Instruction, x: View, index: View, share: View) -> bool:
-    """Whether classes are along the last dimension, and each row has an index."""
-    axis = params_of(instruction)["axis"]
-    if not index.is_dense or not share.is_dense or x.shape[:-1] != index.shape:
+def _axis(instruction: Instruction, x: View) -> int:
+    """The dimension of classes."""
+    return axis_of(params_of(instruction)["axis"], len(x.shape))
+
+
+def _fit(instruction: Instruction, x: View, index: View, share: View) -> bool:
+    """Whether there is an index for each place, and a share for each of them, or one for all."""
+    axis = _axis(instruction, x)
+    if not index.is_dense or not share.is_dense:
         return False
     if (index.dtype, share.dtype) != (I64, F32) or share.shape not in ((), index.shape):
         return False
-    return bool(axis % len(x.shape) == len(x.shape) - 1)
+    return x.shape[:axis] + x.shape[axis + 1 :] == index.shape

@@ -18,7 +18,7 @@ from wengert.replay.plain import plain_function
 from wengert.replay.rules import SeveralForm
 from wengert.replay.trace import OpEntry
 
-_SINGLE = np.dtype(np.float32)
+_SINGLE, _MASK = np.dtype(np.float32), np.dtype(np.bool_)
 
 
 def view_of(entry: OpEntry, array: np.ndarray) -> Any:
@@ -87,10 +87,16 @@ def pointwise_of_entry(entry: OpEntry) -> Callable[..., Any] | None:
 
 
 def conversion_of(source: np.dtype[Any], to: np.dtype[Any]) -> Callable[..., Any] | None:
-    """A conversion of single elements between float32 and halves; None if it is another."""
+    """A conversion of single elements, of masks to floats too; None if it is another."""
+    if source == _MASK and to in HALF | {_SINGLE}:
+        return in_halves(to, _number_of)
     if not {source, to} <= HALF | {_SINGLE}:
         return None
     return partial(_rounded, to, _itself) if to in HALF else _widened
+
+
+def _number_of(mask: Any) -> Any:
+    return mask.astype(_SINGLE)
 
 
 def _widened(x: Any) -> Any:

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels import copies
 from wengert.kernels.axes import axis_of
+from wengert.kernels.chunks import rows_of
 from wengert.kernels.jit import CHUNK
 from wengert.kernels.scatter import native
 from wengert.replay.bounds import BOUNDS
-from wengert.replay.emitting import F32, I64, Emitter, Refusal, View, dense
+from wengert.replay.emitting import F32, I64, Emitter, Refusal, View
 from wengert.replay.ir import Instruction
-from wengert.replay.layout_forms import clear, copy, dense_of
+from wengert.replay.layout_forms import clear, copy, dense_of, fill_with
 from wengert.replay.row_forms import params_of
 from wengert.replay.trace import OpEntry
 
@@ -23,9 +25,9 @@ def embedding(emitter: Emitter, instruction: Instruction) -> bool:
     """The rows of a table at indices."""
     index, table = (emitter.view(v) for v in instruction.inputs)
     out = emitter.view(instruction.outputs[0])
-    if table is None or out is None or not _is_of_rows(index, table, out):
+    index = _in_order(emitter, index)
+    if index is None or table is None or out is None or not _is_of_rows(index, table, out):
         return False
-    assert index is not None
     checked = emitter.checked(index, table.shape[0], BOUNDS["_embedding"].error)
     native.call_take_rows(emitter, dense_of(emitter, table), checked, out)
     return True
@@ -36,11 +38,11 @@ def embedding_back(emitter: Emitter, instruction: Instruction) -> bool:
     g, index = (emitter.view(v) for v in instruction.inputs)
     out, params = emitter.view(instruction.outputs[0]), params_of(instruction)
     padding = params["padding_idx"]
-    if g is None or out is None or not _is_of_rows(index, out, g):
+    index = _in_order(emitter, index)
+    if index is None or g is None or out is None or not _is_of_rows(index, out, g):
         return False
     if params["by_frequency"] or params["sparse"] or type(padding) not in (int, type(None)):
         return False
-    assert index is not None
     checked = emitter.checked(index, out.shape[0], BOUNDS["_embedding"].error)
     clear(emitter, out)
     left_out = -1 if padding is None else padding
@@ -48,9 +50,24 @@ def embedding_back(emitter: Emitter, instruction: Instruction) -> bool:
     return True
 
 
-def _is_of_rows(index: View | None, table: View, rows: View) -> bool:
+def _in_order(emitter: Emitter, index: View | None) -> View | None:
+    """Indices in the order of their dimensions; None if there are none."""
+    if index is None or index.dtype != I64 or not index.size:
+        return None
+    if index.is_dense:
+        return index
+    out, width = emitter.temporary(index.shape, I64), index.shape[-1]
+    sizes, steps = (np.array(v, np.int64) for v in (index.shape, index.strides))
+    emitter.call(
+        copies.copy_integers.f32, index, out, sizes, steps, len(index.shape),
+        total=index.size // width, chunk=rows_of(width),
+    )  # fmt: skip
+    return out
+
+
+def _is_of_rows(index: View, table: View, rows: View) -> bool:
     """Whether indices name rows of a table of float32."""
-    if index is None or index.dtype != I64 or not index.is_dense or table.dtype != F32:
+    if table.dtype != F32:
         return False
     same = len(table.shape) == 2 and rows.shape == (*index.shape, table.shape[-1])
     return same and rows.dtype == F32 and bool(table.size and rows.size)
@@ -102,15 +119,11 @@ def _of_key(
 
 def _checked(emitter: Emitter, indices: list[View | None], sizes: tuple[int, ...]) -> View | None:
     """Indices of some dimensions, which may be negative, as places in all of them together."""
-    first = indices[0]
-    for index in indices:
-        if index is None or index.dtype != I64 or not index.is_dense or not index.size:
-            return None
-        if first is None or index.shape != first.shape:
-            return None
-    assert first is not None
-    out = dense(emitter.temporary((*first.shape, 2)).root, first.shape, I64)
-    for k, (index, n) in enumerate(zip(indices, sizes, strict=True)):
+    found = [x for index in indices if (x := _in_order(emitter, index)) is not None]
+    if len(found) < len(indices) or any(index.shape != found[0].shape for index in found):
+        return None
+    out = emitter.temporary(found[0].shape, I64)
+    for k, (index, n) in enumerate(zip(found, sizes, strict=True)):
         wrong = np.zeros(2, np.int64)
         emitter.refusals.append(Refusal(wrong, _out_of_bounds))
         emitter.call(
@@ -165,6 +178,47 @@ def added(emitter: Emitter, instruction: Instruction) -> bool:
     return True
 
 
+def written(emitter: Emitter, instruction: Instruction) -> bool:
+    """The operand with an element written at each index (`scatter`); the last one stays."""
+    x, index, values = (emitter.view(v) for v in instruction.inputs)
+    out = emitter.view(instruction.outputs[0])
+    found = _along(emitter, instruction, out, index, values)
+    if found is None or x is None or x.dtype != F32 or values is None or out is None:
+        return False
+    places, sizes, _ = found
+    copy(emitter, x, out)
+    emitter.changed.add(out.root)
+    native.call_put(emitter, out, places, dense_of(emitter, values), sizes)
+    return True
+
+
+def written_number(emitter: Emitter, instruction: Instruction) -> bool:
+    """The same with one number for all."""
+    return _numbered(emitter, instruction, params_of(instruction)["value"])
+
+
+def written_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of what is written to: none where something was written."""
+    return _numbered(emitter, instruction, 0)
+
+
+def _numbered(emitter: Emitter, instruction: Instruction, number: Any) -> bool:
+    x, index = (emitter.view(v) for v in instruction.inputs)
+    out = emitter.view(instruction.outputs[0])
+    if index is None or not index.size or not isinstance(number, int | float | np.floating):
+        return False
+    values = emitter.temporary(index.shape)
+    found = _along(emitter, instruction, out, index, values)
+    if found is None or x is None or x.dtype != F32 or out is None:
+        return False
+    places, sizes, _ = found
+    copy(emitter, x, out)
+    emitter.changed.add(out.root)
+    fill_with(emitter, number, values)
+    native.call_put(emitter, out, places, values, sizes)
+    return True
+
+
 def added_back(emitter: Emitter, instruction: Instruction) -> bool:
     """The gradient of what `added` adds: that of the places where it was added."""
     if params_of(instruction).get("alpha", 1) != 1:
@@ -202,9 +256,9 @@ def _along(
             return None
     if part.shape != around:
         return None
-    if index.dtype != I64 or not index.is_dense or not index.size:
+    index, length = _in_order(emitter, index), shape[axis]
+    if index is None:
         return None
-    length = shape[axis]
     places = emitter.checked(index, length, partial(_no_place, entry.op.name, axis, length))
     return places, (prod(shape[:axis]), length, prod(shape[axis + 1 :])), alike
 

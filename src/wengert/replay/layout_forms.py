@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels import copies, transposition
+from wengert.kernels import blocks, copies, transposition
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.jit import CHUNK, operands
 from wengert.kernels.precision import HALF
-from wengert.replay.emitting import ELEMENTS, I64, Emitter, View
+from wengert.replay.emitting import ELEMENTS, F32, I64, Emitter, View
 from wengert.replay.forwards import view_of
 from wengert.replay.ir import Instruction
 from wengert.replay.trace import OpEntry
@@ -44,7 +44,7 @@ def view(emitter: Emitter, instruction: Instruction) -> bool:
     source = emitter.view(instruction.inputs[0])
     if source is None or source.dtype not in ELEMENTS | {I64} or not source.size:
         return False
-    results = _shown(source, instruction.compute)
+    results = shown(source, instruction.compute)
     if results is None:
         key = instruction.key
         return (
@@ -57,7 +57,7 @@ def view(emitter: Emitter, instruction: Instruction) -> bool:
     return True
 
 
-def _shown(source: View, function: Callable[[np.ndarray], Any]) -> list[View] | None:
+def shown(source: View, function: Callable[[np.ndarray], Any]) -> list[View] | None:
     """What a function of an array gives, as views of its memory; None if it gives no views."""
     if any(s < 0 for s in source.strides):
         return None
@@ -161,16 +161,24 @@ def pair_of(emitter: Emitter, instruction: Instruction) -> tuple[View, View] | N
     return views[0], views[1]
 
 
+def dense_views(emitter: Emitter, instruction: Instruction, count: int) -> list[View] | None:
+    """So many operands and results of float32, in the order of their dimensions."""
+    views = emitter.seen((*instruction.inputs, *instruction.outputs))
+    if views is None or len(views) != count or not all(v.size and v.shape for v in views):
+        return None
+    return [dense_of(emitter, v) for v in views]
+
+
 def copied(emitter: Emitter, instruction: Instruction) -> bool:
     """The elements of the operand in their order, in memory of their own."""
     views = emitter.alike((instruction.inputs[0], instruction.outputs[0]))
     if views is None or len(instruction.outputs) > 1:
         return False
     source, out = views
-    shown = out.as_shape(source.shape)
-    if shown is None or source.size != out.size or not source.size:
+    target = out.as_shape(source.shape)
+    if target is None or source.size != out.size or not source.size:
         return False
-    copy(emitter, source, shown)
+    copy(emitter, source, target)
     return True
 
 
@@ -191,6 +199,24 @@ def clear(emitter: Emitter, out: View) -> None:
     """Zeros everywhere."""
     kernel = copies.fill.brain if out.dtype in HALF else copies.fill.f32  # all zeros are alike
     emitter.call(kernel, np.zeros(1, np.float32), 0.0, out, total=out.size, chunk=CHUNK)
+
+
+def fill_with(emitter: Emitter, number: Any, out: View) -> None:
+    """A number of float32 everywhere."""
+    emitter.call(
+        copies.fill.f32, np.array([number], F32), 1.0, out, total=out.size, chunk=CHUNK
+    )  # fmt: skip
+
+
+def triangle(upper: bool, emitter: Emitter, instruction: Instruction) -> bool:
+    """One triangle of each matrix, and zeros; of a gradient the same one."""
+    views, entry = dense_views(emitter, instruction, 2), instruction.entry
+    assert isinstance(entry, OpEntry)
+    if views is None:
+        return False
+    x, out = views
+    blocks.call_triangles(emitter, x, out, entry.params["diagonal"], upper)
+    return True
 
 
 # Parts
@@ -222,7 +248,7 @@ def _parts_back(
         return False
     gs, outs = views[: len(instruction.inputs)], views[len(instruction.inputs) :]
     (out,) = outs
-    places = _shown(out, parts)
+    places = shown(out, parts)
     if places is None or len(places) != len(given):
         return False
     pairs = [(gs[k], place) for k, place in zip(given, places, strict=True) if k is not None]
@@ -233,6 +259,35 @@ def _parts_back(
     for g, place in pairs:
         if g.size:
             copy(emitter, g, place)
+    return True
+
+
+def diagonal(emitter: Emitter, instruction: Instruction) -> bool:
+    """Zeros with the elements on the diagonals of matrices."""
+    views, entry = pair_of(emitter, instruction), instruction.entry
+    assert isinstance(entry, OpEntry)
+    if views is None:
+        return False
+    (source, out), params = views, entry.params
+    found = shown(out, lambda a: a.diagonal(params["offset"], params["dim1"], params["dim2"]))
+    if found is None or found[0].shape != source.shape:
+        return False
+    clear(emitter, out)
+    copy(emitter, source, found[0])
+    return True
+
+
+def diagonal_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradients on the diagonals."""
+    views, entry = pair_of(emitter, instruction), instruction.entry
+    assert isinstance(entry, OpEntry)
+    if views is None:
+        return False
+    (source, out), params = views, entry.params
+    found = shown(source, lambda a: a.diagonal(params["offset"], params["dim1"], params["dim2"]))
+    if found is None or found[0].shape != out.shape:
+        return False
+    copy(emitter, found[0], out)
     return True
 
 

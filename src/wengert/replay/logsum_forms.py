@@ -6,12 +6,12 @@ from math import prod
 
 import numpy as np
 
-from wengert.kernels.axes import axes_of
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.softmax import native as softmax
-from wengert.replay.emitting import Emitter, View
+from wengert.replay.emitting import Emitter
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import dense_of
+from wengert.replay.lines import reduced_axes, unreduced
 from wengert.replay.loop_forms import loop_over
 from wengert.replay.row_forms import params_of
 
@@ -22,7 +22,7 @@ def logsumexp(emitter: Emitter, instruction: Instruction) -> bool:
     if views is None or len(views) != 2 or not views[0].size:
         return False
     x, out = views
-    axes = _axes(instruction, x)
+    axes = reduced_axes(params_of(instruction)["dim"], len(x.shape))
     kept = [d for d in range(len(x.shape)) if d not in axes]
     rows = dense_of(emitter, x.permuted((*kept, *axes)))
     width = prod(x.shape[d] for d in axes)
@@ -36,18 +36,10 @@ def logsumexp_back(emitter: Emitter, instruction: Instruction) -> bool:
     if views is None or len(views) != 4 or not views[1].size:
         return False
     g, x, out, result = views
-    axes = _axes(instruction, x)
-    unreduced = tuple([1 if d in axes else n for d, n in enumerate(x.shape)])
-    wide = [v.as_shape(unreduced) for v in (g, out)]
-    if wide[0] is None or wide[1] is None:
-        return False
-    g, out = (v.expanded(x.shape) for v in wide if v is not None)
+    axes = reduced_axes(params_of(instruction)["dim"], len(x.shape))
+    g, out = (unreduced(v, x.shape, axes) for v in (g, out))
     return loop_over(emitter, [_share], x.shape, [g, x, out], [result])
 
 
 def _share(g: np.ndarray, x: np.ndarray, out: np.ndarray) -> np.ndarray:
     return g * np.exp(x - out)
-
-
-def _axes(instruction: Instruction, x: View) -> tuple[int, ...]:
-    return axes_of(params_of(instruction)["dim"], len(x.shape)) or (*range(len(x.shape)),)

@@ -74,7 +74,7 @@ def _loop_over(
         strides += [] if flat else own[:3]
     short = (total if flat else lengths[-1]) <= SHORT
     plan = _plan_of(functions, letters, short, identity)
-    if plan is None or plan.guarded or any(plan.passed) or plan.numbers:
+    if plan is None or any(plan.passed) or plan.numbers:
         return False
     if [v.dtype for v in outputs] != [*plan.outputs]:
         return False
@@ -111,10 +111,10 @@ _MOST = 1024
 def _plan_of(functions: list[Any], letters: str, short: bool, identity: Any) -> Any:
     """As `operands.plan_of`: the loops of layers, or of time steps, are written down once."""
     if identity is None:
-        return operands.plan_of(functions, letters, False, short)
+        return operands.plan_of(functions, letters, False, short, True)
     key = identity, letters, short
     if key not in _plans:
-        made = operands.plan_of(functions, letters, False, short)
+        made = operands.plan_of(functions, letters, False, short, True)
         while len(_plans) >= _MOST:
             _plans.pop(next(iter(_plans)), None)
         _plans[key] = made

@@ -170,8 +170,10 @@ class Lowering:
         type_, to = self.program.types[value], self._dtype(entry)
         if type_.dtype == to:
             return value
-        convert = partial(converted, to)
-        return self._emit("to", convert, (value,), [Type(type_.shape, to)], entry, (to.str,))[0]
+        pointwise = None if type_.dtype is None else conversion_of(type_.dtype, to)
+        types = (Type(type_.shape, to),)
+        template = Template("to", partial(converted, to), types, (to.str,), pointwise)
+        return self._add(template, (value,), entry)[0]
 
     def _is_of_integers(self, value: int) -> bool:
         dtype = self.program.types[value].dtype

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels import copies
-from wengert.kernels.jit import CHUNK
-from wengert.replay.emitting import F32, Emitter
+from wengert.kernels.axes import axis_of
+from wengert.replay.emitting import Emitter
 from wengert.replay.ir import Instruction
-from wengert.replay.layout_forms import copy, dense_of, pair_of
+from wengert.replay.layout_forms import copy, dense_of, fill_with, pair_of
 from wengert.replay.row_forms import params_of
 from wengert.replay.sum_forms import sum_over
 
@@ -39,8 +38,7 @@ def _padded(emitter: Emitter, instruction: Instruction, pad: Sequence[int], valu
         [0] * lead + [pad[k] for k in range(len(pad) - 2 + last, -1, -2)] for last in (0, 1)
     )
     if any(n > 0 for n in (*lows, *highs)):
-        number = np.array([value], F32)
-        emitter.call(copies.fill.f32, number, 1.0, out, total=out.size, chunk=CHUNK)
+        fill_with(emitter, value, out)
     first, inside = [max(-n, 0) for n in lows], [max(n, 0) for n in lows]
     lengths = [
         n - before - max(-high, 0)
@@ -84,6 +82,20 @@ def _rolled(emitter: Emitter, instruction: Instruction, sign: int) -> bool:
         lengths = [n for _, _, n in piece]
         old, new = [p[0] for p in piece], [p[1] for p in piece]
         copy(emitter, source.part(old, lengths), out.part(new, lengths))
+    return True
+
+
+def flipped(emitter: Emitter, instruction: Instruction) -> bool:
+    """The elements, or gradients, from the end along some dimensions."""
+    views, dims = pair_of(emitter, instruction), params_of(instruction)["dims"]
+    if views is None:
+        return False
+    source, out = views
+    rank, steps, offset = len(source.shape), [*source.strides], source.offset
+    for d in {axis_of(d, rank) for d in ([dims] if isinstance(dims, int) else dims)}:
+        offset += (source.shape[d] - 1) * steps[d]
+        steps[d] = -steps[d]
+    copy(emitter, source._replace(offset=offset, strides=tuple(steps)), out)
     return True
 
 
@@ -144,6 +156,8 @@ def _by_turns(shape: tuple[int, ...], repeats: Sequence[int]) -> tuple[int, ...]
 MOVES = {
     "_constant_pad": padded,
     ("_constant_pad", "input"): padded_back,
+    "flip": flipped,
+    ("flip", "input"): flipped,
     "roll": rolled,
     ("roll", "input"): rolled_back,
     "_rearranged": rearranged,

@@ -6,6 +6,7 @@ Each function adds the calls for an instruction to an `Emitter`, and says whethe
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -27,8 +28,10 @@ from wengert.replay.class_forms import (
     weighed_pick,
     weighed_put,
 )
+from wengert.replay.contraction_forms import CONTRACTIONS
 from wengert.replay.emitting import Emitter
 from wengert.replay.ends import FusedEnds
+from wengert.replay.extreme_forms import EXTREMES
 from wengert.replay.forwards import pointwise_of
 from wengert.replay.fusion import FusedLoop
 from wengert.replay.index_forms import (
@@ -40,37 +43,51 @@ from wengert.replay.index_forms import (
     indexed_back,
     taken,
     taken_back,
+    written,
+    written_back,
+    written_number,
 )
+from wengert.replay.integer_forms import COMPARISONS, converted, counted, one_hot
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import (
     RESHAPES,
     copied,
+    diagonal,
+    diagonal_back,
     is_view,
     joined,
     part_back,
     reshaped,
     several_back,
     stacked,
+    triangle,
     view,
 )
 from wengert.replay.logsum_forms import logsumexp, logsumexp_back
 from wengert.replay.loop_forms import elementwise
 from wengert.replay.moving_forms import MOVES
 from wengert.replay.norm_forms import bias_back, normalised, normalised_back, weight_back
+from wengert.replay.order_forms import ORDERS
 from wengert.replay.product_forms import (
     addmm,
     addmm_input,
     addmm_left,
     addmm_right,
+    baddbmm,
     linear,
     linear_input,
     linear_weight,
     matmul,
     matmul_left,
     matmul_right,
+    outer,
+    scaled,
+    swapped,
 )
 from wengert.replay.resample_forms import resampled, resampled_back
 from wengert.replay.row_forms import (
+    gated,
+    gated_back,
     log_softmax_back,
     log_softmax_form,
     masked_softmax_form,
@@ -79,6 +96,7 @@ from wengert.replay.row_forms import (
     taken_form,
 )
 from wengert.replay.rule_forms import RULE_FORMS
+from wengert.replay.scan_forms import SCANS
 from wengert.replay.sum_forms import (
     mean,
     mean_back,
@@ -89,6 +107,12 @@ from wengert.replay.sum_forms import (
     unbroadcast,
 )
 from wengert.replay.summed_forms import summed
+from wengert.replay.variance_forms import (
+    deviation,
+    deviation_back,
+    variance,
+    variance_back,
+)
 from wengert.replay.window_forms import (
     channel_sums,
     convolution,
@@ -102,6 +126,7 @@ from wengert.replay.window_forms import (
     transposed_input,
     transposed_weight,
 )
+from wengert.replay.write_forms import WRITES
 
 Form = Callable[[Emitter, Instruction], bool]
 
@@ -153,8 +178,23 @@ def _join(emitter: Emitter, instruction: Instruction) -> bool:
     return True
 
 
+def _or_loop(form: Form) -> Form:
+    """A form of integers, of an operation that is a loop where it has floats."""
+
+    def either(emitter: Emitter, instruction: Instruction) -> bool:
+        loop = pointwise_of(instruction) is not None
+        return form(emitter, instruction) or (loop and elementwise(emitter, instruction))
+
+    return either
+
+
+def _summed(emitter: Emitter, instruction: Instruction) -> bool:
+    """Floats, or how many elements of a mask are true."""
+    return total(emitter, instruction) or counted(emitter, instruction)
+
+
 # What shows elements of an array once each.
-_PARTS = "select", "basic", "transpose", "permute", "t"
+_PARTS = "select", "basic", "transpose", "permute", "t", "diagonal"
 _NORMALISED = "input", "weight", "bias"
 _ROW_NORMS = "_layer_norm", "_rms_norm", "_group_norm", "_instance_norm"
 _BY_NAME: dict[str, Form] = {
@@ -167,19 +207,27 @@ _BY_NAME: dict[str, Form] = {
     "unbind_backward": several_back,
     "cat": joined,
     "stack": stacked,
+    "to": _or_loop(converted),
 }
 _BY_KEY: dict[Any, Form] = {
     "linear": linear,
     ("linear", "input"): linear_input,
     ("linear", "weight"): linear_weight,
     ("linear", "bias"): unbroadcast,
-    **dict.fromkeys(("matmul", "mm", "bmm"), matmul),
+    **dict.fromkeys(("matmul", "mm", "bmm", "dot"), matmul),
     **dict.fromkeys(((op, "input") for op in ("matmul", "mm", "bmm")), matmul_left),
     **dict.fromkeys((("matmul", "other"), ("mm", "mat2"), ("bmm", "mat2")), matmul_right),
     "addmm": addmm,
     ("addmm", "input"): addmm_input,
     ("addmm", "mat1"): addmm_left,
     ("addmm", "mat2"): addmm_right,
+    "outer": outer,
+    ("outer", "input"): matmul,
+    ("outer", "vec2"): swapped(matmul),
+    "baddbmm": baddbmm,
+    ("baddbmm", "input"): addmm_input,
+    ("baddbmm", "batch1"): addmm_left,
+    ("baddbmm", "batch2"): addmm_right,
     "clone": copied,
     "_embedding": embedding,
     ("_embedding", "weight"): embedding_back,
@@ -190,17 +238,30 @@ _BY_KEY: dict[Any, Form] = {
     **dict.fromkeys(("index_add", "scatter_add"), added),
     ("index_add", "source"): added_back,
     ("scatter_add", "src"): added_back,
+    "_scatter": written,
+    "_scatter_number": written_number,
+    **dict.fromkeys((("_scatter", "input"), ("_scatter_number", "input")), written_back),
+    ("_scatter", "src"): added_back,
+    **dict.fromkeys(("tril", ("tril", "input")), partial(triangle, False)),
+    **dict.fromkeys(("triu", ("triu", "input")), partial(triangle, True)),
+    "diag_embed": diagonal,
+    ("diag_embed", "input"): diagonal_back,
+    **dict.fromkeys((("dot", "input"), ("dot", "tensor")), scaled),
     "_attention": attend,
     ("_attention", "shared"): attend_back,
     **dict.fromkeys((("_attention", name) for name in ("query", "key", "value")), taken_form),
     **dict.fromkeys(((op, "input") for op in _PARTS), part_back),
-    "sum_over": total,
+    "sum_over": _summed,
     ("expand", "input"): unbroadcast,
     ("sum_over", "input"): total_back,
     "mean_over": mean,
     "vector_norm": norm,
     ("mean_over", "input"): mean_back,
     ("vector_norm", "input"): norm_back,
+    "_var": variance,
+    "_std": deviation,
+    ("_var", "input"): variance_back,
+    ("_std", "input"): deviation_back,
     "_cross_entropy": cross_entropy,
     "_weighed_pick": weighed_pick,
     ("_weighed_pick", "input"): weighed_put,
@@ -243,6 +304,16 @@ _BY_KEY: dict[Any, Form] = {
     "resample": resampled,
     ("resample", "input"): resampled_back,
     **MOVES,
+    **EXTREMES,
+    **{name: _or_loop(form) for name, form in COMPARISONS.items()},
+    "_one_hot": one_hot,
+    "count_nonzero": counted,
+    **WRITES,
+    **CONTRACTIONS,
+    **SCANS,
+    **ORDERS,
+    "_glu": gated,
+    ("_glu", "input"): gated_back,
     **CELLS,
     **dict.fromkeys(product(("lstm_step", "gru_step"), ("x", "product", "before")), taken_form),
     **RULE_FORMS,

@@ -11,6 +11,7 @@ from wengert.kernels.products import gemm, packed
 from wengert.replay.emitting import F32, Emitter, View
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import dense_of
+from wengert.replay.loop_forms import loop_over
 from wengert.replay.row_forms import params_of
 from wengert.replay.sum_forms import unbroadcast
 
@@ -139,6 +140,36 @@ def matmul(emitter: Emitter, instruction: Instruction) -> bool:
         matrix = b if len(b.shape) == 2 else b.row.turned
         return _product(emitter, _rows(emitter, a), matrix, out)
     return len(a.shape) > 1 and _batched(emitter, a, b, out)
+
+
+def outer(emitter: Emitter, instruction: Instruction) -> bool:
+    """Products of each element of one vector with each of another."""
+    views = emitter.seen((*instruction.inputs, *instruction.outputs))
+    if views is None or len(views) != 3 or not views[2].size:
+        return False
+    a, b, out = views
+    return loop_over(emitter, [lambda x, y: x * y], out.shape, [a.row.turned, b.row], [out])
+
+
+def baddbmm(emitter: Emitter, instruction: Instruction) -> bool:
+    """Products of matrices, and what is added to them."""
+    views = emitter.seen((*instruction.inputs, *instruction.outputs))
+    if views is None or len(views) != 4 or not _is_plain(instruction):
+        return False
+    more, a, b, out = views
+    products = emitter.temporary(out.shape)
+    return batched(emitter, a, b, products) and loop_over(
+        emitter, [lambda x, y: x + y], out.shape, [more, products], [out]
+    )
+
+
+def scaled(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradient of one factor of a product of vectors: the other one, by a number."""
+    views = emitter.seen((*instruction.inputs, *instruction.outputs))
+    if views is None or len(views) != 3 or not views[2].size:
+        return False
+    g, other, out = views
+    return loop_over(emitter, [lambda g, x: g * x], out.shape, [g, other], [out])
 
 
 def addmm(emitter: Emitter, instruction: Instruction) -> bool:

@@ -1,4 +1,4 @@
-"""Operations on rows as kernels: softmax and its logarithm."""
+"""Softmax and its logarithm as kernels, along rows and other dimensions."""
 
 from __future__ import annotations
 
@@ -6,41 +6,43 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels import gating
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.softmax import native as softmax
 from wengert.replay.emitting import Emitter, View
 from wengert.replay.ir import Instruction
-from wengert.replay.layout_forms import dense_of
+from wengert.replay.layout_forms import dense_of, dense_views
+from wengert.replay.lines import Lines
 from wengert.replay.trace import OpEntry
 
+_SOFTMAX, _SOFTMAX_BACK, _LOG_SOFTMAX, _LOG_SOFTMAX_BACK = (
+    Lines(rows, columns, softmax.LANES)
+    for rows, columns in (
+        (softmax.softmax, softmax.softmax_columns),
+        (softmax.softmax_pullback, softmax.softmax_pullback_columns),
+        (softmax.log_softmax, softmax.log_softmax_columns),
+        (softmax.log_softmax_pullback, softmax.log_softmax_pullback_columns),
+    )
+)
 
-def _rows(emitter: Emitter, instruction: Instruction, dim: Any, count: int) -> list[View] | None:
-    """The views of dense operands and of the result, if rows are along the last dimension."""
+
+def _along(emitter: Emitter, instruction: Instruction, lines: Lines, count: int) -> bool:
+    """Kernels of so many operands and a result, all of one shape, along a dimension."""
     views = emitter.seen((*instruction.inputs, *instruction.outputs[:1]))
-    if views is None or len(views) != count + 1:
-        return None
-    views = [dense_of(emitter, v) for v in views]
-    shape = views[-1].shape
-    if not shape or not views[-1].size or type(dim) is not int:
-        return None
-    same = all(v.shape == shape for v in views)
-    return views if same and dim % len(shape) == len(shape) - 1 else None
-
-
-def _along(emitter: Emitter, instruction: Instruction, kernel: Any, count: int) -> bool:
-    views = _rows(emitter, instruction, params_of(instruction).get("dim", -1), count)
-    if views is None:
+    dim = params_of(instruction).get("dim", -1)
+    if views is None or len(views) != count + 1 or type(dim) is not int:
         return False
-    width = views[0].shape[-1]
-    emitter.call(
-        kernel.f32, *views, width, total=views[0].size // width, chunk=rows_of(width)
-    )  # fmt: skip
+    *given, out = views
+    if not out.shape or not out.size or any(v.shape != out.shape for v in given):
+        return False
+    arrays = (*[dense_of(emitter, v) for v in given], out)
+    lines.run(emitter, arrays, out.shape, dim % len(out.shape))
     return True
 
 
 def softmax_form(emitter: Emitter, instruction: Instruction) -> bool:
-    """Of each row."""
-    return _along(emitter, instruction, softmax.softmax, 1)
+    """Along a dimension."""
+    return _along(emitter, instruction, _SOFTMAX, 1)
 
 
 def masked_softmax_form(emitter: Emitter, instruction: Instruction) -> bool:
@@ -66,18 +68,38 @@ def masked_softmax_form(emitter: Emitter, instruction: Instruction) -> bool:
 
 
 def softmax_back(emitter: Emitter, instruction: Instruction) -> bool:
-    """From the gradient of each row, and the row."""
-    return _along(emitter, instruction, softmax.softmax_pullback, 2)
+    """From the gradient of the result, and the result."""
+    return _along(emitter, instruction, _SOFTMAX_BACK, 2)
 
 
 def log_softmax_form(emitter: Emitter, instruction: Instruction) -> bool:
-    """Of each row."""
-    return _along(emitter, instruction, softmax.log_softmax, 1)
+    """Along a dimension."""
+    return _along(emitter, instruction, _LOG_SOFTMAX, 1)
 
 
 def log_softmax_back(emitter: Emitter, instruction: Instruction) -> bool:
-    """From the gradient of each row, and the row."""
-    return _along(emitter, instruction, softmax.log_softmax_pullback, 2)
+    """From the gradient of the result, and the result."""
+    return _along(emitter, instruction, _LOG_SOFTMAX_BACK, 2)
+
+
+def gated(emitter: Emitter, instruction: Instruction) -> bool:
+    """The first half along a dimension times the sigmoid of the second."""
+    views, axis = dense_views(emitter, instruction, 2), params_of(instruction)["axis"]
+    if views is None:
+        return False
+    x, out = views
+    gating.call_gated(emitter, x, out, axis)
+    return True
+
+
+def gated_back(emitter: Emitter, instruction: Instruction) -> bool:
+    """The gradients of both halves."""
+    views, axis = dense_views(emitter, instruction, 3), params_of(instruction)["axis"]
+    if views is None:
+        return False
+    g, x, out = views
+    gating.call_gradient(emitter, g, x, out, axis)
+    return True
 
 
 def params_of(instruction: Instruction) -> dict[str, Any]:

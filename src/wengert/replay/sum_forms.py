@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.axes import axes_of
 from wengert.kernels.chunks import rows_of
 from wengert.kernels.reduction import native as reduction
 from wengert.replay.emitting import F32, Emitter, View, dense_strides
 from wengert.replay.ir import Instruction
 from wengert.replay.layout_forms import copy, dense_of
+from wengert.replay.lines import folded, reduced_axes, unreduced
 from wengert.replay.loop_forms import fill, loop_over
 from wengert.replay.row_forms import params_of
 
@@ -40,19 +40,19 @@ def sum_into(emitter: Emitter, source: View, out: View, first: int, last: int) -
 
 def sum_over(emitter: Emitter, source: View, out: View, axes: tuple[int, ...]) -> bool:
     """The sums over some dimensions; at least one."""
-    first, last = axes[0], axes[-1] + 1
-    if axes != (*range(first, last),):  # apart: the others first
-        kept = [d for d in range(len(source.shape)) if d not in axes]
-        source = source.permuted((*kept, *axes))
-        first, last = len(kept), len(source.shape)
-    return sum_into(emitter, source, out, first, last)
+    return sum_into(emitter, folded(emitter, source, axes), out, 1, 2)
 
 
 def unbroadcast(emitter: Emitter, instruction: Instruction) -> bool:
     """What a value was broadcast from: the sum over the dimensions that were repeated."""
     (source,) = emitter.seen(instruction.inputs[:1]) or (None,)
     out = emitter.view(instruction.outputs[0])
-    if source is None or out is None or out.dtype != F32:
+    return source is not None and out is not None and sum_to(emitter, source, out)
+
+
+def sum_to(emitter: Emitter, source: View, out: View) -> bool:
+    """The sum over the dimensions that a view of float32 was repeated along."""
+    if out.dtype != F32:
         return False
     shape, target = source.shape, (1,) * (len(source.shape) - len(out.shape)) + out.shape
     if len(target) != len(shape):
@@ -66,12 +66,6 @@ def unbroadcast(emitter: Emitter, instruction: Instruction) -> bool:
     return True
 
 
-def _axes(instruction: Instruction, rank: int) -> tuple[int, ...]:
-    """The dimensions that a reduction goes over."""
-    axes = axes_of(params_of(instruction).get("dim"), rank)
-    return tuple(range(rank)) if axes is None else tuple(sorted(axes))
-
-
 def _reduced(
     emitter: Emitter, instruction: Instruction
 ) -> tuple[View, View, tuple[int, ...]] | None:
@@ -79,7 +73,7 @@ def _reduced(
     views = emitter.seen((*instruction.inputs, *instruction.outputs))
     if views is None or len(views) != 2 or not views[0].size:
         return None
-    axes = _axes(instruction, len(views[0].shape))
+    axes = reduced_axes(params_of(instruction).get("dim"), len(views[0].shape))
     return (views[0], views[1], axes) if axes else None
 
 
@@ -92,9 +86,11 @@ def total(emitter: Emitter, instruction: Instruction) -> bool:
 def mean(emitter: Emitter, instruction: Instruction) -> bool:
     """The mean over some dimensions."""
     found = _reduced(emitter, instruction)
-    if found is None:
-        return False
-    source, out, axes = found
+    return found is not None and averaged(emitter, *found)
+
+
+def averaged(emitter: Emitter, source: View, out: View, axes: tuple[int, ...]) -> bool:
+    """The means over some dimensions; at least one."""
     sums = emitter.temporary(out.shape)
     if not sum_over(emitter, source, sums, axes):
         return False
@@ -110,7 +106,8 @@ def total_back(emitter: Emitter, instruction: Instruction) -> bool:
 def mean_back(emitter: Emitter, instruction: Instruction) -> bool:
     """The gradient of a mean: a share of that of the result, everywhere."""
     shape = emitter.type_of(instruction.outputs[0]).shape
-    return _spread(emitter, instruction, prod([shape[d] for d in _axes(instruction, len(shape))]))
+    axes = reduced_axes(params_of(instruction).get("dim"), len(shape))
+    return _spread(emitter, instruction, prod([shape[d] for d in axes]))
 
 
 def _spread(emitter: Emitter, instruction: Instruction, divisor: int) -> bool:
@@ -120,46 +117,44 @@ def _spread(emitter: Emitter, instruction: Instruction, divisor: int) -> bool:
     g, out = views
     if g.size == 1:
         return fill(emitter, instruction, divisor)
-    shown = _unreduced(g, out.shape, _axes(instruction, len(out.shape)))
-    if shown is None:
-        return False
-    count = np.float32(divisor)
+    axes = reduced_axes(params_of(instruction).get("dim"), len(out.shape))
+    shown, count = unreduced(g, out.shape, axes), np.float32(divisor)
     return loop_over(emitter, [lambda x: x / count], out.shape, [shown], [out])
 
 
-def _unreduced(x: View, shape: tuple[int, ...], axes: tuple[int, ...]) -> View | None:
-    """The result of a reduction with length 1 in the dimensions that it went over."""
-    return x.as_shape([1 if d in axes else n for d, n in enumerate(shape)])
-
-
 def norm(emitter: Emitter, instruction: Instruction) -> bool:
-    """The square root of the sum of squares over some dimensions."""
-    found = _reduced(emitter, instruction)
-    if found is None or params_of(instruction)["p"] != 2:
+    """The square root of the sum of squares over some dimensions, or the sum of magnitudes."""
+    found, p = _reduced(emitter, instruction), params_of(instruction)["p"]
+    if found is None or p not in (1, 2):
         return False
     source, out, axes = found
-    squares, sums = emitter.temporary(source.shape), emitter.temporary(out.shape)
+    terms = emitter.temporary(source.shape)
+    if p == 1:
+        done = loop_over(emitter, [np.abs], source.shape, [source], [terms])
+        return done and sum_over(emitter, terms, out, axes)
+    sums = emitter.temporary(out.shape)
     return (
-        loop_over(emitter, [lambda x: x * x], source.shape, [source], [squares])
-        and sum_over(emitter, squares, sums, axes)
+        loop_over(emitter, [lambda x: x * x], source.shape, [source], [terms])
+        and sum_over(emitter, terms, sums, axes)
         and loop_over(emitter, [root], out.shape, [sums], [out])
     )
 
 
 def norm_back(emitter: Emitter, instruction: Instruction) -> bool:
-    """The gradient of a norm: the share of each element in it."""
+    """The gradient of a norm: the share of each element in it, or its sign."""
     views = emitter.seen((*instruction.inputs, *instruction.outputs))
-    if views is None or len(views) != 4 or params_of(instruction)["p"] != 2 or not views[1].size:
+    p = params_of(instruction)["p"]
+    if views is None or len(views) != 4 or p not in (1, 2) or not views[1].size:
         return False
     g, x, out, to = views
-    axes = _axes(instruction, len(x.shape))
-    shown = [_unreduced(v, x.shape, axes) for v in (g, out)]
-    if shown[0] is None or shown[1] is None:
-        return False
-    share = emitter.temporary(shown[0].shape)
-    return loop_over(
-        emitter, [_share], share.shape, [v for v in shown if v is not None], [share]
-    ) and loop_over(emitter, [lambda a, b: a * b], x.shape, [x, share], [to])
+    axes = reduced_axes(params_of(instruction).get("dim"), len(x.shape))
+    g, out = (unreduced(v, x.shape, axes) for v in (g, out))
+    if p == 1:
+        return loop_over(emitter, [_signed], x.shape, [g, x], [to])
+    share = emitter.temporary(g.shape)
+    return loop_over(emitter, [_share], share.shape, [g, out], [share]) and loop_over(
+        emitter, [lambda a, b: a * b], x.shape, [x, share], [to]
+    )
 
 
 def root(x: Any) -> Any:
@@ -170,3 +165,9 @@ def root(x: Any) -> Any:
 def _share(g: Any, norm: Any) -> Any:
     """The gradient over the norm; 0 where that is 0."""
     return np.where(norm == 0, np.float32(0), g / norm)
+
+
+def _signed(g: Any, x: Any) -> Any:
+    """The gradient with the sign of x; NaN has none."""
+    one = np.float32(1)
+    return g * np.where(x > 0, one, np.where(x < 0, -one, np.float32(0)))

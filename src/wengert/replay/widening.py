@@ -36,7 +36,8 @@ _OTHERS = frozenset({
     "sum_over", "mean_over", "vector_norm", "sum_to_shape", "expand", "expand_to", "expand_back",
     "_softmax", "_masked_softmax", "_log_softmax", "logsumexp", "_softmax_pullback",
     "_log_softmax_pullback", "_cross_entropy", "_weighed_pick", "_layer_norm", "_batch_norm",
-    "window_mean", "maxima", "_attention",
+    "window_mean", "maxima", "_attention", "_pick", "take_along", "_place_of_max", "_place_of_min",
+    "argmax", "argmin", "_glu", "_cumsum",
 })  # fmt: skip
 
 

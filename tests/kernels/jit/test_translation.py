@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from wengert.kernels.jit import far, precise, special
 from wengert.kernels.jit.builtins import apart, i64, i64s, inline, real
 from wengert.kernels.jit.language import Unit
 from wengert.kernels.jit.machine_types import KernelSyntaxError
@@ -568,3 +569,14 @@ class _SingleOnly:
     """What `@inline` makes of a function that is there for f32 alone."""
 
     inline = {"f32": _plus_one.inline["any"]}  # type: ignore[attr-defined]  # noqa: RUF012
+
+
+def test_functions_of_floats_may_meet_in_one_kernel() -> None:
+    unit = Unit("f32")
+    for module in (precise, special, far):
+        for function in vars(module).values():
+            own = getattr(function, "__module__", "") == module.__name__
+            variants = getattr(function, "inline", None)
+            if own and isinstance(variants, dict) and "any" in variants:
+                unit.add(variants["any"], inline=True)  # or else two have one name
+    assert {"sin", "far_sin", "lgamma", "logaddexp"} <= unit.signatures.keys()

@@ -141,14 +141,16 @@ def test_patterns_that_have_no_kernel() -> None:
         assert function(array, (0,), False) is None
     assert calls.variance(array, (1, 3), 1.0, False) is None
     assert calls.extreme(array, None, False, True) is None
-    assert calls.extreme_index(array, (0,), False, True) is None
+    assert calls.extreme_index(array, (1, 3), False, True) is None
+    assert calls.extreme(array, (1,), False, True).tolist() == [[[1.0] * 5] * 4] * 2
+    assert calls.extreme(array, (2,), False, True) is None  # rows too short
 
 
 @pytest.mark.skipif(not available(), reason="no llvmlite")
 def test_indices_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     array = np.ones((2, 8), np.float32)
     assert calls.extreme_index(array, (1,), False, True).tolist() == [0, 0]
-    monkeypatch.setattr(calls, "_MOST_PLACES", 7)
+    monkeypatch.setattr(calls, "MOST_PLACES", 7)
     assert calls.extreme_index(array, (1,), False, True) is None
 
 

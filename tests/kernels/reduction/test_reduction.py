@@ -231,3 +231,17 @@ def test_sums_of_arrays_with_gaps(axes: Any, dtype: Any) -> None:
         scale = np.abs(y).sum(axes, np.float64)
         error = 1e-5 if dtype == np.float32 else 1e-13  # of NumPy's sums of columns
         assert (np.abs(got - exact) <= error * scale).all()
+
+
+@needs_llvmlite
+@pytest.mark.parametrize("largest", [False, True])
+def test_extremes_of_columns_stay_within_their_arrays(largest: bool) -> None:
+    x = sample((3, 4, 9)).round()
+    x[0, 1, 2] = x[2, :, 5] = np.nan
+    x[1, :, 3] = -np.inf
+    with by_numpy():
+        most = reduction.extreme(x, (1,), True, largest)
+        places = reduction.extreme_index(x, 1, True, largest)
+    with in_python((reduction, "LARGE")):
+        np.testing.assert_array_equal(reduction.extreme(x, (1,), True, largest), most)
+        np.testing.assert_array_equal(reduction.extreme_index(x, 1, True, largest), places)

@@ -15,17 +15,26 @@ from wengert.kernels.jit.native import Native
 
 def _of_c(python: Callable[..., float]) -> Native:
     """A function of the C library that has the name and the arguments of one in Python."""
+    return _of(python, python.__name__)
+
+
+def _of_llvm(python: Callable[..., float]) -> Native:
+    """The same, where LLVM calls it: kernels may have a function of that name."""
+    return _of(python, f"llvm.{python.__name__}.f64")
+
+
+def _of(python: Callable[..., float], symbol: str) -> Native:
     name = python.__name__
     count = python.__code__.co_argcount
     types = ", ".join(["double"] * count)
     named = ", ".join(f"double %x{i}" for i in range(count))
     text = (
         f"define internal double @c_{name}({named}) alwaysinline nounwind {{\n"
-        f"  %y = call double @{name}({named})\n"
+        f"  %y = call double @{symbol}({named})\n"
         "  ret double %y\n}"
     )
     python.__name__ = f"c_{name}"
-    return Native(python, text, f"double @{name}({types})", real="any")
+    return Native(python, text, f"double @{symbol}({types})", real="any")
 
 
 @_of_c
@@ -55,13 +64,13 @@ def pow(x: f64, y: f64) -> f64:
         return math.inf
 
 
-@_of_c
+@_of_llvm
 def sin(x: f64) -> f64:
     """The sine."""
     return math.sin(x)
 
 
-@_of_c
+@_of_llvm
 def cos(x: f64) -> f64:
     """The cosine."""
     return math.cos(x)
@@ -71,3 +80,20 @@ def cos(x: f64) -> f64:
 def lgamma(x: f64) -> f64:
     """The logarithm of the gamma function, for x > 0."""
     return math.lgamma(x)
+
+
+def _remainder(python: Callable[..., float]) -> Native:
+    """LLVM's `frem`, for which it calls the C library's `fmod`."""
+    text = (
+        "define internal double @c_fmod(double %x, double %y) alwaysinline nounwind {\n"
+        "  %r = frem double %x, %y\n"
+        "  ret double %r\n}"
+    )
+    python.__name__ = "c_fmod"
+    return Native(python, text, real="any")
+
+
+@_remainder
+def fmod(x: f64, y: f64) -> f64:
+    """The remainder of x by y, with the sign of x."""
+    return math.fmod(x, y)

@@ -293,18 +293,20 @@ class ElementwisePlan(NamedTuple):
 
 
 def plan_of(
-    functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool, short: bool = False
-) -> ElementwisePlan | None:
+    functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool, short: bool = False,
+    far: bool = False,
+) -> ElementwisePlan | None:  # fmt: skip
     """Functions compiled for operands of these kinds; None if they cannot be traced.
 
-    It is for any number of elements; `short` is whether there are few in a row.
+    It is for any number of elements; `short` is whether there are few in a row, `far` whether it
+    has to be right for all floats.
     Also None if all operands are repeated scalars: then none has the layout of the results.
     """
     kind, letters = kinds[:2] if ":" in kinds else "", kinds.rpartition(":")[2]
     if not available() or not set(letters) - set("sn"):
         return None
     try:
-        traced = Traced(functions, letters, hoist, REALS[kind], short)
+        traced = Traced(functions, letters, hoist, REALS[kind], short, far)
     except Exception:  # whatever a function does with what is no array
         return None
     from wengert.kernels.jit import compiled
@@ -315,9 +317,9 @@ def plan_of(
         traced.dtypes,
         tuple(trace.numbers.values()),
         traced.chunk,
-        bool(trace.guards),
+        traced.guarded,
         traced.passed,
-        not trace.guards and traced.passed == (False,),
+        not traced.guarded and traced.passed == (False,),
         next(i for i, letter in enumerate(letters) if letter not in "sn"),
         tuple(i for i, letter in enumerate(letters) if letter in "sn"),
     )

@@ -65,7 +65,7 @@ def expm1_64(x: f64) -> f64:
 
 
 @inline
-def log_ratio(s: f64) -> f64:
+def log_ratio_64(s: f64) -> f64:
     """log((1 + s) / (1 - s)) for |s| < 0.172."""
     z = s * s
     p = 0.2362194848258383 * z + 0.28534761376650897
@@ -81,7 +81,7 @@ def log_64(x: f32) -> f64:
     e = (bits(scaled) - 1060439283) >> 23
     m = f64(from_bits(bits(scaled) - (e << 23)))
     n = f64(e) - f64(23.0 if x < 1.17549435e-38 else 0.0)
-    y = log_ratio((m - 1.0) / (m + 1.0)) + n * 0.6931471805599453
+    y = log_ratio_64((m - 1.0) / (m + 1.0)) + n * 0.6931471805599453
     y = -math.inf if x == 0.0 else y
     y = math.inf if x == math.inf else y
     return math.nan if (x < 0.0 or x != x) else y
@@ -94,7 +94,7 @@ def log1p_64(x: f64) -> f64:
     e = (bits(f32(1.0 + x)) - 1060439283) >> 23
     scale = from_bits64((1023 - i64(e)) << 52)
     top = x * scale + (scale - 1.0)
-    return log_ratio(top / (top + 2.0)) + f64(e) * 0.6931471805599453
+    return log_ratio_64(top / (top + 2.0)) + f64(e) * 0.6931471805599453
 
 
 @inline
@@ -189,7 +189,7 @@ def cosine_64(r: f64) -> f64:
 
 
 @inline
-def turned(x: f32, turns: f64) -> f64:
+def quarters_off(x: f32, turns: f64) -> f64:
     """x less that many times pi / 2, whose first part has 33 bits: its multiples are exact."""
     return (f64(x) - turns * 1.5707963267341256) - turns * 6.077100506506192e-11
 
@@ -198,7 +198,7 @@ def turned(x: f32, turns: f64) -> f64:
 def sin(x: f32) -> f32:
     """The sine for |x| <= 1e6; 0.6 ulp."""
     n = rint(f64(x) * 0.6366197723675814)
-    r = turned(x, n)
+    r = quarters_off(x, n)
     k = i32(n)
     s = cosine_64(r) if (k & 1) != 0 else sine_64(r)
     y = f32(-s if (k & 2) != 0 else s)
@@ -209,7 +209,7 @@ def sin(x: f32) -> f32:
 def cos(x: f32) -> f32:
     """The cosine for |x| <= 1e6; 0.6 ulp."""
     n = rint(f64(x) * 0.6366197723675814)
-    r = turned(x, n)
+    r = quarters_off(x, n)
     k = i32(n) + 1
     s = cosine_64(r) if (k & 1) != 0 else sine_64(r)
     y = f32(-s if (k & 2) != 0 else s)
@@ -220,7 +220,7 @@ def cos(x: f32) -> f32:
 def tan(x: f32) -> f32:
     """The tangent for |x| <= 1e6; 0.6 ulp."""
     n = rint(f64(x) * 0.6366197723675814)
-    r = turned(x, n)
+    r = quarters_off(x, n)
     s = sine_64(r)
     c = cosine_64(r)
     odd = (i32(n) & 1) != 0

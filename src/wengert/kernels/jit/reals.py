@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from wengert.kernels.jit import elementary64, mathlib, precise, special
+from wengert.kernels.jit import elementary64, far, mathlib, precise, special
 from wengert.kernels.jit.builtins import bits, f32, from_bits, i32, inline, u16
 from wengert.kernels.jit.mathlib64 import (
     cos,
@@ -63,7 +63,7 @@ class Real(NamedTuple):
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _BRAIN = np.dtype(ml_dtypes.bfloat16)
-_LIBRARY = vars(special) | vars(mathlib) | vars(precise)
+_LIBRARY = vars(far) | vars(special) | vars(mathlib) | vars(precise)
 _HALVES = _LIBRARY | {"from_brain": from_brain, "to_brain": to_brain}
 _ELEMENTARY = (cos, erf, exp, fmod, hypot, log, logaddexp, sigmoid, sin, tanh)
 _DOUBLES = vars(elementary64) | {f.__name__: f for f in _ELEMENTARY}

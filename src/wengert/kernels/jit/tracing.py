@@ -46,7 +46,8 @@ class Trace:
         self.hoist = hoist
         self.numbers: dict[str, float] = {}  # hoisted: arguments of the kernel
         self.work = 0.0  # approximate nanoseconds per element
-        self.guards: list[str] = []
+        self.guards: list[str] = []  # what is true of elements for which lines are wrong
+        self.far: dict[str, str] = {}  # lines that are right for those as well, by such lines
         self.halves: dict[str, tuple[str, np.dtype[Any]]] = {}  # rounded: of what, and to what
 
     def let(self, text: str, dtype: np.dtype[Any], work: float = 0.1) -> Expression:
@@ -237,15 +238,20 @@ def _angle(name: str, trace: Trace, x: Any) -> Expression:
     """A function of `precise` that is right below a limit: NumPy has to do it beyond."""
     text = _floats(trace, (x,))[0]
     guard = f"fabs({text}) > {WIDEST_ANGLE!r}"
-    if guard not in trace.guards:
-        trace.guards.append(guard)
-    return trace.let(f"{name}({text})", trace.float_dtype, 1.0)
+    return _within(trace, guard, f"{name}({text})")
 
 
 def _fmod(trace: Trace, x: Any, y: Any) -> Expression:
     a, b = _floats(trace, (x, y))
-    trace.guards.append(f"fabs({a}) > {WIDEST_QUOTIENT!r} * fabs({b})")
-    return trace.let(f"fmod({a}, {b})", trace.float_dtype, 1.0)
+    return _within(trace, f"fabs({a}) > {WIDEST_QUOTIENT!r} * fabs({b})", f"fmod({a}, {b})")
+
+
+def _within(trace: Trace, guard: str, line: str) -> Expression:
+    """A line that is right for elements of which the guard is not true."""
+    if guard not in trace.guards:
+        trace.guards.append(guard)
+    trace.far[line] = f"far_{line}"
+    return trace.let(line, trace.float_dtype, 1.0)
 
 
 UFUNCS: dict[Any, Callable[..., Expression]] = {
@@ -360,14 +366,16 @@ class Traced:
     `operands` has a letter each, of those of `FLAT`, `ROW` and `COLUMN`, or "s" for one float for
     all, and "n" for None. With rows or columns among them the kernel takes rows: see `_in_rows`.
     All floats are of the type `real`, but for operands of halves among float32, and results that
-    are `rounded`; `short` is whether loops are over few elements.
+    are `rounded`; `short` is whether loops are over few elements. Where functions are wrong for
+    some elements, the kernel counts these for its caller; with `far` it computes such pieces again.
     """
 
     def __init__(
         self, functions: Sequence[Callable[..., Any]], operands: str, hoist: bool, real: Real,
-        short: bool = False,
+        short: bool = False, far: bool = False,
     ) -> None:  # fmt: skip
         self.operands, self.real, self.range = operands, real, "short_range" if short else "range"
+        self.far = far
         self.trace = trace = Trace(hoist, real.computed, real.dtype)
         self.rows = not set(operands).isdisjoint(ROW + COLUMN)
         inputs = [
@@ -380,11 +388,12 @@ class Traced:
         # Which results are no more than the first operand: those of `x + y`, differentiated.
         self.passed = tuple(r.text == "a0" for r in found)
         self.results = [r for r in found if r.text != "a0"]
-        if trace.guards and self.rows:
+        if trace.guards and self.rows and not far:
             raise UntraceableError("guards of rows")
         if not self.results or not trace.lines:
             raise UntraceableError("nothing to compute")
-        called = {name for text in (*trace.lines, *trace.guards) for name in _CALL.findall(text)}
+        texts = (*trace.lines, *trace.guards, *(trace.far.values() if far else ()))
+        called = {name for text in texts for name in _CALL.findall(text)}
         # Whether functions are called that are more than an instruction or two.
         self.heavy = not called <= _OF_ANY_REAL
         if real.real != "f32" and not called <= real.scope.keys() | _OF_ANY_REAL:
@@ -413,21 +422,38 @@ class Traced:
         parts += [f"{name}: {one}" for name in self.trace.numbers]
         return ", ".join([*parts, *more, "start: i64", "stop: i64"])
 
+    @property
+    def guarded(self) -> bool:
+        """Whether the caller has to look for elements for which results are wrong."""
+        return bool(self.trace.guards) and not self.far
+
     def _flat(self) -> str:
-        guards = self.trace.guards
-        lines = [f"def fused({self._parameters(['wide: f32s'] if guards else [])}) -> None:"]
+        guarded = self.guarded
+        lines = [f"def fused({self._parameters(['wide: f32s'] if guarded else [])}) -> None:"]
         lines += [f"    a{i} = x{i}" for i, k in enumerate(self.operands) if k == "s"]
-        lines += ["    beyond = 0.0"] if guards else []
-        lines += [f"    for i in {self.range}(start, stop):"]
-        lines += [
-            f"        a{i} = {self._loaded(f'x{i}[i]', k)}"
+        loads = [
+            f"a{i} = {self._loaded(f'x{i}[i]', k)}"
             for i, k in enumerate(self.operands) if k in FLAT
         ]  # fmt: skip
-        lines += [f"        {name} = {text}" for text, name in self.trace.lines.items()]
-        lines += [f"        beyond += 1.0 if {text} else 0.0" for text in guards]
-        lines += [f"        out{i}[i] = {self._stored(r)}" for i, r in enumerate(self.results)]
-        lines += [f"    wide[start // {self.chunk}] = f32(beyond)"] if guards else []
+        stores = [f"out{i}[i] = {self._stored(r)}" for i, r in enumerate(self.results)]
+        loop = self._loop("start, stop", loads, stores)
+        lines += [f"    {line}" for line in loop]
+        lines += [f"    wide[start // {self.chunk}] = f32(beyond)"] if guarded else []
         return "\n".join(lines) + "\n"
+
+    def _loop(self, bounds: str, loads: list[str], stores: list[str]) -> list[str]:
+        """A loop over elements, and one more for all of them if it was wrong for some."""
+        trace = self.trace
+        each = [f"{name} = {text}" for text, name in trace.lines.items()]
+        counts = [f"beyond += 1.0 if {text} else 0.0" for text in trace.guards]
+        head = f"for i in {self.range}({bounds}):"
+        lines = ["beyond = 0.0"] if counts else []
+        lines += [head, *[f"    {line}" for line in (*loads, *each, *counts, *stores)]]
+        if counts and self.far:
+            far = [f"{name} = {trace.far.get(text, text)}" for text, name in trace.lines.items()]
+            again = [head, *[f"    {line}" for line in (*loads, *far, *stores)]]
+            lines += ["if beyond > 0.0:", *[f"    {line}" for line in again]]
+        return lines
 
     def _in_rows(self) -> str:
         """Four dimensions, the first three run through by one index; outputs are contiguous.
@@ -450,13 +476,12 @@ class Traced:
             else:
                 lines += [f"        p{i} = at(x{i}, {place})"]
         lines += [f"        q{i} = at(out{i}, row * width)" for i in range(len(self.results))]
-        lines += [f"        for i in {self.range}(0, width):"]
-        lines += [
-            f"            a{i} = {self._loaded(f'p{i}[i]', self.operands[i])}"
+        loads = [
+            f"a{i} = {self._loaded(f'p{i}[i]', self.operands[i])}"
             for i in strided if self.operands[i] in ROW
         ]  # fmt: skip
-        lines += [f"            {name} = {text}" for text, name in self.trace.lines.items()]
-        lines += [f"            q{i}[i] = {self._stored(r)}" for i, r in enumerate(self.results)]
+        stores = [f"q{i}[i] = {self._stored(r)}" for i, r in enumerate(self.results)]
+        lines += [f"        {line}" for line in self._loop("0, width", loads, stores)]
         # Counters, since a division takes as long as a short row.
         lines += ["        n += 1", "        if n == third:", "            n = 0"]
         lines += ["            m += 1", "            if m == second:"]

@@ -24,12 +24,9 @@ def contract(a: np.ndarray, b: np.ndarray, la: Labels, lb: Labels, lo: Labels) -
 
     No label repeats within an array, and a label of one array alone occurs in `lo`.
     """
-    batch = [x for x in lo if x in la and x in lb]
-    summed = [x for x in la if x in lb and x not in lo]
-    left = [x for x in lo if x not in lb]
-    right = [x for x in lo if x not in la]
-    if left and right and lo.index(right[-1]) < lo.index(left[0]):
-        return contract(b, a, lb, la, lo)  # whose result lies in the order of `lo`
+    if not in_order(la, lb, lo):
+        return contract(b, a, lb, la, lo)
+    batch, summed, left, right = groups_of(la, lb, lo)
     sizes = dict(zip(la + lb, a.shape + b.shape, strict=True))
     if all(sizes[x] == 1 for x in summed):  # NumPy is slow at batches of products of inner size 1
         (a, la), (b, lb) = (_without(x, labels, summed) for x, labels in ((a, la), (b, lb)))
@@ -41,6 +38,22 @@ def contract(a: np.ndarray, b: np.ndarray, la: Labels, lb: Labels, lo: Labels) -
     out = np.ascontiguousarray(product(x, y))
     out = out.reshape(tuple(sizes[x] for x in batch + left + right))
     return _arranged(out, tuple(batch + left + right), list(lo))
+
+
+def groups_of(la: Labels, lb: Labels, lo: Labels) -> tuple[list[Hashable], ...]:
+    """The labels of batches, of what is summed, and those of one array alone."""
+    return (
+        [x for x in lo if x in la and x in lb],
+        [x for x in la if x in lb and x not in lo],
+        [x for x in lo if x not in lb],
+        [x for x in lo if x not in la],
+    )
+
+
+def in_order(la: Labels, lb: Labels, lo: Labels) -> bool:
+    """Whether the product of the two, and not of the second and the first, lies as `lo` says."""
+    _, _, left, right = groups_of(la, lb, lo)
+    return not left or not right or lo.index(right[-1]) > lo.index(left[0])
 
 
 def _arranged(array: np.ndarray, labels: Labels, order: list[Hashable]) -> np.ndarray:

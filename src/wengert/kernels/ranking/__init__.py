@@ -16,7 +16,7 @@ from wengert.kernels.ranking import native
 # array NumPy is faster up to the second number, and at integers of two bytes up to the third.
 _FEW, _FEW_OF_MANY, _FEW_NARROW = 256, 64, 1 << 10
 # Best elements up to which a row is gone through once; from which on they are a heap.
-_BEST, _MANY = 512, 16
+_BEST, MANY = 512, 16
 # Elements of a row whose indices fit 32 bits; of a row that is gone through however many are best.
 _MOST, _SHORT = (1 << 31) - 1, 64
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -112,7 +112,7 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
 def top(array: np.ndarray, k: int, axis: int, largest: bool) -> Any:
     """The indices of the k largest or smallest elements, best first, of equal ones the first."""
     n = length_of(array.shape, axis)
-    if array.ndim and 0 < k <= _BEST and array.size >= FEW and (4 * k <= n or n <= _SHORT):
+    if array.ndim and array.size >= FEW and takes_best(k, n):
         best = _best_doubles(array, k, axis, largest) if array.dtype == _DOUBLE else None
         if best is None and (keys := _keys(array, axis, not largest)) is not None:
             best = _best(keys, k)
@@ -129,10 +129,15 @@ def top(array: np.ndarray, k: int, axis: int, largest: bool) -> Any:
     return np.take_along_axis(chosen, ranked, axis)
 
 
+def takes_best(k: int, n: int) -> bool:
+    """Whether a kernel finds so many best elements in rows of n."""
+    return 0 < k <= _BEST and n <= _MOST and (4 * k <= n or n <= _SHORT)
+
+
 def _best(keys: np.ndarray, k: int) -> np.ndarray:
     n = keys.shape[-1]
     rows, out = keys.size // n, np.empty((*keys.shape[:-1], k), np.int64)
-    if k > _MANY:
+    if k > MANY:
         native.many_tops.f32(keys, out, n, k, rows, rows_of(n))
     else:
         native.tops.f32(keys, out, np.empty(out.size, np.int32), n, k, rows, rows_of(n))

@@ -15,7 +15,7 @@ import numpy as np
 from wengert.kernels.chunks import real_for, real_of, rows_of
 from wengert.kernels.columns import column_sums
 from wengert.kernels.halves import has_halves
-from wengert.kernels.jit import available
+from wengert.kernels.jit import Kernel, available
 from wengert.kernels.layout import Sizes, in_c_order
 from wengert.kernels.precision import HALF
 from wengert.kernels.reduction import native
@@ -31,10 +31,11 @@ _FEW_PARTS = 8
 # What there are kernels for: see `ReductionPlan`.
 _ROWS, _SUMS = ("R", "KR"), ("R", "KR", "RK", "KRK", "RKR")
 _VARIANCES = ("R", "KR", "RK", "KRK")
+_EXTREMES = ("KR", "RK", "KRK")
 # Elements from which columns deserve threads.
 _LARGE = 1 << 16
 # Indices that fit 32 bits.
-_MOST_PLACES = (1 << 31) - 1
+MOST_PLACES = (1 << 31) - 1
 
 
 class ReductionPlan(NamedTuple):
@@ -343,24 +344,38 @@ def product(array: Array, axes: Axes, keepdim: bool) -> Any:
 
 
 def extreme(array: Array, axes: Axes, keepdim: bool, largest: bool) -> Any:
-    """The largest or smallest elements of rows; NaN if there is one."""
-    run, array, plan = _run_and_plan(array, axes, ("KR",))
-    if run is None:
-        return None
-    count, width = plan.sizes
-    out = np.empty(count, array.dtype)
-    kernel = native.row_maxima if largest else native.row_minima
-    getattr(kernel, run)(array, out, width, count, rows_of(width))
-    return _restored(out, plan, keepdim)
+    """The largest or smallest elements of rows or columns; NaN if there is one."""
+    kernels = (native.row_maxima, native.middle_maxima) if largest else (
+        native.row_minima, native.middle_minima
+    )  # fmt: skip
+    return _extremes(array, axes, keepdim, array.dtype, *kernels)
 
 
 def extreme_index(array: Array, axes: Axes, keepdim: bool, largest: bool) -> Any:
-    """The index of the first extreme of rows; of the first NaN."""
-    run, array, plan = _run_and_plan(array, axes, ("KR",))
-    if run is None or plan.sizes[1] > _MOST_PLACES:
+    """The index of the first extreme of rows or columns; of the first NaN."""
+    kernels = (native.row_argmaxima, native.middle_argmaxima) if largest else (
+        native.row_argminima, native.middle_argminima
+    )  # fmt: skip
+    return _extremes(array, axes, keepdim, np.dtype(np.int64), *kernels)
+
+
+def _extremes(
+    array: Array, axes: Axes, keepdim: bool, dtype: np.dtype[Any], rows: Kernel, middle: Kernel
+) -> Any:
+    """What kernels find in rows, or in columns that fill a vector."""
+    run, array, plan = _run_and_plan(array, axes, _EXTREMES)
+    if run is None or max(plan.sizes) > MOST_PLACES:
         return None
-    count, width = plan.sizes
-    out = np.empty(count, np.int64)
-    kernel = native.row_argmaxima if largest else native.row_argminima
-    getattr(kernel, run)(array, out, width, count, rows_of(width))
+    if plan.pattern == "KR":
+        count, width = plan.sizes
+        out = np.empty(count, dtype)
+        getattr(rows, run)(array, out, width, count, rows_of(width))
+        return _restored(out, plan, keepdim)
+    outer, n, inner = [1, *plan.sizes][-3:]
+    if inner < _VECTOR:
+        return None
+    out = np.empty((outer, inner), dtype)
+    blocks = -(-inner // native.LANES)
+    chunk = rows_of(n * min(inner, native.LANES))
+    getattr(middle, run)(array, out, n, inner, blocks, outer * blocks, chunk)
     return _restored(out, plan, keepdim)

@@ -275,3 +275,81 @@ def row_argminima(x: reals, out: i64s, width: i64, start: i64, stop: i64) -> Non
     for r in range(start, stop):
         row = at(x, r * width)
         out[r] = _place(row, _smallest(row, width), width)
+
+
+@inline
+def _extremes_of_columns(
+    x: reals, out: reals, n: i64, inner: i64, blocks: i64, sign: real, start: i64, stop: i64
+) -> None:
+    top = local(real, LANES)
+    for b in range(start, stop):
+        column = (b % blocks) * LANES
+        place = (b // blocks) * n * inner + column
+        lanes = min(LANES, inner - column)
+        for j in range(lanes):
+            top[j] = -math.inf
+        for k in range(n):
+            row = at(x, place + k * inner)
+            for j in range(lanes):
+                top[j] = maximum(top[j], sign * row[j])
+        y = at(out, (b // blocks) * inner + column)
+        for j in range(lanes):
+            y[j] = sign * top[j]
+
+
+@kernel
+def middle_maxima(
+    x: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+) -> None:
+    """As `row_maxima`, over n of an array (outer, n, inner), for blocks of columns."""
+    _extremes_of_columns(x, out, n, inner, blocks, real(1.0), start, stop)
+
+
+@kernel
+def middle_minima(
+    x: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+) -> None:
+    _extremes_of_columns(x, out, n, inner, blocks, real(-1.0), start, stop)
+
+
+@inline
+def _places_of_columns(
+    x: reals, out: i64s, n: i64, inner: i64, blocks: i64, sign: real, start: i64, stop: i64
+) -> None:
+    top = local(real, LANES)
+    first = local(i32, LANES)
+    for b in range(start, stop):
+        column = (b % blocks) * LANES
+        place = (b // blocks) * n * inner + column
+        lanes = min(LANES, inner - column)
+        for j in range(lanes):
+            top[j] = -math.inf
+            first[j] = i32(n)
+        for k in range(n):
+            row = at(x, place + k * inner)
+            for j in range(lanes):
+                top[j] = maximum(top[j], sign * row[j])
+        for k in range(n):
+            row = at(x, place + k * inner)
+            for j in range(lanes):
+                v = sign * row[j]
+                here = i32(k) if (v == top[j]) or (v != v) else i32(n)
+                first[j] = min(first[j], here)
+        y = at(out, (b // blocks) * inner + column)
+        for j in range(lanes):
+            y[j] = i64(first[j])
+
+
+@kernel
+def middle_argmaxima(
+    x: reals, out: i64s, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+) -> None:
+    """As `row_argmaxima`, over n of an array (outer, n, inner), for blocks of columns."""
+    _places_of_columns(x, out, n, inner, blocks, real(1.0), start, stop)
+
+
+@kernel
+def middle_argminima(
+    x: reals, out: i64s, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+) -> None:
+    _places_of_columns(x, out, n, inner, blocks, real(-1.0), start, stop)

@@ -338,6 +338,18 @@ def call_add(
         )  # fmt: skip
 
 
+def call_put(
+    caller: Caller, out: Any, index: Any, values: Any, sizes: tuple[int, int, int]
+) -> None:
+    """Write an element for each index, which is in bounds, of what is there; the last one stays."""
+    outer, length, inner = sizes
+    count = prod(index.shape) // (outer * inner)
+    caller.call(
+        _put_elements.f32, out, index, values, length, count, inner, total=outer,
+        chunk=max(1, CHUNK // (count * inner)),
+    )  # fmt: skip
+
+
 def call_take_rows(caller: Caller, x: Any, index: Any, out: Any) -> None:
     """Take the rows of a table at indices that are in bounds; of float32."""
     count, inner = prod(index.shape), x.shape[1]
