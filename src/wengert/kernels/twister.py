@@ -105,9 +105,9 @@ def _doubles(pairs: i64s, start: i64, stop: i64) -> None:
 
 
 @kernel
-def _shuffle(order: i64s, ahead: i64s, start: i64, stop: i64) -> None:
+def _shuffle(order: i64s, words: i32s, start: i64, stop: i64) -> None:
     for i in range(start, stop):
-        place = i + ahead[i]
+        place = i + (i64(words[i]) & 4294967295) % (stop + 1 - i)
         element = order[i]
         order[i] = order[place]
         order[place] = element
@@ -159,9 +159,12 @@ def remainders(words: np.ndarray, divisor: int) -> np.ndarray | None:
     return out
 
 
-def shuffle(order: np.ndarray, ahead: np.ndarray) -> bool:
-    """Swap each of some int64 with the one that is so far ahead; False if it cannot be done."""
-    if not available():
+def shuffle(order: np.ndarray, words: np.ndarray) -> bool:
+    """Swap each of some int64 but the last with itself or one behind it, by a word (uint32).
+
+    False if it cannot be done.
+    """
+    if (words.size < SOME and not loaded()) or not available():
         return False
-    _shuffle.f32(order, ahead, ahead.size, max(1, ahead.size))
+    _shuffle.f32(order, words, words.size, max(1, words.size))
     return True
