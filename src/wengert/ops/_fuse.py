@@ -37,15 +37,17 @@ _DEAR = frozenset({
     "_elu", "_hardswish", "_logsigmoid", "_mish", "_polygamma", "_silu", "atan2", "bessel",
     "digamma", "erf", "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr", "sigmoid", "softplus",
 })  # fmt: skip
-# Where NumPy takes several passes.
+# Where NumPy takes several passes, which cost more than a kernel on small arrays, too: those are left
+# to NumPy only until kernels are in use, as one more costs its compilation.
 _PASSES = frozenset({
     "_angle_of_real", "_clamp_numbers", "_div_floor", "_hardsigmoid", "_hardtanh", "_heaviside",
-    "_lerp", "_softsign", "_threshold", "hardshrink", "hypot", "logaddexp", "logaddexp2",
-    "nan_to_num", "remainder", "sinc", "softshrink", "xlogy",
+    "_leaky_relu", "_lerp", "_softsign", "_threshold", "hardshrink", "logit", "nan_to_num",
+    "remainder", "rsqrt", "sinc", "softshrink", "xlogy",
 })  # fmt: skip
 # Where NumPy calls the C library for each element, on processors without AVX-512.
 _ONE_BY_ONE = frozenset({
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "expm1", "log10", "log1p", "sinh",
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "expm1", "hypot", "log10", "log1p",
+    "logaddexp", "logaddexp2", "sinh",
 })  # fmt: skip
 _MASKS = frozenset({"b", "bb", "bbb"})  # kinds of masks alone, which kernels would make floats of
 # In which NumPy takes as long to begin as a kernel does.
@@ -66,8 +68,10 @@ def is_small(op: Op, array: str) -> str | None:
         few_loops = f"in_few_loops({', '.join(f'v_{i}' for i in op.inputs)})"
         few = f"{array}.size < {1 << 16} and {array}.itemsize != 2 and {few_loops}"
         return f"({array}.size < {LARGE} or {few})"
-    some = op.name in _PASSES or op.name in _ONE_BY_ONE
-    return f"{array}.size < {FEW if op.name in _DEAR else SOME if some else LARGE}"
+    if op.name in _PASSES:
+        return f"({array}.size < {FEW} or {array}.size < {SOME} and not loaded())"
+    least = FEW if op.name in _DEAR else SOME if op.name in _ONE_BY_ONE else LARGE
+    return f"{array}.size < {least}"
 
 
 def in_few_loops(first: Any, other: Any = None) -> bool:
