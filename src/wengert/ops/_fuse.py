@@ -37,8 +37,8 @@ _DEAR = frozenset({
     "_elu", "_hardswish", "_logsigmoid", "_mish", "_polygamma", "_silu", "atan2", "bessel",
     "digamma", "erf", "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr", "sigmoid", "softplus",
 })  # fmt: skip
-# Where NumPy takes several passes, which cost more than a kernel on small arrays, too: those are left
-# to NumPy only until kernels are in use, as one more costs its compilation.
+# Where NumPy takes several passes, which cost more than a kernel on small arrays, too: those
+# are left to NumPy only until kernels are in use, as one more costs its compilation.
 _PASSES = frozenset({
     "_angle_of_real", "_clamp_numbers", "_div_floor", "_hardsigmoid", "_hardtanh", "_heaviside",
     "_leaky_relu", "_lerp", "_softsign", "_threshold", "hardshrink", "logit", "nan_to_num",
