@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from wengert.kernels.axes import moved
-from wengert.kernels.chunks import FEW, real_of, rows_of
+from wengert.kernels.chunks import FEW, pays_off, real_of, rows_of
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, i64, inline, reals
 
@@ -33,7 +33,7 @@ def _products(a: reals, b: reals, out: reals, inner: i64, start: i64, stop: i64)
 
 def cross(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
     """The vector products along an axis of arrays that broadcast."""
-    run = real_of(a, b) if a.shape == b.shape and a.size >= FEW else None
+    run = real_of(a, b) if a.shape == b.shape and pays_off(a.size, FEW) else None
     if run is None:
         x, y = moved(a, axis, 0), moved(b, axis, 0)
         components = [x[i] * y[j] - x[j] * y[i] for i, j in ((1, 2), (2, 0), (0, 1))]

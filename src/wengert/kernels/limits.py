@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import SOME, is_plain, real_of
-from wengert.kernels.jit import CHUNK, Kernel, available, exact_kernel, kernel, loaded
+from wengert.kernels.chunks import SOME, is_plain, pays_off, real_of
+from wengert.kernels.jit import CHUNK, Kernel, available, exact_kernel, kernel
 from wengert.kernels.jit.builtins import f64, i32, i32s, i64, i64s, reals
 
 
@@ -61,7 +61,7 @@ def _find_outside(
 
 def all_between(x: np.ndarray, low: float, high: float) -> bool:
     """Whether all of some numbers are from `low` to `high`, and none is NaN."""
-    run = real_of(x) if x.size >= SOME or loaded() else None
+    run = real_of(x) if pays_off(x.size, SOME) else None
     if run is None:
         return bool(((x >= low) & (x <= high)).all())
     found = np.zeros(1, np.int64)

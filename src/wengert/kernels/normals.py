@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import SOME
+from wengert.kernels.chunks import SOME, pays_off
 from wengert.kernels.jit import CHUNK, available, exact_kernel, loaded
 from wengert.kernels.jit.builtins import (
     at,
@@ -99,7 +99,7 @@ def in_sequence(uniforms: np.ndarray) -> bool:
 
     By the functions of C's library, as in PyTorch.
     """
-    if (uniforms.size < SOME and not loaded()) or not available():
+    if not (pays_off(uniforms.size, SOME) and available()):
         return False
     _pairs.f64(uniforms, uniforms.size // 2, CHUNK)
     return True

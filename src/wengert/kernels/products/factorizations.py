@@ -130,12 +130,16 @@ def not_positive(a: np.ndarray) -> np.ndarray:
 
 
 def cholesky(a: np.ndarray) -> Outcome:
-    """The lower factors of Hermitian matrices, of which the lower triangle is read."""
+    """The lower factors of Hermitian matrices, of which the lower triangle is read.
+
+    Those are all nan that failed.
+    """
     out, info = _or_nan(np.linalg.cholesky, not_positive, a)
     # LAPACK takes a pivot that is nan for a positive one.
-    unknown = np.isnan(np.diagonal(out, axis1=-2, axis2=-1))
-    if not unknown.any():
+    pivots = out.diagonal(0, -2, -1)
+    if not np.isnan(np.add.reduce(pivots, axis=None)):  # which are not negative
         return out, info
+    unknown = np.isnan(pivots)
     first = np.where(unknown.any(-1), unknown.argmax(-1) + 1, 0).astype(np.int32)
     info = first if info is None else np.where(info == 0, first, info)
     out[info != 0] = np.nan

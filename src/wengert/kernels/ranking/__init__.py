@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.axes import length_of, moved
-from wengert.kernels.chunks import FEW, SOME, is_plain, plain, real_of, rows_of
+from wengert.kernels.chunks import FEW, SOME, is_plain, pays_off, plain, real_of, rows_of
 from wengert.kernels.jit import CHUNK, LARGE, available
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
@@ -198,7 +198,7 @@ def insertions(edges: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray
     `edges` is a vector, or has a row for each row of values.
     """
     n = edges.shape[-1]
-    run = real_of(edges, values) if n and values.size >= SOME else None
+    run = real_of(edges, values) if n and pays_off(values.size, SOME) else None
     if run is None:
         return _insertions_by_numpy(edges, values, "right" if right else "left")
     out = np.empty(values.shape, np.int64)

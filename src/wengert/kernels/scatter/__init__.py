@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels import masks, strides
-from wengert.kernels.chunks import FEW, is_plain, plain
-from wengert.kernels.jit import LARGE, loaded
+from wengert.kernels.chunks import FEW, is_plain, pays_off, plain
+from wengert.kernels.jit import LARGE
 from wengert.kernels.precision import widened
 from wengert.kernels.scatter import native
 
@@ -198,7 +198,7 @@ def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> None:
     if not out.flags.c_contiguous:
         out += sum_at(out.shape, key, values)
         return
-    large = values.size >= FEW or loaded()
+    large = pays_off(values.size, FEW)
     if large:
         values = np.ascontiguousarray(values)  # as kernels read them; a sum's gradient repeats one
     if large and _of_one_axis(key) and _added(out, key[-1], values, len(key) - 1):
