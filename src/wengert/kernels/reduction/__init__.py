@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.kernels.axes import Dims, axes_of, count_of
-from wengert.kernels.chunks import FEW, SOME
+from wengert.kernels.chunks import FEW, SOME, pays_off
 from wengert.kernels.columns import column_sums
 from wengert.kernels.jit import LARGE
 from wengert.kernels.precision import HALF, widened
@@ -199,7 +199,7 @@ def p_norm(array: np.ndarray, p: float, dim: Dims, keepdim: bool = False) -> Any
     if p == 2 and axes is None and not keepdim and wide.flags.c_contiguous:
         flat = wide.reshape(-1)
         out = np.sqrt(inner(flat, flat).real)
-    elif p == 2 and wide.size >= SOME and (norms := _compiled().norm(wide, axes, keepdim)):
+    elif p == 2 and pays_off(wide.size, SOME) and (norms := _compiled().norm(wide, axes, keepdim)):
         out = norms[0]
     elif p == 2:
         squares = wide.real**2 + wide.imag**2 if wide.dtype.kind == "c" else wide * wide
