@@ -55,12 +55,14 @@ class Generator:
 
     __slots__ = ("__weakref__", "_lock", "_made", "_seed", "_spare")
 
-    # Draws arrays, takes remainders and draws normals faster than NumPy (or returns None), makes
-    # normals of pairs and shuffles (or returns False): set by the kernels, a layer above.
+    # Draws arrays, takes remainders and draws normals faster than NumPy (or returns None); makes
+    # normals of pairs, takes uniforms to other bounds and shuffles (or returns False). Set by the
+    # kernels, a layer above.
     drawer: ClassVar[Any] = None
     divider: ClassVar[Any] = None
     normalizer: ClassVar[Any] = None
     sequencer: ClassVar[Any] = None
+    stretcher: ClassVar[Any] = None
     shuffler: ClassVar[Any] = None
 
     def __init__(self, device: Any = cpu) -> None:
@@ -268,6 +270,9 @@ class Generator:
         unit = low == 0 and high == 1
         if not unit:
             start, stop = values.dtype.type(low), values.dtype.type(high)
+            wide = to.itemsize >= 4 and self.stretcher is not None
+            if wide and self.stretcher(values, start, stop):
+                return _shaped(values, to, shape)
             values *= stop - start
             values += start
         values = _shaped(values, to, shape)

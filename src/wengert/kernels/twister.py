@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import SOME
+from wengert.kernels.chunks import SOME, pays_off
 from wengert.kernels.jit import CHUNK, Kernel, available, exact_kernel, kernel, loaded
 from wengert.kernels.jit.builtins import (
     at,
@@ -24,6 +24,8 @@ from wengert.kernels.jit.builtins import (
     i64,
     i64s,
     inline,
+    real,
+    reals,
 )
 
 
@@ -141,6 +143,25 @@ def drawn(state: np.ndarray, n: int, dtype: Any) -> np.ndarray | None:
     if dtype in _AS:
         _AS[dtype].f32(out, n, CHUNK)
     return out
+
+
+@exact_kernel
+def _stretch(x: reals, low: real, span: real, high: real, start: i64, stop: i64) -> None:
+    for i in range(start, stop):
+        y = x[i] * span + low
+        x[i] = low if y == high else y
+
+
+def stretch(x: np.ndarray, low: Any, high: Any) -> bool:
+    """Take floats in [0, 1) to [low, high), in place; False if it cannot be done.
+
+    What rounding has taken to `high` is `low`. Both are of the dtype of `x`, float32 or float64.
+    """
+    if not (pays_off(x.size, SOME) and available()):
+        return False
+    run = _stretch.f32 if x.itemsize == 4 else _stretch.f64
+    run(x, low, high - low, high, x.size, CHUNK)
+    return True
 
 
 def words(state: np.ndarray, n: int, itemsize: int) -> np.ndarray:

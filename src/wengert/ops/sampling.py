@@ -33,6 +33,7 @@ def _draw_by(hook: str, module: str, function: str) -> None:
 _draw_by("drawer", "twister", "drawn")
 _draw_by("normalizer", "normals", "drawn")
 _draw_by("sequencer", "normals", "in_sequence")
+_draw_by("stretcher", "twister", "stretch")
 _draw_by("divider", "twister", "remainders")
 _draw_by("shuffler", "twister", "shuffle")
 
