@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, real_of, rows_of
+from wengert.kernels.chunks import FEW, pays_off, real_of, rows_of
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, i64, reals
 from wengert.kernels.jit.mathlib import sigmoid
@@ -54,7 +54,7 @@ def gated(x: np.ndarray, axis: int) -> np.ndarray:
     """The first half along an axis times the sigmoid of the second."""
     wide = widened(x)
     shape = (*x.shape[:axis], x.shape[axis] // 2, *x.shape[axis + 1 :])
-    real = real_of(wide) if wide.size >= FEW else None
+    real = real_of(wide) if pays_off(wide.size, FEW) else None
     if real is not None:
         out = np.empty(shape, wide.dtype)
         getattr(_gated, real)(wide, out, *_sizes(x.shape, axis))
@@ -67,7 +67,7 @@ def gated(x: np.ndarray, axis: int) -> np.ndarray:
 def gradient(g: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:
     """The cotangent of `x`, of that of `gated`."""
     slopes, wide = widened(g), widened(x)
-    real = real_of(wide, slopes) if wide.size >= FEW else None
+    real = real_of(wide, slopes) if pays_off(wide.size, FEW) else None
     if real is not None:
         out = np.empty_like(wide)
         getattr(_gradient, real)(slopes, wide, out, *_sizes(x.shape, axis))

@@ -48,9 +48,7 @@ def between(x: np.ndarray, low: int | None, high: int | None) -> np.ndarray | No
 
 
 @exact_kernel
-def _find_outside(
-    x: reals, low: f64, high: f64, found: i64s, start: i64, stop: i64
-) -> None:
+def _find_outside(x: reals, low: f64, high: f64, found: i64s, start: i64, stop: i64) -> None:
     """Note whether a number is not from `low` to `high`."""
     outside = 0
     for i in range(start, stop):

@@ -37,8 +37,7 @@ _DEAR = frozenset({
     "_elu", "_hardswish", "_logsigmoid", "_mish", "_polygamma", "_silu", "atan2", "bessel",
     "digamma", "erf", "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr", "sigmoid", "softplus",
 })  # fmt: skip
-# Where NumPy takes several passes, which cost more than a kernel on small arrays, too: those
-# are left to NumPy only until kernels are in use, as one more costs its compilation.
+# Where NumPy takes several passes.
 _PASSES = frozenset({
     "_angle_of_real", "_clamp_numbers", "_div_floor", "_hardsigmoid", "_hardtanh", "_heaviside",
     "_leaky_relu", "_lerp", "_softsign", "_threshold", "hardshrink", "logit", "nan_to_num",
@@ -68,10 +67,9 @@ def is_small(op: Op, array: str) -> str | None:
         few_loops = f"in_few_loops({', '.join(f'v_{i}' for i in op.inputs)})"
         few = f"{array}.size < {1 << 16} and {array}.itemsize != 2 and {few_loops}"
         return f"({array}.size < {LARGE} or {few})"
-    if op.name in _PASSES:
-        return f"({array}.size < {FEW} or {array}.size < {SOME} and not loaded())"
-    least = FEW if op.name in _DEAR else SOME if op.name in _ONE_BY_ONE else LARGE
-    return f"{array}.size < {least}"
+    if op.name in _DEAR or op.name in _PASSES:
+        return f"not pays_off({array}.size, {FEW if op.name in _DEAR else SOME})"
+    return f"{array}.size < {SOME if op.name in _ONE_BY_ONE else LARGE}"
 
 
 def in_few_loops(first: Any, other: Any = None) -> bool:

@@ -97,7 +97,7 @@ def elementwise_index(name: str, array: np.ndarray, dim: int, index: Any) -> tup
                     f" no larger than self {list(array.shape)} apart from dimension {axis} in"
                     f" {name}()"
                 )
-    vector = kernels.scatter.vector_of(index, axis)
+    vector = None if index.flags.c_contiguous else kernels.scatter.vector_of(index, axis)
     check_bounds(index if vector is None else vector, array.shape[axis], axis)
     return index, axis
 

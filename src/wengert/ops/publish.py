@@ -24,7 +24,7 @@ from wengert.core import fronts, inference, tensor
 from wengert.core.cotangents import add_cotangents, may_grow
 from wengert.core.dtypes import inexact
 from wengert.core.forks import compile_lock
-from wengert.kernels import jit
+from wengert.kernels.chunks import pays_off
 from wengert.kernels.layout import arranged, by_columns
 from wengert.ops import _fuse, _snippets, half_rules, numpy_names, operands
 from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, to_float_source
@@ -416,7 +416,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "forward": op.forward,
         "fused": _fuse.forward_of(op),
         "in_few_loops": _fuse.in_few_loops,
-        "loaded": jit.loaded,
+        "pays_off": pays_off,
         "pull": _fuse.pullback_of(op, NodeLayout(op).arrays),
         "defaults": {n: p.default for n, p in op.signature.parameters.items()},
         "constants": operands.table_of(op),
@@ -471,7 +471,7 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` itself uses: no argument may shadow them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "fused", "in_few_loops", "loaded", "excess", "excess_1", "excess_2", "pull", "operand",
+    "fused", "in_few_loops", "pays_off", "excess", "excess_1", "excess_2", "pull", "operand",
     "settled_ndim", "ndim", "site", "cut", "error", "out", "result", "frame", "code", "node",
     "type", "isinstance", "bool", "complex", "int", "Exception", "KeyError", "TypeError",
 })  # fmt: skip

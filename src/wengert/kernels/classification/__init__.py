@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, is_plain, real_of, rows_of
+from wengert.kernels.chunks import FEW, is_plain, pays_off, real_of, rows_of
 from wengert.kernels.layout import contiguous, is_channels_last
 from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.scatter.native import within
@@ -105,7 +105,7 @@ def cross_entropy(
         return found if reduced else found.reshape(index.shape), lse.reshape(2, *_beside(index))
     x = contiguous(x)
     wide = widened(x)
-    if x.size >= FEW and _native(wide, index, share, axis):
+    if pays_off(x.size, FEW) and _native(wide, index, share, axis):
         lse = np.empty((2, *x.shape[:axis], 1, *x.shape[axis + 1 :]), wide.dtype)
         loss = np.empty(index.shape, wide.dtype)
         _run("cross_entropy", axis, wide, index, share, smoothing, loss, lse[0], lse[1])
@@ -177,7 +177,7 @@ def cross_entropy_gradient(
     x = contiguous(x)
     wide = widened(x)
     scale = np.asarray(weighed(g, share), wide.dtype)
-    if x.size >= FEW and _native(wide, index, scale, axis):
+    if pays_off(x.size, FEW) and _native(wide, index, scale, axis):
         out = np.empty_like(wide)
         _run("cross_entropy_gradient", axis, wide, index, scale, smoothing, *lse, out)
         return narrowed(out, x.dtype)
@@ -199,7 +199,7 @@ def margins(
     To the power of `p`, which is 1 or 2, and weighed.
     """
     wide = widened(x)
-    if x.size >= FEW and _native(wide, index, share, 1):
+    if pays_off(x.size, FEW) and _native(wide, index, share, 1):
         loss = np.empty(index.shape, wide.dtype)
         _run_rows("margins", wide, index, share, int(p == 2), margin, loss)
     else:
@@ -214,7 +214,7 @@ def margins_gradient(
     """The adjoint of `margins`."""
     wide = widened(x)
     scale = np.asarray(g * share, wide.dtype)
-    if x.size >= FEW and _native(wide, index, scale, 1):
+    if pays_off(x.size, FEW) and _native(wide, index, scale, 1):
         out = np.empty_like(wide)
         _run_rows("margins_gradient", wide, index, scale, int(p == 2), margin, out)
         return narrowed(out, x.dtype)

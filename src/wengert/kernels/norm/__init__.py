@@ -81,7 +81,7 @@ def normalise(
 
     Statistics of halves are float32; weight and bias may be, too.
     """
-    if x.size >= FEW and real_for(x.dtype):
+    if pays_off(x.size, FEW) and real_for(x.dtype):
         return _normalise_natively(x, weight, bias, plan, eps)
     wide = widened(x)
     seen, axes = wide.reshape(plan.view), plan.axes
@@ -144,7 +144,7 @@ def gradients(
     Those of weight and bias are flat, and of the type that is computed in: of halves, float32. They
     are None for rows without a weight, which mostly have no bias either.
     """
-    if x.size < FEW or g.dtype != x.dtype or not real_for(x.dtype):
+    if not pays_off(x.size, FEW) or g.dtype != x.dtype or not real_for(x.dtype):
         return None
     run, (slopes, read) = _readable(g, x)
     mean = np.zeros_like(rstd) if mean is None else mean
@@ -163,7 +163,7 @@ def channel_sums(
 
     `mean` and `rstd` of halves are float32, and so are the results.
     """
-    if x.size < FEW or g.dtype != x.dtype or not real_for(x.dtype):
+    if not pays_off(x.size, FEW) or g.dtype != x.dtype or not real_for(x.dtype):
         return None
     run, (slopes, read) = _readable(g, x)
     vectors = plain(mean), plain(rstd)
@@ -185,7 +185,7 @@ def follow(running: Array, now: Array, momentum: Any) -> bool:
 def scaled(x: Array, mean: Array, scale: Array, shift: Array | None) -> Array:
     """(x - mean) * scale + shift, where each channel, of axis 1, has its own; the dtype is that of
     `x`, of which that of the others is what is computed in."""
-    if x.size >= FEW and real_for(x.dtype):
+    if pays_off(x.size, FEW) and real_for(x.dtype):
         run, (read,) = _readable(x)
         zero = np.zeros_like(scale) if shift is None else plain(shift)
         return narrowed(_calls().scaled(run, read, plain(mean), plain(scale), zero), x.dtype)

@@ -420,9 +420,7 @@ def scaled_planes(
 
 
 @exact_kernel
-def followed(
-    running: reals, now: reals, kept: real, taken: real, start: i64, stop: i64
-) -> None:
+def followed(running: reals, now: reals, kept: real, taken: real, start: i64, stop: i64) -> None:
     """Move running statistics towards those of a batch."""
     for i in range(start, stop):
         running[i] = running[i] * kept + taken * now[i]

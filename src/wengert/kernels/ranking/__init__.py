@@ -112,7 +112,7 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
 def top(array: np.ndarray, k: int, axis: int, largest: bool) -> Any:
     """The indices of the k largest or smallest elements, best first, of equal ones the first."""
     n = length_of(array.shape, axis)
-    if array.ndim and 0 < k <= _BEST and array.size >= FEW and (4 * k <= n or n <= _SHORT):
+    if array.ndim and 0 < k <= _BEST and pays_off(array.size, FEW) and (4 * k <= n or n <= _SHORT):
         best = _best_doubles(array, k, axis, largest) if array.dtype == _DOUBLE else None
         if best is None and (keys := _keys(array, axis, not largest)) is not None:
             best = _best(keys, k)
@@ -226,7 +226,7 @@ def last_of_most(array: np.ndarray, axis: int) -> np.ndarray | None:
 
     None where there is no kernel.
     """
-    keys = _keys(array, axis, False) if array.ndim and array.size >= FEW else None
+    keys = _keys(array, axis, False) if array.ndim and pays_off(array.size, FEW) else None
     if keys is None:
         return None
     n = keys.shape[-1]

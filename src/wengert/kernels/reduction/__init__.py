@@ -155,7 +155,7 @@ def product(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
 def variance(array: np.ndarray, dim: Dims, correction: float, keepdim: bool = False) -> Any:
     """Sum of squared deviations over count minus `correction` (inf or nan if that is 0)."""
     degrees = max(count_of(array.shape, dim) - correction, 0)
-    if array.size >= FEW:
+    if pays_off(array.size, FEW):
         axes = axes_of(dim, array.ndim)
         if (out := _compiled().variance(array, axes, degrees, keepdim)) is not None:
             return out

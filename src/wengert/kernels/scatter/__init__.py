@@ -57,7 +57,7 @@ def take_along(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     vector = _slices_of(array, index, axis)
     if vector is not None:
         return take_rows(array, plain(vector), axis)
-    if index.size >= FEW:
+    if index.ndim > 1 and pays_off(index.size, FEW):
         found = native.take_elements(array, index, axis)
         if found is not None:
             return found
@@ -79,14 +79,14 @@ def add_along(out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray)
     if vector is not None and native.add_slices(out, plain(vector), values, axis):
         return
     index = plain(index)
-    if index.size < FEW or not native.add_elements(out, index, values, axis):
+    if not (pays_off(index.size, FEW) and native.add_elements(out, index, values, axis)):
         _apply_along(np.add, out, index, axis, values)
 
 
 def put_along(out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -> None:
     """Write each of `values` to a C-contiguous array where its index along an axis says."""
     index = plain(index)
-    if index.size < FEW or not native.put_elements(out, index, values, axis):
+    if not (pays_off(index.size, FEW) and native.put_elements(out, index, values, axis)):
         out.reshape(-1)[_places(out.shape, index, axis)] = values
 
 
@@ -95,7 +95,7 @@ def combine_along(
 ) -> None:
     """As `add_along`, with another function; there are kernels for products and extremes."""
     index = plain(index)
-    how = _HOW.get(ufunc) if index.size >= FEW else None
+    how = _HOW.get(ufunc) if pays_off(index.size, FEW) else None
     if how is None or not native.combine_elements(out, index, values, axis, how):
         _apply_along(ufunc, out, index, axis, values)
 
