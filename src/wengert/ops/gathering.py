@@ -14,7 +14,7 @@ from wengert.core.outline import Outline
 from wengert.core.preparations import elements_read
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of
-from wengert.kernels.chunks import FEW
+from wengert.kernels.chunks import FEW, pays_off
 from wengert.ops.batching import Batch, leading
 from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
 from wengert.ops.checks import elements_of, varies
@@ -142,8 +142,8 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
             [4]])
     """
     array = with_dims(input)
-    plain = isinstance(index, np.ndarray) and index.ndim == array.ndim and index.size >= FEW
-    if plain and type(dim) is int:
+    alike = isinstance(index, np.ndarray) and index.ndim == array.ndim
+    if alike and type(dim) is int and pays_off(index.size, FEW):
         found = kernels.scatter.native.take_elements(array, index, axis_of(dim, array.ndim))
         if found is not None:  # which has checked the index
             return found

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.kernels.chunks import SOME
+from wengert.kernels.chunks import SOME, pays_off
 from wengert.kernels.layout import contiguous, is_channels_last
 from wengert.kernels.resample.native import planes, resampled, runs
 
@@ -38,7 +38,7 @@ def _weighted(x: np.ndarray, taps: Taps, row: int) -> np.ndarray:
 
 def gather(x: np.ndarray, taps: Taps) -> np.ndarray:
     """The output along the axis of the taps."""
-    if x.size >= SOME:
+    if pays_off(x.size, SOME):
         found = resampled(x, taps.source, taps.weight, taps.axis, None)
         if found is not None:
             return found
@@ -52,7 +52,7 @@ def gather(x: np.ndarray, taps: Taps) -> np.ndarray:
 
 def scatter(g: np.ndarray, taps: Taps) -> np.ndarray:
     """The adjoint of `gather`."""
-    if g.size >= SOME:
+    if pays_off(g.size, SOME):
         found = resampled(g, taps.source, taps.weight, taps.axis, taps.size)
         if found is not None:
             return found
@@ -105,7 +105,7 @@ def _with_channels_last(
 
 def _of_planes(x: np.ndarray, taps: tuple[Taps, ...], adjoint: bool) -> np.ndarray | None:
     """Rows and columns in one pass; None if these are no such taps, or no kernel can."""
-    if x.size < SOME or not are_of_planes(x.ndim, taps):
+    if not pays_off(x.size, SOME) or not are_of_planes(x.ndim, taps):
         return None
     rows, columns = sorted(taps, key=lambda along: along.axis)
     size = (rows.size, columns.size) if adjoint else None
