@@ -143,7 +143,9 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
     """
     array = with_dims(input)
     alike = isinstance(index, np.ndarray) and index.ndim == array.ndim
-    if alike and type(dim) is int and pays_off(index.size, FEW):
+    # Few elements of a vector NumPy picks as fast as a kernel.
+    worth = alike and (index.size >= FEW or (index.ndim > 1 and pays_off(index.size, FEW)))
+    if worth and type(dim) is int:
         found = kernels.scatter.native.take_elements(array, index, axis_of(dim, array.ndim))
         if found is not None:  # which has checked the index
             return found

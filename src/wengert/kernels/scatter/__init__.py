@@ -57,7 +57,7 @@ def take_along(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     vector = _slices_of(array, index, axis)
     if vector is not None:
         return take_rows(array, plain(vector), axis)
-    if index.ndim > 1 and pays_off(index.size, FEW):
+    if index.size >= FEW:
         found = native.take_elements(array, index, axis)
         if found is not None:
             return found
