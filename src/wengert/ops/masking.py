@@ -263,7 +263,7 @@ def fmin(input: Value, other: Value) -> Value:
     return np.fmin(input, other)
 
 
-def number_of(dtype: np.dtype, value: Any, name: str) -> np.ndarray:
+def number_of(dtype: np.dtype, value: Any, name: str) -> Any:
     """An argument of function `name` as a 0-d array, which ufuncs take faster than a scalar.
 
     RuntimeError if it is out of range.
