@@ -173,7 +173,9 @@ def channel_sums(
 
 def follow(running: Array, now: Array, momentum: Any) -> bool:
     """Move running statistics in place towards others; False if that is left to NumPy."""
-    if type(momentum) is not float or not pays_off(running.size, SOME):
+    if type(momentum) is not float or running.shape != now.shape:
+        return False
+    if not pays_off(running.size, SOME):
         return False
     run = real_of(running, now)
     if run is None:

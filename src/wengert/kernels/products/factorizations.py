@@ -136,10 +136,9 @@ def cholesky(a: np.ndarray) -> Outcome:
     """
     out, info = _or_nan(np.linalg.cholesky, not_positive, a)
     # LAPACK takes a pivot that is nan for a positive one.
-    pivots = out.diagonal(0, -2, -1)
-    if not np.isnan(np.add.reduce(pivots, axis=None)):  # which are not negative
+    unknown = np.isnan(out.diagonal(0, -2, -1))
+    if not np.count_nonzero(unknown):
         return out, info
-    unknown = np.isnan(pivots)
     first = np.where(unknown.any(-1), unknown.argmax(-1) + 1, 0).astype(np.int32)
     info = first if info is None else np.where(info == 0, first, info)
     out[info != 0] = np.nan
