@@ -37,16 +37,16 @@ _DEAR = frozenset({
     "_elu", "_hardswish", "_logsigmoid", "_mish", "_polygamma", "_silu", "atan2", "bessel",
     "digamma", "erf", "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr", "sigmoid", "softplus",
 })  # fmt: skip
-# Where NumPy takes several passes.
+# Where NumPy takes several passes; where it takes two, or a slow one.
 _PASSES = frozenset({
-    "_angle_of_real", "_clamp_numbers", "_div_floor", "_hardsigmoid", "_hardtanh", "_heaviside",
-    "_leaky_relu", "_lerp", "_softsign", "_threshold", "hardshrink", "logit", "nan_to_num",
-    "remainder", "rsqrt", "sinc", "softshrink", "xlogy",
+    "_angle_of_real", "_hardsigmoid", "_hardtanh", "_heaviside", "_leaky_relu", "_lerp",
+    "_softsign", "_threshold", "hardshrink", "logit", "nan_to_num", "remainder", "rsqrt", "sinc",
+    "softshrink", "xlogy",
 })  # fmt: skip
+_TWICE = frozenset({"_clamp_numbers", "_div_floor", "hypot", "logaddexp", "logaddexp2"})
 # Where NumPy calls the C library for each element, on processors without AVX-512.
 _ONE_BY_ONE = frozenset({
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "expm1", "hypot", "log10", "log1p",
-    "logaddexp", "logaddexp2", "sinh",
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "expm1", "log10", "log1p", "sinh",
 })  # fmt: skip
 _MASKS = frozenset({"b", "bb", "bbb"})  # kinds of masks alone, which kernels would make floats of
 # In which NumPy takes as long to begin as a kernel does.
@@ -69,7 +69,8 @@ def is_small(op: Op, array: str) -> str | None:
         return f"({array}.size < {LARGE} or {few})"
     if op.name in _DEAR or op.name in _PASSES:
         return f"not pays_off({array}.size, {FEW if op.name in _DEAR else SOME})"
-    return f"{array}.size < {SOME if op.name in _ONE_BY_ONE else LARGE}"
+    some = op.name in _TWICE or op.name in _ONE_BY_ONE
+    return f"{array}.size < {SOME if some else LARGE}"
 
 
 def in_few_loops(first: Any, other: Any = None) -> bool:
