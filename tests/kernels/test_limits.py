@@ -44,3 +44,15 @@ def test_what_is_left_to_numpy() -> None:
     assert limits.between(x[:9], 0, 9) is None
     with by_numpy(limits):
         assert limits.between(x, 0, 9) is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("size", [0, 1, 7, 300])
+def test_all_between(dtype: str, size: int) -> None:
+    inside = np.linspace(0, 1, size).astype(dtype)
+    assert limits.all_between(inside, 0.0, 1.0)
+    assert limits.all_between(inside * 1000, 0.0, np.inf)
+    for outside in (-1e-4, 1.01, np.nan, np.inf)[: 4 * size]:
+        x = inside.copy()
+        x[-1] = outside
+        assert not limits.all_between(x, 0.0, 1.0)

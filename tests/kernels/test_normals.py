@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -40,3 +42,23 @@ def test_the_ends_of_the_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     assert values is not None
     assert np.isfinite(values).all()
     assert (values[:8] == 0)[::2].all()  # a radius of zero
+
+
+@pytest.mark.parametrize("drawn", [(3, 1, 4), (2, 2), (15,), (0, 1, 0)])
+def test_one_after_the_other_they_are_those_of_c(drawn: tuple[int, ...]) -> None:
+    a, b = wengert.Generator().manual_seed(5), wengert.Generator().manual_seed(5)
+    found = np.concatenate([a.normal_sequence(n) for n in drawn])
+    expected: list[float] = []
+    while len(expected) < len(found):
+        angle, rest = 2 * math.pi * b.doubles(1)[0], -b.doubles(1)[0]
+        radius = math.sqrt(-2 * math.log1p(rest))
+        expected += [radius * math.cos(angle), radius * math.sin(angle)]
+    assert found.tolist() == expected[: len(found)]
+
+
+def test_one_after_the_other_without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = wengert.Generator().manual_seed(5), wengert.Generator().manual_seed(5)
+    found = [a.normal_sequence(n) for n in (3, 4)]
+    monkeypatch.setattr(wengert.Generator, "sequencer", None)
+    for values in found:
+        np.testing.assert_allclose(values, b.normal_sequence(len(values)), rtol=1e-13)

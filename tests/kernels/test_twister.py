@@ -69,3 +69,24 @@ def test_dropout_of_large_tensors_drops_what_torch_drops(torch) -> None:
         found.append((y.detach().numpy(), x.grad.numpy()))
     np.testing.assert_array_equal(*(f[0] for f in found))
     np.testing.assert_array_equal(*(f[1] for f in found))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bounds", [(-1, 1), (2.5, 7.25), (1, 1 + 2**-23)])
+def test_other_bounds_are_those_of_numpy(
+    dtype: type, bounds: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = wengert.Generator().manual_seed(5), wengert.Generator().manual_seed(5)
+    found = a.uniform((3, 100), *bounds, dtype)
+    monkeypatch.setattr(wengert.Generator, "stretcher", None)
+    np.testing.assert_array_equal(found, b.uniform((3, 100), *bounds, dtype))
+    assert (found < bounds[1]).all()
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 9, 300])
+def test_permutations_are_those_of_python(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = wengert.Generator().manual_seed(5), wengert.Generator().manual_seed(5)
+    found = a.permutation(size)
+    monkeypatch.setattr(wengert.Generator, "shuffler", None)
+    np.testing.assert_array_equal(found, b.permutation(size))
+    np.testing.assert_array_equal(a.random32(9), b.random32(9))

@@ -35,3 +35,11 @@ def test_map2(torch: Any) -> None:
         assert x.tolist() == [[4.0], [5.0]]
         with pytest.raises(TypeError):
             x.map2_(y, 1.0, lambda a, b, c: a)
+
+
+def test_moving_to_the_cpu() -> None:
+    x = wengert.ones(2)
+    assert x.to("cpu") is x.to(wengert.device("cpu")) is x.to("cpu:0") is x
+    assert wengert.device("cpu") == wengert.device("cpu", None) != wengert.device("cpu", 0)
+    with pytest.raises(TypeError, match="must be int, not bool"):
+        wengert.device("cpu", True)

@@ -11,6 +11,10 @@ _TYPES = (
 )  # fmt: skip
 
 
+# Devices without an index, by type. They never change, so that there is one of each.
+_plain: dict[str, device] = {}
+
+
 class device:  # noqa: N801 (PyTorch's name)
     """A device type with an optional index; as a context, the default device.
 
@@ -31,10 +35,16 @@ class device:  # noqa: N801 (PyTorch's name)
     def __new__(cls, type: str | device, index: int | None = None) -> device:
         if isinstance(type, device):
             return type
+        plain = index is None and isinstance(type, str)
+        known = _plain.get(type) if plain else None
+        if known is not None:
+            return known
         kind, number = _parse(type, index)
         self = object.__new__(cls)
         object.__setattr__(self, "type", kind)
         object.__setattr__(self, "index", number)
+        if plain and number is None:
+            _plain[type] = self
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:

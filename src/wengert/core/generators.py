@@ -29,7 +29,6 @@ _WIDE = 1 << 28  # ranges of this size and larger draw 64 bits per integer
 _DOUBLE_BITS = np.uint64(2**53 - 1)
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _BLOCK = 16  # normals are generated in blocks of 8 pairs
-_MANY = 256  # the same for shuffling
 _RAW = 1 << 12  # up to this many words, NumPy's raw ones cost less than its array of integers
 
 # The state in PyTorch's layout, as in the ByteTensor of `get_state`.
@@ -56,11 +55,14 @@ class Generator:
 
     __slots__ = ("__weakref__", "_lock", "_made", "_seed", "_spare")
 
-    # Draws arrays, takes remainders and draws normals faster than NumPy (or returns None), and
-    # shuffles faster than Python (or returns False): set by the kernels, a layer above.
+    # Draws arrays, takes remainders and draws normals faster than NumPy (or returns None); makes
+    # normals of pairs, takes uniforms to other bounds and shuffles (or returns False). Set by the
+    # kernels, a layer above.
     drawer: ClassVar[Any] = None
     divider: ClassVar[Any] = None
     normalizer: ClassVar[Any] = None
+    sequencer: ClassVar[Any] = None
+    stretcher: ClassVar[Any] = None
     shuffler: ClassVar[Any] = None
 
     def __init__(self, device: Any = cpu) -> None:
@@ -268,6 +270,9 @@ class Generator:
         unit = low == 0 and high == 1
         if not unit:
             start, stop = values.dtype.type(low), values.dtype.type(high)
+            wide = to.itemsize >= 4 and self.stretcher is not None
+            if wide and self.stretcher(values, start, stop):
+                return _shaped(values, to, shape)
             values *= stop - start
             values += start
         values = _shaped(values, to, shape)
@@ -319,27 +324,24 @@ class Generator:
 
     def normal_sequence(self, n: int) -> np.ndarray:
         """`n` float64 normals one after the other; the unused half of a pair is kept."""
+        if not n:
+            return np.empty(0)
         with self._lock:
-            spare = [] if self._spare is None or n == 0 else [self._spare]
-            pairs = (n - len(spare) + 1) // 2
-            u = self.doubles(2 * pairs).reshape(pairs, 2)
-            radius = np.sqrt(-2.0 * np.log1p(-u[:, 1]))
-            angle = 2.0 * math.pi * u[:, 0]
-            values = np.empty(len(spare) + 2 * pairs)
-            values[: len(spare)] = spare
-            np.multiply(radius, np.cos(angle), out=values[len(spare) :: 2])
-            np.multiply(radius, np.sin(angle), out=values[len(spare) + 1 :: 2])
-            if n:
-                self._spare = float(values[n]) if len(values) > n else None
-            return values[:n]
+            spare = self._spare
+            drawn = n if spare is None else n - 1
+            values = self.doubles(drawn + drawn % 2)
+            if self.sequencer is None or not self.sequencer(values):
+                _normal_pairs(values)
+            self._spare = float(values[drawn]) if drawn % 2 else None
+        if drawn % 2:
+            values = values[:drawn]
+        return values if spare is None else np.concatenate(([spare], values))
 
     def bernoulli(self, shape: Shape, p: Any) -> np.ndarray:
         """True with probability `p`: a number, or an array of this shape."""
         n = math.prod(shape)
         if not isinstance(p, np.ndarray):
-            # u < p in whole numbers: a multiple of 2**-53 is below p if and only if ...
-            bound = np.uint64(math.ceil(float(p) * 2.0**53))
-            return ((self.random64(n) & _DOUBLE_BITS) < bound).reshape(shape)
+            return (self.doubles(n) < float(p)).reshape(shape)
         draws = self.doubles(n) if p.dtype == np.float64 else self.singles(n)
         return draws.reshape(shape) < p.astype(draws.dtype, copy=False)
 
@@ -362,13 +364,13 @@ class Generator:
     def permutation(self, n: int) -> np.ndarray:
         """The numbers below `n` in random order, int64 (Fisher-Yates shuffle)."""
         words = (self.random32 if n < (2**32 - 1) // 20 else self.random64)(max(n - 1, 0))
-        words %= np.arange(n, n - len(words), -1, dtype=words.dtype)
-        ahead = words.astype(np.int64)
         order = np.arange(n)
-        if n >= _MANY and self.shuffler is not None and self.shuffler(order, ahead):
+        known = words.itemsize == 4 and self.shuffler is not None
+        if known and self.shuffler(order, words):
             return order
+        words %= np.arange(n, n - len(words), -1, dtype=words.dtype)
         numbers = order.tolist()
-        for i, distance in enumerate(ahead.tolist()):
+        for i, distance in enumerate(words.tolist()):
             j = i + distance
             numbers[i], numbers[j] = numbers[j], numbers[i]
         return np.array(numbers, np.int64)
@@ -407,6 +409,14 @@ def remainders(words: np.ndarray, divisor: int) -> np.ndarray:
         quotients *= by
         words -= quotients
     return words
+
+
+def _normal_pairs(values: np.ndarray) -> None:
+    """Turn pairs of uniforms into pairs of normals in place."""
+    first, second = values[::2], values[1::2]
+    radius, angle = np.sqrt(-2.0 * np.log1p(-second)), 2.0 * math.pi * first
+    np.multiply(radius, np.cos(angle), out=first)
+    np.multiply(radius, np.sin(angle), out=second)
 
 
 def _box_muller(values: np.ndarray) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.jit import CHUNK, available
+from wengert.kernels.jit import CHUNK, available, loaded
 from wengert.kernels.layout import in_c_order
 from wengert.kernels.precision import BRAIN, HALF
 
@@ -22,6 +22,12 @@ _IN_PLACE = _C_CONTIGUOUS | _ALIGNED  # one look at all flags takes as long as t
 _OWN: dict[np.dtype[Any], str] = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 _HALF = np.dtype(np.float16)
 _REALS = dict.fromkeys(HALF, "f32") | _OWN
+
+
+def pays_off(size: int, least: int) -> bool:
+    """Whether a kernel is worth its while for so many elements, which gives what NumPy does, bit by
+    bit: from `least` on, or with any once kernels are in use, so that one more costs little."""
+    return size >= least or (size > 0 and loaded())
 
 
 def rows_of(width: int) -> int:

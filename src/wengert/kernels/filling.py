@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.jit import CHUNK, LARGE, available, exact_kernel, kernel, loaded
+from wengert.kernels.chunks import pays_off
+from wengert.kernels.jit import CHUNK, LARGE, available, exact_kernel, kernel
 from wengert.kernels.jit.builtins import f32, f32s, f64, f64s, i32s, i64, i64s, u16s
 from wengert.kernels.jit.mathlib64 import multiply_add
 
@@ -93,7 +94,7 @@ def spaced(first: float, last: float, step: float, n: int, kind: Any) -> np.ndar
     Few float32 are left to NumPy unless kernels are in use already: both compute the same.
     """
     single = kind is np.float32
-    if n < (LARGE if single and not loaded() else _FEW) or not available():
+    if not (pays_off(n, LARGE if single else _FEW) and available()):
         return None
     run = _spaced if single else _spaced_doubles
     out = np.empty(n, kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, is_plain, plain, real_for, rows_of
+from wengert.kernels.chunks import FEW, is_plain, pays_off, plain, real_for, rows_of
 from wengert.kernels.jit import LARGE, available, kernel
 from wengert.kernels.jit.builtins import at, f64, f64s, i64, i64s, inline, reals
 from wengert.kernels.precision import widened
@@ -62,7 +62,7 @@ def counts(rows: np.ndarray, lows: np.ndarray, highs: np.ndarray, bins: int) -> 
     """
     m, n = rows.shape
     wide = plain(widened(rows))
-    run = real_for(wide.dtype) if wide.size >= FEW else None
+    run = real_for(wide.dtype) if pays_off(wide.size, FEW) else None
     if run is not None:
         out = np.zeros((m, bins), np.int64)
         getattr(_counts, run)(wide, lows, highs, out, n, bins, m, rows_of(4 * n))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, real_of, rows_of
+from wengert.kernels.chunks import FEW, pays_off, real_of, rows_of
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, i64, reals
 
@@ -27,7 +27,7 @@ def _products(
 def kron(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Each element of a matrix replaced by the product of it and another matrix."""
     (m, n), (tall, wide) = a.shape, b.shape
-    run = real_of(a, b) if a.size and b.size and a.size * b.size >= FEW else None
+    run = real_of(a, b) if pays_off(a.size * b.size, FEW) else None
     if run is None:
         return (a[:, None, :, None] * b[None, :, None, :]).reshape(m * tall, n * wide)
     out = np.empty((m * tall, n * wide), a.dtype)

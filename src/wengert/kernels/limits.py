@@ -1,4 +1,4 @@
-"""Integers between limits, in one pass: NumPy takes two, element by element."""
+"""Limits of arrays, in one pass: NumPy takes two or more."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import SOME, is_plain
-from wengert.kernels.jit import CHUNK, Kernel, available, kernel
-from wengert.kernels.jit.builtins import i32, i32s, i64, i64s
+from wengert.kernels.chunks import SOME, is_plain, pays_off, real_of
+from wengert.kernels.jit import CHUNK, Kernel, available, exact_kernel, kernel
+from wengert.kernels.jit.builtins import f64, i32, i32s, i64, i64s, reals
 
 
 @kernel
@@ -45,3 +45,23 @@ def between(x: np.ndarray, low: int | None, high: int | None) -> np.ndarray | No
     out = np.empty(x.shape, x.dtype)
     run.f32(x, out, least, most, x.size, CHUNK)
     return out
+
+
+@exact_kernel
+def _find_outside(x: reals, low: f64, high: f64, found: i64s, start: i64, stop: i64) -> None:
+    """Note whether a number is not from `low` to `high`."""
+    outside = 0
+    for i in range(start, stop):
+        outside = outside | (0 if (f64(x[i]) >= low and f64(x[i]) <= high) else 1)
+    if outside != 0:
+        found[0] = 1
+
+
+def all_between(x: np.ndarray, low: float, high: float) -> bool:
+    """Whether all of some numbers are from `low` to `high`, and none is NaN."""
+    run = real_of(x) if pays_off(x.size, SOME) else None
+    if run is None:
+        return bool(((x >= low) & (x <= high)).all())
+    found = np.zeros(1, np.int64)
+    getattr(_find_outside, run)(x, low, high, found, x.size, CHUNK)
+    return not found[0]

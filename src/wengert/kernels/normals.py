@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import SOME
+from wengert.kernels.chunks import SOME, pays_off
 from wengert.kernels.jit import CHUNK, available, exact_kernel, loaded
 from wengert.kernels.jit.builtins import (
     at,
@@ -23,6 +23,7 @@ from wengert.kernels.jit.builtins import (
     reals,
     sqrt,
 )
+from wengert.kernels.jit.libm import cos, log1p, sin
 from wengert.kernels.twister import to_double, to_single, words
 
 # Numbers that make pairs of radius and angle, and then of cosine and sine: they lie 8 apart.
@@ -82,6 +83,26 @@ def _join(
     if stop == total and size > 16 * total:  # over the end of the block before
         k = 8 * total
         _joined(at(log, k), at(x, k), at(y, k), at(out, size - 16))
+
+
+@exact_kernel
+def _pairs(values: f64s, start: i64, stop: i64) -> None:
+    for i in range(start, stop):
+        radius = sqrt(-2.0 * log1p(-values[2 * i + 1]))
+        angle = 6.283185307179586 * values[2 * i]
+        values[2 * i] = radius * cos(angle)
+        values[2 * i + 1] = radius * sin(angle)
+
+
+def in_sequence(uniforms: np.ndarray) -> bool:
+    """Turn pairs of uniforms, float64, into pairs of normals in place; False if it cannot be done.
+
+    By the functions of C's library, as in PyTorch.
+    """
+    if not (pays_off(uniforms.size, SOME) and available()):
+        return False
+    _pairs.f64(uniforms, uniforms.size // 2, CHUNK)
+    return True
 
 
 def drawn(state: np.ndarray, n: int, dtype: np.dtype[Any], again: bool) -> np.ndarray | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import SOME
+from wengert.kernels.chunks import SOME, pays_off
 from wengert.kernels.jit import CHUNK, Kernel, available, exact_kernel, kernel, loaded
 from wengert.kernels.jit.builtins import (
     at,
@@ -24,6 +24,8 @@ from wengert.kernels.jit.builtins import (
     i64,
     i64s,
     inline,
+    real,
+    reals,
 )
 
 
@@ -105,9 +107,9 @@ def _doubles(pairs: i64s, start: i64, stop: i64) -> None:
 
 
 @kernel
-def _shuffle(order: i64s, ahead: i64s, start: i64, stop: i64) -> None:
+def _shuffle(order: i64s, words: i32s, start: i64, stop: i64) -> None:
     for i in range(start, stop):
-        place = i + ahead[i]
+        place = i + (i64(words[i]) & 4294967295) % (stop + 1 - i)
         element = order[i]
         order[i] = order[place]
         order[place] = element
@@ -143,6 +145,25 @@ def drawn(state: np.ndarray, n: int, dtype: Any) -> np.ndarray | None:
     return out
 
 
+@exact_kernel
+def _stretch(x: reals, low: real, span: real, high: real, start: i64, stop: i64) -> None:
+    for i in range(start, stop):
+        y = x[i] * span + low
+        x[i] = low if y == high else y
+
+
+def stretch(x: np.ndarray, low: Any, high: Any) -> bool:
+    """Take floats in [0, 1) to [low, high), in place; False if it cannot be done.
+
+    What rounding has taken to `high` is `low`. Both are of the dtype of `x`, float32 or float64.
+    """
+    if not (pays_off(x.size, SOME) and available()):
+        return False
+    run = _stretch.f32 if x.itemsize == 4 else _stretch.f64
+    run(x, low, high - low, high, x.size, CHUNK)
+    return True
+
+
 def words(state: np.ndarray, n: int, itemsize: int) -> np.ndarray:
     """`n` items of so many bytes, of words as they come."""
     out = np.empty(n, np.int32 if itemsize == 4 else np.int64)
@@ -159,9 +180,12 @@ def remainders(words: np.ndarray, divisor: int) -> np.ndarray | None:
     return out
 
 
-def shuffle(order: np.ndarray, ahead: np.ndarray) -> bool:
-    """Swap each of some int64 with the one that is so far ahead; False if it cannot be done."""
-    if not available():
+def shuffle(order: np.ndarray, words: np.ndarray) -> bool:
+    """Swap each of some int64 but the last with itself or one behind it, by a word (uint32).
+
+    False if it cannot be done.
+    """
+    if (words.size < SOME and not loaded()) or not available():
         return False
-    _shuffle.f32(order, ahead, ahead.size, max(1, ahead.size))
+    _shuffle.f32(order, words, words.size, max(1, words.size))
     return True

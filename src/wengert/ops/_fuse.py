@@ -40,8 +40,8 @@ _DEAR = frozenset({
 # Where NumPy takes several passes.
 _PASSES = frozenset({
     "_angle_of_real", "_clamp_numbers", "_div_floor", "_hardsigmoid", "_hardtanh", "_heaviside",
-    "_lerp", "_softsign", "_threshold", "hardshrink", "hypot", "logaddexp", "logaddexp2",
-    "nan_to_num", "remainder", "sinc", "softshrink", "xlogy",
+    "_leaky_relu", "_lerp", "_softsign", "_threshold", "hardshrink", "hypot", "logaddexp",
+    "logaddexp2", "logit", "nan_to_num", "remainder", "rsqrt", "sinc", "softshrink", "xlogy",
 })  # fmt: skip
 # Where NumPy calls the C library for each element, on processors without AVX-512.
 _ONE_BY_ONE = frozenset({

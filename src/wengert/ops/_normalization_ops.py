@@ -273,8 +273,9 @@ def _moved(running: Value, now: Value, momentum: Value = 0.1) -> Value:
         wide = widened(running) * (1 - momentum) + momentum * now
         running[...] = narrowed(wide.astype(np.float32, copy=False), running.dtype)
         return running
-    running *= 1 - momentum
-    running += (momentum * now).astype(running.dtype, copy=False)
+    if not kernels.norm.follow(running, now, momentum):
+        running *= 1 - momentum
+        running += (momentum * now).astype(running.dtype, copy=False)
     return running
 
 

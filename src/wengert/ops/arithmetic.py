@@ -492,6 +492,10 @@ def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1)
 def _lerp(input: Value, end: Value, weight: Value) -> Value:
     # Both forms agree; each is exact at one end.
     step = end - input
+    if type(weight) is np.ndarray and not weight.ndim:
+        if abs(weight) < 0.5:
+            return input + weight * step
+        return end - step * (input.dtype.type(1) - weight)
     near = input + weight * step
     far = end - step * (input.dtype.type(1) - weight)
     return np.where(np.abs(weight) < 0.5, near, far)

@@ -167,7 +167,9 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     shape: Shape = ()
     for x in several:
         own_shape = x._outline.shape
-        if own_shape == shape or not shape:
+        if own_shape == shape or not own_shape:
+            continue
+        if not shape:
             shape = own_shape
             continue
         try:

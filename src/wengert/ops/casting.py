@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,14 @@ _MANY = 1 << 15
 _CLOSE = {np.dtype(np.float32): BRAIN, BRAIN: np.dtype(np.float32)}
 
 
+@cache
+def _is_quiet(source: np.dtype, to: np.dtype) -> bool:
+    """Whether NumPy has every number of one dtype in range of the other, and neither is a half."""
+    if source in HALF or to in HALF or is_float8(to):
+        return False
+    return np.can_cast(source, to) or (source.kind in "biu" and to.kind in "fc")
+
+
 @multilinear(
     # `to` lets a node report its dtype.
     input=lambda g, source, to: _back(g, source),
@@ -37,6 +46,8 @@ def _cast(input: Value, to: np.dtype, source: np.dtype) -> Value:
         return converted(input, to)
     if is_float8(to):
         return rounded(input.real, to)
+    if _is_quiet(input.dtype, to):
+        return input.astype(to)
     half = input.dtype in HALF or to in HALF
     if half and input.size >= MANY:
         return converted(input, to)
@@ -53,6 +64,8 @@ def _discrete(input: Value, to: np.dtype) -> Value:
         return input != 0 if input.size < _MANY else kernels.masks.nonzero(input)
     if is_float8(input.dtype):
         input = input.astype(np.float32)
+    if input.dtype.kind in "biu":  # which wrap around, and never warn
+        return input.astype(to)
     with np.errstate(all="ignore"):
         return (input.real if input.dtype.kind == "c" else input).astype(to)
 

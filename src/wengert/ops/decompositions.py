@@ -72,7 +72,7 @@ def _cholesky(A: Value, called: str | None) -> Value:
     out, info = kernels.products.factorizations.cholesky(A)
     if called is not None:
         refuse(called, info, _NOT_POSITIVE)
-    return np.tril(out)
+    return out if info is None else np.tril(out)
 
 
 @primitive(A=None, factor=None, mixed=False, batch=leading, name="cholesky")

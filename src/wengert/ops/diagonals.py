@@ -81,7 +81,7 @@ def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
     n = input.shape[-1] + abs(offset)
     out = np.zeros((*input.shape[:-1], n, n), input.dtype)
     diagonal(out, offset, rank - 2, rank - 1)[...] = input
-    return np.moveaxis(out, (-2, -1), (a, b))
+    return out if (a, b) == (rank - 2, rank - 1) else np.moveaxis(out, (-2, -1), (a, b))
 
 
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:

@@ -14,7 +14,7 @@ from wengert.core.outline import Outline
 from wengert.core.preparations import elements_read
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of
-from wengert.kernels.chunks import FEW
+from wengert.kernels.chunks import FEW, pays_off
 from wengert.ops.batching import Batch, leading
 from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
 from wengert.ops.checks import elements_of, varies
@@ -97,7 +97,7 @@ def elementwise_index(name: str, array: np.ndarray, dim: int, index: Any) -> tup
                     f" no larger than self {list(array.shape)} apart from dimension {axis} in"
                     f" {name}()"
                 )
-    vector = kernels.scatter.vector_of(index, axis)
+    vector = None if index.flags.c_contiguous else kernels.scatter.vector_of(index, axis)
     check_bounds(index if vector is None else vector, array.shape[axis], axis)
     return index, axis
 
@@ -142,8 +142,10 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
             [4]])
     """
     array = with_dims(input)
-    plain = isinstance(index, np.ndarray) and index.ndim == array.ndim and index.size >= FEW
-    if plain and type(dim) is int:
+    alike = isinstance(index, np.ndarray) and index.ndim == array.ndim
+    # Few elements of a vector NumPy picks as fast as a kernel.
+    worth = alike and (index.size >= FEW or (index.ndim > 1 and pays_off(index.size, FEW)))
+    if worth and type(dim) is int:
         found = kernels.scatter.native.take_elements(array, index, axis_of(dim, array.ndim))
         if found is not None:  # which has checked the index
             return found

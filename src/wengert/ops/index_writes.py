@@ -152,7 +152,7 @@ def index_fill(
         raise RuntimeError(
             "index_fill_(): Converting complex Scalar to non-complex type is not supported"
         )
-    return _fill_rows(input, dim, index, number_of(array.dtype, value, "index_fill"))
+    return _fill_rows(input, dim, index, number_of(array.dtype, value, "index_fill")[()])
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:

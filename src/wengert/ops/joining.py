@@ -58,6 +58,10 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
         if rank > 1 or (rank == 1 and shape[lead]):
             axis = (dim if type(dim) is int and 0 <= dim < rank else axis_of(dim, rank)) + lead
             return _alike(arrays, axis), (shape[axis], axis, _NONE, lead)
+    ends = _ends_of(arrays, shape, dim, lead)
+    if ends is not None:
+        axis = axis_of(dim, len(shape) - lead) + lead
+        return _joined(arrays, axis), (ends, axis, _NONE, lead)
     # As in PyTorch, empty vectors join anything: old code starts with one.
     nothing = (*arrays[0].shape[:lead], 0)
     used = [a for a in arrays if a.shape != nothing]
@@ -69,6 +73,29 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
         skipped = [k for k, a in enumerate(arrays) if a.shape == nothing]
     ends = [*accumulate([0 if a.shape == nothing else a.shape[axis] for a in arrays])]
     return _joined(used, axis), (ends, axis, skipped, lead)
+
+
+def _ends_of(
+    arrays: list[Array], shape: tuple[int, ...], dim: int, lead: int
+) -> list[int] | None:  # fmt: skip
+    """Where each array ends that is as long as the others along all axes but one.
+
+    None where there are other arrays, or no axis.
+    """
+    rank = len(shape) - lead
+    if type(dim) is not int or not -rank <= dim < rank:
+        return None
+    axis = lead + dim % rank
+    head, tail, end, ends = shape[:axis], shape[axis + 1 :], 0, []
+    for a in arrays:
+        own = a.shape
+        if len(own) != len(shape) or own[:axis] != head or own[axis + 1 :] != tail:
+            return None
+        if not own[axis] and rank == 1:
+            return None
+        end += own[axis]
+        ends.append(end)
+    return ends
 
 
 def _alike(arrays: list[Array], axis: int) -> Array:

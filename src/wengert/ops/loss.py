@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import warn
@@ -246,8 +247,7 @@ def binary_cross_entropy(
 
 @preparation
 def _check_probabilities(what: str, value: Tensor) -> None:
-    x = elements_of(value)
-    if not ((x >= 0) & (x <= 1)).all():
+    if not kernels.limits.all_between(elements_of(value), 0.0, 1.0):
         raise RuntimeError(f"all elements of {what} should be between 0 and 1")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -265,22 +263,12 @@ def fmin(input: Value, other: Value) -> Value:
     return np.fmin(input, other)
 
 
-@lru_cache(256)
-def _fits(dtype: np.dtype, value: int) -> bool:
-    """Whether an integer dtype has this number."""
-    info: Any = np.iinfo(dtype)
-    return bool(info.min <= value <= info.max)
-
-
 def number_of(dtype: np.dtype, value: Any, name: str) -> Any:
-    """An argument of function `name` as an element; RuntimeError if it is out of range."""
-    if dtype.kind not in "iu":
-        number = dtype.type(value)
-        if abs(number) != math.inf:
-            return number
-    elif type(value) is int and _fits(dtype, value):
-        return dtype.type(value)
-    return dtypes.scalar_array(value, dtypes.of_numpy[dtype], name)[()]
+    """An argument of function `name` as a 0-d array, which ufuncs take faster than a scalar.
+
+    RuntimeError if it is out of range.
+    """
+    return dtypes.scalar_array(value, dtypes.of_numpy[dtype], name)
 
 
 @elementwise(

@@ -278,7 +278,8 @@ def dot(input: Value, tensor: Value) -> Value:
     """
     _check_dot("dot", input, tensor)
     with hold_forks():
-        return widened(input).dot(widened(tensor)).astype(input.dtype)
+        out = widened(input).dot(widened(tensor))
+    return out if out.dtype == input.dtype else out.astype(input.dtype)
 
 
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:

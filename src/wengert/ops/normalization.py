@@ -40,12 +40,20 @@ if TYPE_CHECKING:
 _FLOAT32 = np.dtype(np.float32)
 
 
-def _check_vector(name: str, what: str, vector: Tensor | None, channels: int) -> None:
-    if vector is not None and vector._outline.shape != (channels,):
-        raise RuntimeError(
-            f"{what} should contain {channels} elements not {vector._outline.size}: {name}() got"
-            f" shape {list(vector._outline.shape)}"
-        )
+_VECTORS = ("running_mean", "running_var", "weight", "bias")
+
+
+def _check_vectors(name: str, channels: int, *vectors: Tensor | None) -> None:
+    """Check running statistics, weight and bias: a number for each channel, if they are there."""
+    wanted = (channels,)
+    for what, vector in zip(_VECTORS, vectors, strict=True):
+        if vector is not None and vector._outline.shape != wanted:
+            raise RuntimeError(
+                f"{what} should contain {channels} elements not {vector._outline.size}: {name}()"
+                f" got shape {list(vector._outline.shape)}"
+            )
+    require_constant(name, "running_mean", vectors[0])
+    require_constant(name, "running_var", vectors[1])
 
 
 def _has_dtype(x: Any, dtype: np.dtype[Any]) -> bool:
@@ -219,6 +227,12 @@ def _by_channel(shape: tuple[int, ...]) -> tuple[int, int, int]:
     return shape[0], shape[1], prod(shape[2:])
 
 
+@lru_cache(256)
+def _of_channels(shape: tuple[int, ...], axes: tuple[int, ...], wide: bool) -> NormPlan:
+    view = _by_channel(shape)
+    return kernels.norm.plan.NormPlan(view, axes, view, (shape[1], 1), wide=wide)
+
+
 def _too_few(shape: tuple[int, ...]) -> ValueError:
     return ValueError(
         f"Expected more than 1 value per channel when training, got input size {Size(shape)}"
@@ -253,19 +267,15 @@ def batch_norm(
     shape = input._outline.shape
     if len(shape) < 2:
         raise RuntimeError(f"batch_norm() expects at least 2 dimensions, got {list(shape)}")
-    for what, x in (("running_mean", running_mean), ("running_var", running_var),
-                    ("weight", weight), ("bias", bias)):  # fmt: skip
-        _check_vector("batch_norm", what, x, shape[1])
-        if x is None and what.startswith("running") and not training:
-            raise RuntimeError(f"{what} must be defined in evaluation mode")
-        if what.startswith("running"):
-            require_constant("batch_norm", what, x)
+    _check_vectors("batch_norm", shape[1], running_mean, running_var, weight, bias)
     if not training:
+        if running_mean is None or running_var is None:
+            what = "running_var" if running_var is None is not running_mean else "running_mean"
+            raise RuntimeError(f"{what} must be defined in evaluation mode")
         return _batch_norm_by_running(input, weight, bias, running_mean, running_var, eps, wide)
     if prod(shape) == shape[1]:
         raise _too_few(shape)
-    view = _by_channel(shape)
-    plan = kernels.norm.plan.NormPlan(view, (0, 2), view, (shape[1], 1), wide=wide)
+    plan = _of_channels(shape, (0, 2), wide)
     _check_both(running_mean, running_var)
     return _batch_norm(input, weight, bias, running_mean, running_var, plan, eps, momentum)
 
@@ -315,13 +325,8 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {Size(shape)}"
         )
-    for what, x in (("running_mean", running_mean), ("running_var", running_var),
-                    ("weight", weight), ("bias", bias)):  # fmt: skip
-        if what.startswith("running"):
-            require_constant("instance_norm", what, x)
-        _check_vector("instance_norm", what, x, shape[1])
-    view = _by_channel(shape)
-    plan = kernels.norm.plan.NormPlan(view, (2,), view, (shape[1], 1), wide=wide)
+    _check_vectors("instance_norm", shape[1], running_mean, running_var, weight, bias)
+    plan = _of_channels(shape, (2,), wide)
     _check_both(running_mean, running_var)
     return _instance_norm(input, weight, bias, running_mean, running_var, plan, eps, momentum)
 

@@ -111,7 +111,7 @@ def pad(
     taps = _checked(input._outline.shape, pads, mode, misfit)
     if mode == "constant" and any(pads):
         filler = 0.0 if value is None else value * 1.0  # PyTorch has it as a float
-        number = number_of(input._outline.dtype, filler, "pad")
+        number = number_of(input._outline.dtype, filler, "pad")[()]
         return _constant_pad(input, pads, number)
     if mode == "circular":
         input = contiguous(input)

@@ -469,9 +469,9 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` itself uses: no argument may shadow them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "fused", "in_few_loops", "excess", "excess_1", "excess_2", "pull", "operand", "settled_ndim",
-    "ndim", "site", "cut", "error", "out", "result", "frame", "code", "node", "type", "isinstance",
-    "bool", "complex", "int", "Exception", "KeyError", "TypeError",
+    "fused", "in_few_loops", "excess", "excess_1", "excess_2", "pull", "operand",
+    "settled_ndim", "ndim", "site", "cut", "error", "out", "result", "frame", "code", "node",
+    "type", "isinstance", "bool", "complex", "int", "Exception", "KeyError", "TypeError",
 })  # fmt: skip
 
 

@@ -7,7 +7,6 @@ Rules bring reduced values back to a shape that broadcasts against the input
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axes_of, count_of, kept_shape
+from wengert.kernels.jit import LARGE
 from wengert.kernels.shapes import unbroadcast
 from wengert.ops._reducing import batch_over, dims_of_batch, over_one, whole_shape
 from wengert.ops.batching import Batch
@@ -392,10 +392,15 @@ def p_norm(
     return vector_norm(input, float(p), dim, keepdim)
 
 
-def _truth(reduce: Callable[..., Any], array: np.ndarray, dim: Dims, keepdim: bool) -> Any:
+def _truth(ufunc: Any, array: np.ndarray, dim: Dims, keepdim: bool) -> Any:
     # An empty tuple names no axis here, where it names all in other reductions.
     axes = () if dim in ((), []) else axes_of(dim, array.ndim)
-    out = reduce(array.astype(bool), axis=axes, keepdims=keepdim)
+    truths = array if array.dtype == np.bool_ else array.astype(bool)
+    if axes is None and not keepdim and array.size < LARGE:  # of few, counting is quicker
+        count = np.count_nonzero(truths)
+        out = np.asarray(count > 0 if ufunc is np.logical_or else count == array.size)
+    else:
+        out = ufunc.reduce(truths, axis=axes, keepdims=keepdim)
     return out.astype(np.uint8) if array.dtype == np.uint8 else out
 
 
@@ -411,7 +416,7 @@ def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     >>> wengert.all(wengert.tensor([[True, False], [True, True]]), dim=1)
     tensor([False,  True])
     """
-    return _truth(np.logical_and.reduce, input, dim, keepdim)
+    return _truth(np.logical_and, input, dim, keepdim)
 
 
 @primitive(input=None, batch=_truth_in_batch, layout="contiguous")
@@ -422,7 +427,7 @@ def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     >>> wengert.any(wengert.tensor([[True, False], [False, False]]), dim=1)
     tensor([ True, False])
     """
-    return _truth(np.logical_or.reduce, input, dim, keepdim)
+    return _truth(np.logical_or, input, dim, keepdim)
 
 
 @primitive(input=None, batch=batch_over, layout="contiguous")

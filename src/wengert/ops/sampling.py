@@ -7,6 +7,9 @@ the draw.
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
 from wengert import kernels
@@ -15,16 +18,30 @@ from wengert.ops.batching import leading
 from wengert.ops.declare import Value, primitive
 from wengert.ops.zeros import no_slope
 
-Generator.drawer = staticmethod(lambda *request: kernels.twister.drawn(*request))
-Generator.normalizer = staticmethod(lambda *request: kernels.normals.drawn(*request))
-Generator.divider = staticmethod(lambda *request: kernels.twister.remainders(*request))
-Generator.shuffler = staticmethod(lambda *arrays: kernels.twister.shuffle(*arrays))
+
+def _draw_by(hook: str, module: str, function: str) -> None:
+    """Let generators call a function of kernels, whose module the first call loads."""
+
+    def first(*arguments: Any) -> Any:
+        loaded = getattr(getattr(kernels, module), function)
+        setattr(Generator, hook, staticmethod(loaded))
+        return loaded(*arguments)
+
+    setattr(Generator, hook, staticmethod(first))
+
+
+_draw_by("drawer", "twister", "drawn")
+_draw_by("normalizer", "normals", "drawn")
+_draw_by("sequencer", "normals", "in_sequence")
+_draw_by("stretcher", "twister", "stretch")
+_draw_by("divider", "twister", "remainders")
+_draw_by("shuffler", "twister", "shuffle")
 
 
 @primitive(input=None, batch=leading, name="bernoulli")
 def check_probabilities(input: Value) -> Value:
     """The input; RuntimeError unless all elements are in [0, 1]."""
-    if input.size and not (input.min() >= 0 and input.max() <= 1):
+    if not kernels.limits.all_between(input, 0.0, 1.0):
         raise RuntimeError(
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false: bernoulli() got"
             f" probabilities from {input.min()} to {input.max()}"
@@ -50,7 +67,7 @@ def successes(input: Value, draws: Value, p: float | None = None) -> Value:
 @primitive(input=None, batch=leading, name="normal")
 def check_deviations(input: Value) -> Value:
     """The input; RuntimeError for a negative standard deviation."""
-    if input.size and not input.min() >= 0:
+    if not kernels.limits.all_between(input, 0.0, math.inf):
         raise RuntimeError(f"normal expects std >= 0.0, but found std {input.min()}")
     return input
 
@@ -100,7 +117,7 @@ def with_replacement(input: Value, draws: Value) -> Value:
 @primitive(input=None, batch=leading, name="poisson")
 def check_rates(input: Value) -> Value:
     """The input; RuntimeError for a negative rate."""
-    if input.size and not input.min() >= 0:
+    if not kernels.limits.all_between(input, 0.0, math.inf):
         raise RuntimeError(
             f"invalid Poisson rate, expected rate to be non-negative, got {input.min()}"
         )

@@ -166,7 +166,7 @@ def scatter(
         raise TypeError(
             f"scatter(): argument 'src' (position 4) must be Tensor, not {type(src).__name__}"
         )
-    return _scatter_number(input, dim, index, number_of(input._outline.dtype, src, "scatter"))
+    return _scatter_number(input, dim, index, number_of(input._outline.dtype, src, "scatter")[()])
 
 
 def _filled(index: Tensor, value: Any, like: Tensor) -> Any:

@@ -14,6 +14,7 @@ from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of, length_of, moved
+from wengert.kernels.jit import LARGE
 from wengert.kernels.precision import widened
 from wengert.ops._picking import picked, take_along
 from wengert.ops._reducing import as_rows
@@ -520,9 +521,11 @@ def _members_in_batch(b: Batch) -> Any:
 
 @primitive(elements=None, test_elements=None, mixed=False, batch=_members_in_batch, name="isin")
 def _members(elements: Value, test_elements: Value, assume_unique: bool, invert: bool) -> Value:
-    return np.isin(
-        widened(elements), widened(test_elements), assume_unique=assume_unique, invert=invert
-    )
+    a, b = widened(elements), widened(test_elements)
+    if a.size * b.size <= LARGE:
+        members = np.logical_or.reduce(a[..., None] == b.ravel(), axis=-1)
+        return np.logical_not(members) if invert else members
+    return np.isin(a, b, assume_unique=assume_unique, invert=invert)
 
 
 __all__ = [

@@ -11,7 +11,8 @@ import numpy as np
 from wengert.autograd import errors, naming
 from wengert.core import dtypes, storage
 from wengert.core.cut_log import note_escape
-from wengert.core.device import check_cpu
+from wengert.core.device import check_cpu, default_device
+from wengert.core.device import cpu as cpu_device
 from wengert.core.dtypes import of_numpy
 from wengert.core.float8 import in_use, is_float8
 from wengert.core.inference import mark_inference
@@ -168,8 +169,13 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     >>> wengert.tensor([1.5, 2.5]).to(wengert.int64)
     tensor([1, 2])
     """
-    if len(args) == 1 and not options and type(args[0]) is dtypes.dtype:
-        return convert(self, args[0])
+    if len(args) == 1 and not options:
+        only = args[0]
+        if type(only) is dtypes.dtype:
+            return convert(self, only)
+        on_cpu = only is cpu_device or (type(only) is str and only == "cpu")
+        if on_cpu and type(self) is Tensor and default_device.fake is None:
+            return self
     dtype, device, copied = dtype_and_device(args, options)
     if device is not None:
         self = moved(self, device)

@@ -37,6 +37,7 @@ from wengert.core.tensor import (
     memory_of,
     mode,
     root_of,
+    tensors,
     tick,
     wrap,
 )
@@ -432,11 +433,14 @@ def overwrite_with(target: Tensor, number: np.ndarray | int, name: str) -> Tenso
 
 def is_plain(target: Tensor, name: str, one_value: bool = False) -> bool:
     """Whether nothing is to be recorded, so that `write_plain` will do, after all checks."""
-    if type(target) is not Tensor or target._edge is not None or inferences:
+    if type(target) not in tensors or inferences:
         return False
-    root = getattr(target, "_root", None)
-    if root is not None and root._edge is not None and mode.site is not None:
-        check_writable(target, name)
+    if mode.site is not None:
+        if target._edge is not None:
+            return False
+        root = getattr(target, "_root", None)
+        if root is not None and root._edge is not None:
+            check_writable(target, name)
     array = target._array
     flags = array.flags
     single = flags.c_contiguous or 0 not in array.strides

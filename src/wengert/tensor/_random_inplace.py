@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -53,6 +54,11 @@ def _floating(target: Tensor, name: str) -> np.dtype[Any]:
     return target._outline.dtype
 
 
+@functools.cache
+def _largest_finite(dtype: np.dtype[Any]) -> float:
+    return finfo(of_numpy[dtype]).max
+
+
 def _bounds(name: str, positional: tuple[Any, ...], named: dict[str, Any], default: tuple[Any, Any],
             ) -> tuple[Any, Any]:  # fmt: skip
     """The arguments `from` and `to`; the first is a keyword of Python, hence this."""
@@ -80,7 +86,7 @@ def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None,
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
         )
-    if high - low > finfo(of_numpy[to]).max:
+    if high - low > _largest_finite(to):
         raise RuntimeError(
             f"uniform_ expects to-from <= std::numeric_limits<{of_numpy[to].short}>::max(), but"
             f" found to={high:g} and from={low:g} which result in to-from to exceed the limit"

@@ -106,10 +106,15 @@ def allocate(
     try:
         return make(shape, dtype.np)
     except (MemoryError, ValueError) as error:
-        raise RuntimeError(
-            f"DefaultCPUAllocator: can't allocate memory for a tensor of shape {list(shape)} and"
-            f" dtype {dtype}: {error}"
-        ) from error
+        raise no_memory(shape, dtype, error) from error
+
+
+def no_memory(shape: Any, dtype: dtypes.dtype, error: Exception) -> RuntimeError:
+    """The error where NumPy cannot make an array."""
+    return RuntimeError(
+        f"DefaultCPUAllocator: can't allocate memory for a tensor of shape {list(shape)} and"
+        f" dtype {dtype}: {error}"
+    )
 
 
 def only_dtype(options: Any) -> bool:

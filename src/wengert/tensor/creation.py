@@ -29,6 +29,7 @@ from wengert.tensor.arguments import (
     dtype_of,
     finish,
     leaf,
+    only_dtype,
     require_int,
     require_tensor,
     size_of,
@@ -234,6 +235,8 @@ def _sized(
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     dtype = dtype_of(name, options)
     shape = size_of(name, size)
+    if out is None and format is contiguous_format and only_dtype(options):
+        return wrap(allocate(make, shape, dtype))
     made = without_entries(name, shape, dtype, options) if "layout" in options else None
     if made is not None:
         return made

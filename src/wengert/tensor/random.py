@@ -40,10 +40,10 @@ from wengert.ops.sampling import (
 from wengert.ops.shape import contiguous
 from wengert.tensor.arguments import (
     Options,
-    allocate,
     dtype_of,
     finish,
     into,
+    no_memory,
     only_dtype,
     require_int,
     require_tensor,
@@ -158,14 +158,15 @@ def _sized(name: str, sample: Any, size: Any, generator: Any, out: Any, options:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     dtype = dtype_of(name, options, None if out is None else of_numpy[out._outline.dtype])
     require_floating(name, dtype)
-    source = generator_of(name, generator)
+    source = default_generator if generator is None else generator_of(name, generator)
 
-    def make(shape: Any, np_dtype: Any) -> np.ndarray:
-        return sample(source, shape, np_dtype=np_dtype)
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        try:
+            return sample(source, shape, np_dtype=dtype.np)
+        except (MemoryError, ValueError) as error:
+            raise no_memory(shape, dtype, error) from error
 
-    return _finished(
-        name, lambda shape: allocate(make, shape, dtype), size_of(name, size), dtype, options, out
-    )
+    return _finished(name, draw, size_of(name, size), dtype, options, out)
 
 
 def _finished(
@@ -344,13 +345,14 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]"
                            " in randperm()")  # fmt: skip
     dtype = dtype_of("randperm", options, dtypes.int64)
-    if dtype.category == dtypes.INT:
+    if dtype.category == dtypes.INT and (dtype is not dtypes.int64 or count > 2**63):
         dtypes.scalar_array(max(count - 1, 0), dtype, "randperm")
     source = generator_of("randperm", generator)
 
     def draw(shape: tuple[int, ...]) -> np.ndarray:
         if len(shape) == 1:
-            return source.permutation(count).astype(dtype.np, copy=False)
+            order = source.permutation(count)
+            return order if dtype is dtypes.int64 else order.astype(dtype.np)
         orders = [source.permutation(count) for _ in range(math.prod(shape[:-1]))]
         return np.array(orders, dtype.np).reshape(shape)
 

@@ -220,3 +220,11 @@ def test_layer_norm_with_some_of_its_parameters(affine: str, torch: Any) -> None
         assert (a is None) == (b is None)
         if a is not None:
             np.testing.assert_allclose(a, b, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_running_statistics_move_as_numpy_moves_them(dtype: str) -> None:
+    running, now = np.random.default_rng(0).standard_normal((2, 9)).astype(dtype)
+    expected = running * (1 - 0.1) + 0.1 * now
+    assert kernels.follow(running, now, 0.1)
+    np.testing.assert_array_equal(running, expected)

@@ -339,3 +339,9 @@ def test_within(count: int, dtype: Any) -> None:
             bad = index.copy()
             bad[place] = wrong
             assert not native.within(bad, 9)
+
+
+def test_a_single_place_of_a_vector() -> None:
+    out, place = np.zeros(3, np.float32), np.array(1)
+    scatter.put_along(out, place, 0, np.array(2, np.float32))
+    assert out.tolist() == [0, 2, 0]

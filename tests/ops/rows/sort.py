@@ -110,6 +110,8 @@ SEARCH = [
     Row("isin", lambda rng: (rng.integers(0, 5, (3, 4)), 2), {"invert": True}, "number",
         grad=False),
     Row("isin", lambda rng: (2, rng.integers(0, 5, (3, 4))), tag="element", grad=False),
+    Row("isin", lambda rng: (rng.integers(0, 500, (70,)), rng.integers(0, 500, (80,))), tag="many",
+        grad=False),
 ]  # fmt: skip
 
 ROWS = [*SORTS, *RANKED, *UNIQUE, *SEARCH]

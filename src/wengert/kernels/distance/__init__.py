@@ -148,9 +148,9 @@ def _inverse_or_zero(x: Array) -> Array:
 
 def _run(a: Array, b: Array, p: float) -> str | None:
     """The variant of kernels, where there is one for these."""
-    if a.size * b.shape[-2] < SOME or not p or (p not in (1, 2, math.inf) and a.dtype != _SINGLE):
+    if not p or (p not in (1, 2, math.inf) and a.dtype != _SINGLE):
         return None
-    return real_for(a.dtype)
+    return real_for(a.dtype) if a.size * b.shape[-2] >= SOME else None
 
 
 def _arguments(a: Array, b: Array) -> tuple[Array, Array, tuple[int, int, int], tuple[int, int]]:

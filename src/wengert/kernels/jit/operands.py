@@ -286,7 +286,7 @@ class ElementwisePlan(NamedTuple):
         guards = () if failures is None else (failures,)
         arguments = self._arguments(arrays)
         self.kernel(*arguments, *results, *self.numbers, *guards, *layout, extent, chunk)
-        if failures is not None and failures.any():
+        if failures is not None and np.count_nonzero(failures):  # quicker than `any`
             return None
         computed = iter(results)
         return [arrays[0] if same else next(computed) for same in self.passed]

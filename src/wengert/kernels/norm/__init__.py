@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, plain, real_for, stored_for
+from wengert.kernels.chunks import FEW, SOME, plain, real_for, real_of, stored_for
+from wengert.kernels.jit import CHUNK
 from wengert.kernels.norm.plan import NormPlan, Shape
 from wengert.kernels.precision import narrowed, widened
 
@@ -31,6 +32,14 @@ def _calls() -> Any:
     from wengert.kernels.norm import calls
 
     return calls
+
+
+@cache
+def _native() -> Any:
+    """The kernels themselves, likewise."""
+    from wengert.kernels.norm import native
+
+    return native
 
 
 def _parts(plan: NormPlan) -> Iterator[tuple[tuple[slice, ...], slice]]:
@@ -160,6 +169,19 @@ def channel_sums(
     vectors = plain(mean), plain(rstd)
     sums: tuple[Array, Array] = _calls().channel_sums(run, slopes, read, *vectors, plan)
     return sums
+
+
+def follow(running: Array, now: Array, momentum: Any) -> bool:
+    """Move running statistics in place towards others; False if that is left to NumPy."""
+    if type(momentum) is not float or running.shape != now.shape:
+        return False
+    if running.size < SOME:
+        return False
+    run = real_of(running, now)
+    if run is None:
+        return False
+    getattr(_native().followed, run)(running, now, 1 - momentum, momentum, running.size, CHUNK)
+    return True
 
 
 def scaled(x: Array, mean: Array, scale: Array, shift: Array | None) -> Array:

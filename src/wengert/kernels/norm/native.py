@@ -9,7 +9,7 @@ Sums over a batch are returned as one partial sum per row, plane or chunk.
 
 from __future__ import annotations
 
-from wengert.kernels.jit import kernel
+from wengert.kernels.jit import exact_kernel, kernel
 from wengert.kernels.jit.builtins import (
     at,
     f64,
@@ -417,3 +417,10 @@ def scaled_planes(
         b = shift[c]
         for j in range(space):
             y[j] = (row[j] - m) * s + b
+
+
+@exact_kernel
+def followed(running: reals, now: reals, kept: real, taken: real, start: i64, stop: i64) -> None:
+    """Move running statistics towards those of a batch."""
+    for i in range(start, stop):
+        running[i] = running[i] * kept + taken * now[i]

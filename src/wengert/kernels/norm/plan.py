@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
 Shape = tuple[int, ...]
+
+
+@lru_cache(256)
+def _size(view: Shape, axes: Shape) -> int:
+    return prod([view[a] for a in axes])
+
+
+@lru_cache(256)
+def _stats(view: Shape, axes: Shape) -> Shape:
+    return tuple([1 if a in axes else n for a, n in enumerate(view)])
 
 
 class NormPlan(NamedTuple):
@@ -27,11 +38,9 @@ class NormPlan(NamedTuple):
     @property
     def size(self) -> int:
         """The number of elements normalised together."""
-        view = self.view
-        return prod([view[a] for a in self.axes])
+        return _size(self.view, self.axes)
 
     @property
     def stats(self) -> Shape:
         """The shape of the means."""
-        axes = self.axes
-        return tuple([1 if a in axes else n for a, n in enumerate(self.view)])
+        return _stats(self.view, self.axes)

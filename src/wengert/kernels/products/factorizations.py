@@ -130,11 +130,14 @@ def not_positive(a: np.ndarray) -> np.ndarray:
 
 
 def cholesky(a: np.ndarray) -> Outcome:
-    """The lower factors of Hermitian matrices, of which the lower triangle is read."""
+    """The lower factors of Hermitian matrices, of which the lower triangle is read.
+
+    Those are all nan that failed.
+    """
     out, info = _or_nan(np.linalg.cholesky, not_positive, a)
     # LAPACK takes a pivot that is nan for a positive one.
-    unknown = np.isnan(np.diagonal(out, axis1=-2, axis2=-1))
-    if not unknown.any():
+    unknown = np.isnan(out.diagonal(0, -2, -1))
+    if not np.count_nonzero(unknown):
         return out, info
     first = np.where(unknown.any(-1), unknown.argmax(-1) + 1, 0).astype(np.int32)
     info = first if info is None else np.where(info == 0, first, info)

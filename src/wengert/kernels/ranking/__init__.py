@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.axes import length_of, moved
-from wengert.kernels.chunks import FEW, SOME, is_plain, plain, real_of, rows_of
+from wengert.kernels.chunks import FEW, SOME, is_plain, pays_off, plain, real_of, rows_of
 from wengert.kernels.jit import CHUNK, LARGE, available
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import native
@@ -112,7 +112,7 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
 def top(array: np.ndarray, k: int, axis: int, largest: bool) -> Any:
     """The indices of the k largest or smallest elements, best first, of equal ones the first."""
     n = length_of(array.shape, axis)
-    if array.ndim and array.size >= FEW and takes_best(k, n):
+    if array.ndim and pays_off(array.size, FEW) and takes_best(k, n):
         best = _best_doubles(array, k, axis, largest) if array.dtype == _DOUBLE else None
         if best is None and (keys := _keys(array, axis, not largest)) is not None:
             best = _best(keys, k)
@@ -203,7 +203,7 @@ def insertions(edges: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray
     `edges` is a vector, or has a row for each row of values.
     """
     n = edges.shape[-1]
-    run = real_of(edges, values) if n and values.size >= SOME else None
+    run = real_of(edges, values) if n and pays_off(values.size, SOME) else None
     if run is None:
         return _insertions_by_numpy(edges, values, "right" if right else "left")
     out = np.empty(values.shape, np.int64)
@@ -231,7 +231,7 @@ def last_of_most(array: np.ndarray, axis: int) -> np.ndarray | None:
 
     None where there is no kernel.
     """
-    keys = _keys(array, axis, False) if array.ndim and array.size >= FEW else None
+    keys = _keys(array, axis, False) if array.ndim and pays_off(array.size, FEW) else None
     if keys is None:
         return None
     n = keys.shape[-1]

@@ -22,7 +22,7 @@ from wengert.kernels.precision import HALF, widened
 from wengert.kernels.products.blas import inner
 
 _F32 = np.dtype(np.float32)
-_I64 = np.dtype(np.int64)
+_I64, _TRUTH = np.dtype(np.int64), np.dtype(np.bool_)
 
 # The dtype to accumulate in, if it is not the array's own.
 ACCUMULATOR = dict.fromkeys(HALF, _F32) | {
@@ -42,6 +42,8 @@ def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
     """Sum over `dim`; integers and booleans to int64."""
     axes = axes_of(dim, array.ndim)
     dtype = array.dtype
+    if dtype is _TRUTH and axes is None and not keepdim:
+        return np.int64(np.count_nonzero(array))
     if array.size >= FEW and dtype in HALF:
         out = _compiled().total_of_halves(array, axes, keepdim)
         return out if out is not None else total(widened(array), dim, keepdim).astype(dtype)
@@ -128,7 +130,7 @@ def total_of_known(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
     """Sum over `dim`, ignoring nan, of a floating-point or complex array."""
     out = total(array, dim, keepdim)
     # Most arrays have no nan, and one pass suffices. A sum of infinities may be nan, too.
-    if np.isnan(out).any():
+    if np.count_nonzero(np.isnan(out)):
         out = total(np.where(np.isnan(array), array.dtype.type(0), array), dim, keepdim)
     return out
 

@@ -288,12 +288,12 @@ def variance(array: Array, axes: Axes, degrees: float, keepdim: bool) -> Any:
     if plan.pattern[-1] == "K":
         out = _middle_variances(run, array.reshape([1, *plan.sizes][-3:]), degrees)
         return None if out is None else _restored(out, plan, keepdim)
-    if plan.pattern == "R":
+    if plan.pattern == "R" and array.size > rows_of(1):
         parts = _squares(run, array, _sum_all(run, array) / array.size)
         with np.errstate(invalid="ignore", divide="ignore"):
             out = np.asarray(np.add.reduce(parts) / np.float64(degrees), array.dtype)
     else:
-        count, width = plan.sizes
+        count, width = [1, *plan.sizes][-2:]
         out = np.empty(count, array.dtype)
         getattr(native.row_variances, run)(array, out, width, degrees, count, rows_of(width))
     return _restored(out, plan, keepdim)
@@ -317,10 +317,10 @@ def norm(array: Array, axes: Axes, keepdim: bool) -> tuple[Any] | None:
     run, array, plan = _run_and_plan(array, axes, _ROWS)
     if run is None:
         return None
-    if plan.pattern == "R":
+    if plan.pattern == "R" and array.size > rows_of(1):
         out = np.asarray(np.sqrt(np.add.reduce(_squares(run, array, 0.0))), array.dtype)
     else:
-        count, width = plan.sizes
+        count, width = [1, *plan.sizes][-2:]
         out = np.empty(count, array.dtype)
         getattr(native.row_norms, run)(array, out, width, count, rows_of(width))
     return (_restored(out, plan, keepdim),)

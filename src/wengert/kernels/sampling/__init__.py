@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import plain, real_of, rows_of
+from wengert.kernels.chunks import pays_off, plain, real_of, rows_of
 from wengert.kernels.jit import Kernel, available
 from wengert.kernels.precision import widened
 from wengert.kernels.sampling import native
@@ -84,7 +84,7 @@ def _drawn(feed: Feed, kernel: Kernel, *parameters: Array) -> Array:
     out = np.empty(count)
     position = np.zeros(2, np.int64)
     run: Any = kernel.python
-    if (count >= _FEW or "f64" in vars(kernel)) and available():
+    if pays_off(count, _FEW) and available():
         run = _compiled(kernel)  # which computes the same as Python
 
     def take(uniforms: Array, spare: Array) -> tuple[int, int]:

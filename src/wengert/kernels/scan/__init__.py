@@ -105,7 +105,8 @@ def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndar
     axis = axis_of(dim, array.ndim)
     if array.ndim == 0:
         return np.zeros((), np.int64)
-    if (run := _run(array)) is not None:
+    run = real_for(array.dtype) if array.size >= SOME else None
+    if run is not None:
         wide = plain(widened(array))
         out = np.empty(wide.shape, np.int64)
         loops, sign = _loops(), 1.0 if largest else -1.0

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels import masks, strides
-from wengert.kernels.chunks import FEW, is_plain, plain
+from wengert.kernels.chunks import FEW, is_plain, pays_off, plain
 from wengert.kernels.jit import LARGE
 from wengert.kernels.precision import widened
 from wengert.kernels.scatter import native
@@ -79,14 +79,14 @@ def add_along(out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray)
     if vector is not None and native.add_slices(out, plain(vector), values, axis):
         return
     index = plain(index)
-    if index.size < FEW or not native.add_elements(out, index, values, axis):
+    if not (pays_off(index.size, FEW) and native.add_elements(out, index, values, axis)):
         _apply_along(np.add, out, index, axis, values)
 
 
 def put_along(out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -> None:
     """Write each of `values` to a C-contiguous array where its index along an axis says."""
     index = plain(index)
-    if index.size < FEW or not native.put_elements(out, index, values, axis):
+    if not (pays_off(index.size, FEW) and native.put_elements(out, index, values, axis)):
         out.reshape(-1)[_places(out.shape, index, axis)] = values
 
 
@@ -95,7 +95,7 @@ def combine_along(
 ) -> None:
     """As `add_along`, with another function; there are kernels for products and extremes."""
     index = plain(index)
-    how = _HOW.get(ufunc) if index.size >= FEW else None
+    how = _HOW.get(ufunc) if pays_off(index.size, FEW) else None
     if how is None or not native.combine_elements(out, index, values, axis, how):
         _apply_along(ufunc, out, index, axis, values)
 
@@ -198,7 +198,7 @@ def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> None:
     if not out.flags.c_contiguous:
         out += sum_at(out.shape, key, values)
         return
-    large = values.size >= FEW
+    large = pays_off(values.size, FEW)
     if large:
         values = np.ascontiguousarray(values)  # as kernels read them; a sum's gradient repeats one
     if large and _of_one_axis(key) and _added(out, key[-1], values, len(key) - 1):

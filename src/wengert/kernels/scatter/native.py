@@ -508,7 +508,7 @@ def _stripe(outer: int, inner: int) -> int:
 def as_long(array: np.ndarray, index: np.ndarray, axis: int) -> bool:
     """Whether an index is as long as the array along all other axes."""
     a, b = array.shape, index.shape
-    return a[:axis] == b[:axis] and a[axis + 1 :] == b[axis + 1 :]
+    return len(a) == len(b) and a[:axis] == b[:axis] and a[axis + 1 :] == b[axis + 1 :]
 
 
 @kernel

@@ -80,6 +80,8 @@ def _loops() -> Any:
 def _native(name: str, axis: int, *arrays: np.ndarray) -> Any:
     """The result of a compiled kernel; None where none will do."""
     x = arrays[-1]
+    if not (x.ndim and x.size >= FEW):
+        return None
     # The exponentials of a softmax are written before their sum is known.
     real = real_of(*arrays) if name == "softmax" else stored_of(*arrays)
     if real is None and x.dtype in HALF:
@@ -114,7 +116,7 @@ def _plan(name: str, real: str, shape: tuple[int, ...], axis: int) -> Any:
 
 def softmax(array: np.ndarray, axis: int) -> Any:
     """exp(x) / sum(exp(x)); nan where all are -inf."""
-    if array.size >= FEW and (out := _native("softmax", axis, array)) is not None:
+    if (out := _native("softmax", axis, array)) is not None:
         return out
     if not array.size or not array.ndim:
         return np.exp(array - array)
@@ -153,7 +155,7 @@ def _repeats(mask: np.ndarray, array: np.ndarray) -> bool:
 
 def log_softmax(array: np.ndarray, axis: int) -> Any:
     """x - log(sum(exp(x)))."""
-    if array.size >= FEW and (out := _native("log_softmax", axis, array)) is not None:
+    if (out := _native("log_softmax", axis, array)) is not None:
         return out
     if not array.size or not array.ndim:
         return array - array
@@ -162,7 +164,7 @@ def log_softmax(array: np.ndarray, axis: int) -> Any:
 
 def softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
     """out * (g - sum(g * out))."""
-    if out.size >= FEW and (grad := _native("softmax_pullback", axis, g, out)) is not None:
+    if (grad := _native("softmax_pullback", axis, g, out)) is not None:
         return grad
     if not out.size or not out.ndim:
         return np.zeros_like(out)
@@ -171,7 +173,7 @@ def softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
 
 def log_softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
     """g - exp(out) * sum(g)."""
-    if out.size >= FEW and (grad := _native("log_softmax_pullback", axis, g, out)) is not None:
+    if (grad := _native("log_softmax_pullback", axis, g, out)) is not None:
         return grad
     if not out.size or not out.ndim:
         return np.zeros_like(out)
@@ -180,7 +182,8 @@ def log_softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
 
 def logsumexp(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
     """log(sum(exp(x))); -inf of nothing."""
-    if array.size >= FEW and axes is not None and len(axes) == 1 and (real := real_of(array)):
+    one = axes is not None and len(axes) == 1 and array.size >= FEW
+    if axes and one and (real := real_of(array)):
         (axis,), shape = axes, array.shape
         plan = _plan("logsumexp", real, shape, axis)
         if plan is not None:
