@@ -1,0 +1,16 @@
+"""``torch.export``: names that wengert has elsewhere, or has no use for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wengert.utils._tree_paths import register_dataclass
+
+
+def default_decompositions() -> dict[Any, Callable[..., Any]]:
+    """An empty table: operations of programs are the library's own, which have no parts."""
+    return {}
+
+
+__all__ = ["default_decompositions", "register_dataclass"]
