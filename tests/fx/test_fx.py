@@ -15,9 +15,7 @@ import pytest
 import wengert
 from tests.fx.programs import programs
 from wengert import fx, nn
-from wengert.fx.passes.shape_prop import ShapeProp
-from wengert.fx.proxy import TraceError
-from wengert.fx.traceback import (
+from wengert.fx._traceback import (
     annotate,
     annotate_fn,
     format_stack,
@@ -26,6 +24,8 @@ from wengert.fx.traceback import (
     preserve_node_meta,
     set_stack_trace,
 )
+from wengert.fx.passes.shape_prop import ShapeProp
+from wengert.fx.proxy import TraceError
 
 NAMES = list(programs(wengert))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, Self
 
 from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
 from wengert.core.tensor import Tensor
@@ -161,9 +161,11 @@ class ProgramModule(GraphModule):
 
     Attributes:
         refusal: the class of the error for inputs that the program was not recorded for.
+        fixed: whether its mode cannot be changed.
     """
 
     refusal: type[Exception] = AssertionError
+    fixed = True
 
     def __init__(
         self, program: ExportedProgram, root: dict[str, Any], graph: Graph, checked: bool
@@ -196,13 +198,12 @@ class ProgramModule(GraphModule):
             return unflatten_tree(flatten_tree(result)[0], self.out_spec)
         return result
 
-    def train(self, mode: bool = True) -> NoReturn:
+    def train(self, mode: bool = True) -> Self:
         """NotImplementedError: the program is that of the mode in which it was exported."""
-        raise NotImplementedError(f"Calling {'train' if mode else 'eval'}() is not supported yet.")
-
-    def eval(self) -> NoReturn:
-        """NotImplementedError, as `train`."""
-        self.train(False)
+        if self.fixed:
+            name = "train" if mode else "eval"
+            raise NotImplementedError(f"Calling {name}() is not supported yet.")
+        return super().train(mode)
 
     def _check(self, leaves: list[Any]) -> None:
         """Raise for an input that the program was not recorded for."""

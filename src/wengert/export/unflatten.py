@@ -32,7 +32,7 @@ class UnflattenedModule(ProgramModule):
     """
 
     refusal = RuntimeError
-    train, eval = GraphModule.train, GraphModule.eval
+    fixed = False
 
     def __init__(self, export_module: ExportedProgram, flat_args_adapter: Any = None) -> None:
         if flat_args_adapter is not None:

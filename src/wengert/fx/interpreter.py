@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from wengert.fx._symbolic_trace import Tracer
+from wengert.fx._traceback import preserve_node_meta, set_current_meta
 from wengert.fx.codegen import last_uses
 from wengert.fx.graph import Graph
 from wengert.fx.graph_module import GraphModule
 from wengert.fx.node import Argument, Node, Target, map_aggregate, map_arg
 from wengert.fx.proxy import Proxy
-from wengert.fx.traceback import preserve_node_meta, set_current_meta
 from wengert.nn import Module
 
 

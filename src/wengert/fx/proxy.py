@@ -19,9 +19,9 @@ from wengert.core.device import device
 from wengert.core.dtypes import dtype
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
+from wengert.fx._traceback import taken_over
 from wengert.fx.graph import Graph
 from wengert.fx.node import Argument, Node, Target, map_aggregate
-from wengert.fx.traceback import taken_over
 
 _CONSTANTS = (
     str | int | float | complex | None | EllipsisType | dtype | device | Tensor | range | Size

@@ -28,8 +28,8 @@ def has_type(value: Any, kind: Any) -> bool:
             f"Attempted to use {origin.__name__} without a contained type. Please add a contained"
             f" type, e.g. {origin.__name__}[int]"
         )
-    if not isinstance(value, type(None) if origin is None else origin):
-        return False
+    if value is None or not isinstance(value, origin):
+        return value is None and origin in (None, type(None))
     if origin is dict:
         keys, values = inner
         return all(has_type(k, keys) and has_type(v, values) for k, v in value.items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from wengert.replay.failures import (
     BackendCompilerFailed,
     InvalidBackend,

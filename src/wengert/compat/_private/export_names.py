@@ -1,11 +1,9 @@
-"""``torch.export``: names that wengert has elsewhere, or has no use for."""
+"""``torch.export``: names that wengert has no use for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-
-from wengert.utils._tree_paths import register_dataclass
 
 
 def default_decompositions() -> dict[Any, Callable[..., Any]]:
@@ -13,4 +11,4 @@ def default_decompositions() -> dict[Any, Callable[..., Any]]:
     return {}
 
 
-__all__ = ["default_decompositions", "register_dataclass"]
+__all__ = ["default_decompositions"]

@@ -41,7 +41,7 @@ def preserve_node_meta(enable: bool = True) -> Iterator[None]:
     """Have recorded nodes take over what `annotate` says, and metadata of nodes that are run.
 
     >>> import wengert
-    >>> from wengert.fx.traceback import annotate, preserve_node_meta
+    >>> from wengert.fx._traceback import annotate, preserve_node_meta
     >>> with preserve_node_meta(), annotate({"stage": 1}):
     ...     traced = wengert.fx.symbolic_trace(lambda x: x + 1)
     >>> traced.graph.output_node().args[0].meta
