@@ -182,7 +182,7 @@ class ProgramModule(GraphModule):
             program.symbols,
         )
         self.inputs = [n for n in graph.nodes if n.op == "placeholder"]
-        self.checked = checked
+        self.checked, self.rebuilds = checked, holds_registered(self.out_spec)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten_tree((args, kwargs))
@@ -194,7 +194,7 @@ class ProgramModule(GraphModule):
         if self.checked:
             self._check(leaves)
         result = super().__call__(*leaves)
-        if holds_registered(self.out_spec):
+        if self.rebuilds:
             return unflatten_tree(flatten_tree(result)[0], self.out_spec)
         return result
 
