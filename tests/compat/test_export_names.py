@@ -1,4 +1,4 @@
-"""What packages take from ``torch.export`` under the alias."""
+"""What packages take from ``torch.export`` and ``torch.jit`` under the alias."""
 
 from __future__ import annotations
 
@@ -36,3 +36,20 @@ print(result.x.tolist())
 def test_programs_of_dataclasses() -> None:
     done = python("-c", PROGRAM)
     assert done.stdout.split("\n")[0] == "[3.0, 3.0]", done.stderr
+
+
+SWITCHES = """
+from importlib import import_module as alias
+import wengert.compat
+wengert.compat.install()
+switches = alias("torch")._C
+for name in ("executor", "mode"):
+    switch = getattr(switches, f"_jit_set_profiling_{name}")
+    print(switch(False), switch(True))
+print(switches._jit_override_can_fuse_on_cpu(True), switches._jit_set_texpr_fuser_enabled(False))
+"""
+
+
+def test_switches_of_the_compiler_of_scripts_are_kept() -> None:
+    done = python("-c", SWITCHES)
+    assert done.stdout.split("\n")[:3] == ["True False", "True False", "None None"], done.stderr
