@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from typing import Any
 
 import pytest
@@ -11,8 +12,11 @@ import wengert as w
 import wengert.compiler
 import wengert.nn.functional as F
 from wengert import nn
+from wengert.autograd.transforms.tree import registry
 from wengert.export import Dim, export
 from wengert.fx.experimental.sizes import SizeError
+from wengert.replay.failures import UserError
+from wengert.utils._pytree import register_pytree_node
 
 
 class Net(nn.Module):
@@ -118,7 +122,7 @@ def test_bounds_of_a_dimension() -> None:
     assert module(w.ones(8)).shape == (8,)
     with pytest.raises(AssertionError, match="between 2 and 8"):
         module(w.ones(9))
-    with pytest.raises(ValueError, match="does not allow"):
+    with pytest.raises(UserError, match="does not allow"):
         export(nn.ReLU(), (w.ones(9),), dynamic_shapes=shapes)
 
 
@@ -198,11 +202,12 @@ def test_sizes_that_do_not_run_are_refused() -> None:
 @pytest.mark.parametrize(
     ("shapes", "error"),
     [
-        ({"other": None}, ValueError),
-        ((None, None), ValueError),
+        ({"other": None}, UserError),
+        ((None, None), UserError),
         (3, TypeError),
-        ({"input": {2: Dim("n")}}, ValueError),
-        ({"input": {0: 1.5}}, TypeError),
+        ({"input": {2: Dim("n")}}, UserError),
+        ({"input": {0: 1.5}}, UserError),
+        ({"input": {0: 7}}, UserError),
     ],
 )
 def test_bad_dynamic_shapes(shapes: Any, error: Any) -> None:
@@ -213,9 +218,9 @@ def test_bad_dynamic_shapes(shapes: Any, error: Any) -> None:
 def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="Expected `mod`"):
         export(w.exp, (w.ones(2),))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="tuple"):
+    with pytest.raises(UserError, match="tuple"):
         export(nn.ReLU(), w.ones(2))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="identifier"):
+    with pytest.raises(AssertionError, match="identifier"):
         Dim("not a name")
     with pytest.raises(AssertionError, match="inconsistent"):
         Dim("n", min=3, max=2)
@@ -239,3 +244,53 @@ def test_code_may_ask_whether_it_is_exported(torch: Any) -> None:
         return found
 
     assert told(w) == told(torch)
+
+
+def test_a_program_has_the_mode_that_it_was_exported_in() -> None:
+    program = export(nn.Dropout(), (w.ones(2),))
+    for change in ("train", "eval"):
+        with pytest.raises(NotImplementedError, match=f"{change}\\(\\) is not supported"):
+            getattr(program.module(), change)()
+    assert not w.export.unflatten(program).eval().training
+
+
+def test_parameters_that_have_two_paths_or_that_nothing_reads_are_named() -> None:
+    module = nn.ModuleDict({"a": nn.Linear(2, 2), "b": nn.Linear(2, 2), "other": nn.Linear(2, 1)})
+    module["b"].weight = module["a"].weight
+    module.register_buffer("count", w.zeros(1))
+    module.forward = lambda x: module["b"](module["a"](x))  # type: ignore[method-assign]
+    program = export(module, (w.ones(1, 2),))
+    program.validate()
+    paths = [name for name, _ in program.named_parameters()]
+    assert paths == [f"{m}.{n}" for m in ("a", "b", "other") for n in ("weight", "bias")]
+    assert [name for name, _ in program.named_buffers()] == ["count"]
+    assert program.call_spec == (program.in_spec, program.out_spec)
+    signature = program.graph_signature
+    assert signature.user_inputs_to_mutate == signature.parameters_to_mutate == {}
+    assert program.tensor_constants == {}
+
+
+def test_arguments_may_be_of_registered_classes(registered_pair: Any) -> None:
+    class Product(nn.Module):
+        def forward(self, pair: Any) -> Any:
+            return registered_pair(pair.first * pair.second, None)
+
+    pair = registered_pair(w.ones(2), w.ones(2))
+    shapes = {"pair": [{0: Dim("n")}, {0: Dim("n")}]}
+    program = export(Product(), (pair,), dynamic_shapes=shapes)
+    assert program.graph_signature.user_inputs == ("pair_0", "pair_1")
+    result = program.module()(registered_pair(w.full((3,), 2.0), w.ones(3)))
+    assert result.first.tolist() == [2, 2, 2]
+    assert result.second is None
+
+
+@pytest.fixture
+def registered_pair() -> Any:
+    @dataclasses.dataclass
+    class Pair:
+        first: Any
+        second: Any
+
+    register_pytree_node(Pair, lambda p: ([p.first, p.second], None), lambda v, _: Pair(*v))
+    yield Pair
+    registry.pop(Pair)

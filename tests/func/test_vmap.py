@@ -154,3 +154,17 @@ def test_a_tensor_that_leaked_is_refused() -> None:
     wengert.vmap(lambda a: kept.append(a) or a)(wengert.ones(2, 3))
     with pytest.raises(RuntimeError, match="vmap that has ended"):
         kept[0] + 1
+
+
+def test_what_a_tensor_of_a_transform_stands_for() -> None:
+    x = wengert.arange(6.0).reshape(2, 3)
+    shapes = []
+
+    def inner(value: wengert.Tensor) -> wengert.Tensor:
+        once = wengert.func.debug_unwrap(value, recurse=False)
+        shapes.append((once.shape, wengert.func.debug_unwrap(value).shape))
+        return value
+
+    wengert.vmap(wengert.vmap(inner))(x)
+    assert shapes == [((3,), (2, 3))]
+    assert wengert.func.debug_unwrap(x) is x

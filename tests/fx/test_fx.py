@@ -15,6 +15,15 @@ import pytest
 import wengert
 from tests.fx.programs import programs
 from wengert import fx, nn
+from wengert.fx._traceback import (
+    annotate,
+    annotate_fn,
+    format_stack,
+    get_current_meta,
+    has_preserved_node_meta,
+    preserve_node_meta,
+    set_stack_trace,
+)
 from wengert.fx.passes.shape_prop import ShapeProp
 from wengert.fx.proxy import TraceError
 
@@ -251,3 +260,72 @@ def test_graphs_are_freed_with_their_modules() -> None:
     del traced
     gc.collect()
     assert constant() is None
+
+
+def test_metadata_follows_annotations_and_transformers() -> None:
+    @annotate_fn({"part": 2})
+    def part(x):
+        return x * 2
+
+    def function(x):
+        with annotate({"stage": 1}):
+            return part(x.sin()) + 1
+
+    with preserve_node_meta():
+        assert has_preserved_node_meta()
+        traced = wengert.fx.symbolic_trace(function)
+    assert not has_preserved_node_meta()
+    custom = {n.name: n.meta.get("custom") for n in traced.graph.nodes if n.op == "call_function"}
+    assert custom == {"mul": {"stage": 1, "part": 2}, "add": {"stage": 1}}
+    assert not any(n.meta for n in wengert.fx.symbolic_trace(function).graph.nodes)
+    for node in traced.graph.nodes:
+        node.stack_trace = f"line {node.name}"
+    again = wengert.fx.Transformer(traced).transform()
+    computed = [n for n in again.graph.nodes if n.op.startswith("call")]
+    assert [n.stack_trace for n in computed] == [f"line {n.name}" for n in computed]
+
+
+def test_lines_of_code_can_be_set_for_what_is_recorded() -> None:
+    with preserve_node_meta():
+        set_stack_trace(["a", "b"])
+        assert format_stack() == ["ab"]
+        node = wengert.fx.symbolic_trace(lambda x: x + 1).graph.output_node()
+    assert node.stack_trace == "ab"
+    assert format_stack() == [""]
+    assert get_current_meta() == {}
+
+
+def test_unused_submodules_go_though_a_part_of_a_used_one_is_gone() -> None:
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.used = nn.Sequential(nn.Linear(1, 1), nn.ReLU())
+            self.whole = nn.TransformerEncoderLayer(2, 1, 2)
+
+        def forward(self, x):
+            return self.whole(self.used(x))
+
+    traced = wengert.fx.symbolic_trace(Two())
+    assert traced.add_submodule("other.inner", nn.ReLU())
+    assert traced.delete_submodule("used.1")
+    before = {name for name, _ in traced.named_modules()}
+    traced.delete_all_unused_submodules()
+    assert before - {name for name, _ in traced.named_modules()} == {"other", "other.inner"}
+
+
+def test_nodes_are_renamed() -> None:
+    graph = wengert.fx.symbolic_trace(lambda x: x.sin().cos()).graph
+    first, second = list(graph.nodes)[1:3]
+    first._rename("value")
+    second._rename("value")
+    assert (first.name, second.name) == ("value", "value_1")
+
+
+@pytest.mark.torch
+def test_containers_of_arguments_refuse_writes_as_in_torch(torch) -> None:
+    for library in (torch, wengert):
+        graph = library.fx.symbolic_trace(lambda x: library.cat([x, x], dim=0)).graph  # noqa: B023
+        node = list(graph.nodes)[1]
+        for write in (lambda n: n.args[0].append(1), lambda n: n.kwargs.update(dim=1)):
+            with pytest.raises(TypeError, match="mutation"):
+                write(node)

@@ -171,6 +171,9 @@ def test_arguments_and_results_are_made_of_tensors():
         jit.trace(lambda x: (x, 3), wengert.ones(2))
     with pytest.raises(RuntimeError, match="strict=False"):
         jit.trace(lambda x: {"y": x * 2}, wengert.ones(2))
+    with pytest.warns(jit.TracerWarning, match="Encountering a list"):
+        pyramid = jit.trace(lambda x: (x, [x * 2]), wengert.ones(2))
+    assert pyramid(wengert.ones(3))[1][0].tolist() == [2.0] * 3
     traced = jit.trace(lambda x: {"y": x * 2}, wengert.ones(2), strict=False)
     assert traced(wengert.ones(3))["y"].tolist() == [2.0] * 3
     weight = nn.Parameter(wengert.ones(2))

@@ -14,6 +14,7 @@ import wengert.nn.functional as F
 from tests.onnx.runtime import Of, onnx
 from wengert import nn
 from wengert.onnx.errors import OnnxExporterError, UnsupportedOperatorError
+from wengert.replay.failures import UserError
 
 
 def names(values: Any) -> list[str]:
@@ -116,7 +117,7 @@ def test_training_mode_of_batch_norm_is_refused() -> None:
         ({"custom_opsets": {"a": 1}}, NotImplementedError),
         ({"input_names": ["a", "b"]}, w.onnx.OnnxExporterError),
         ({"output_names": ["a", "b"]}, w.onnx.OnnxExporterError),
-        ({"dynamic_shapes": {"x": None}}, ValueError),
+        ({"dynamic_shapes": {"x": None}}, UserError),
     ],
 )
 def test_bad_options(options: Any, error: Any) -> None:

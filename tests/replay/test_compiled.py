@@ -16,8 +16,10 @@ import wengert
 from tests.garbage import garbage_of
 from tests.replay.harness import batch, mlp
 from wengert import compiler, nn
+from wengert.fx.captured.functions import graph_break
 from wengert.replay import trial
 from wengert.replay.compiled import compiled_of
+from wengert.replay.failures import Unsupported
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +77,30 @@ def test_explain_names_the_line_that_reads() -> None:
     assert any("tanh+mul" in loop for loop in report.loops)
     assert report.bytes[0] <= report.bytes[1] + 64  # what the kernel of the mean writes between
     assert "split where a value is read" in str(report)
+
+
+def test_a_compiled_module_lists_what_its_module_has() -> None:
+    model = compiler.compile(mlp())
+    model.later = 3
+    assert {"later", "_orig_mod"} <= {*dir(model)}
+
+
+def test_fullgraph_refuses_breaks_and_disabled_functions() -> None:
+    disabled = compiler.disable(lambda x: x + 1)
+
+    def broken(x):
+        graph_break()
+        return x + 1
+
+    for function, why in [
+        (broken, r"graph_break\(\) is called"),
+        (lambda x: disabled(x * 2), "is disabled"),
+    ]:
+        whole = compiler.compile(function, fullgraph=True)
+        with pytest.raises(Unsupported, match=f"fullgraph=True.*{why}"):
+            whole(wengert.ones(2))
+        parts = compiler.compile(function)
+        assert [parts(wengert.ones(1)).item() for _ in range(3)] == [function(wengert.ones(1))] * 3
 
 
 def test_fullgraph_computes_what_no_record_holds() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from wengert.autograd.transforms.tree import registry
 from wengert.core.tensor import Tensor
 from wengert.fx.experimental.sizes import Symbol
+from wengert.replay.failures import UserError, UserErrorType
 
 
 class _Hint:
@@ -38,7 +40,7 @@ class Dim:
 
     def __init__(self, name: str, *, min: int | None = None, max: int | None = None) -> None:
         if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(f"Dim(name): expected an identifier, got {name!r}")
+            raise AssertionError(f"Dim(name): expected an identifier, got {name!r}")
         low = 0 if min is None else min
         if max is not None and max <= low:
             raise AssertionError(f"Cannot create Dim with inconsistent min={min}, max={max}")
@@ -72,16 +74,18 @@ def specs_of(dynamic_shapes: Any, args: Any, names: Sequence[str]) -> list[Any]:
     elif isinstance(dynamic_shapes, dict):
         unknown = sorted(map(str, dynamic_shapes.keys() - set(names)))
         if unknown:
-            raise ValueError(
+            raise UserError(
+                UserErrorType.INVALID_INPUT,
                 f"dynamic_shapes: there is no argument {unknown[0]!r}; the arguments are"
-                f" {list(names)}"
+                f" {list(names)}",
             )
         given = [dynamic_shapes.get(name) for name in names]
     elif isinstance(dynamic_shapes, tuple | list):
         if len(dynamic_shapes) != len(args):
-            raise ValueError(
+            raise UserError(
+                UserErrorType.INVALID_INPUT,
                 f"dynamic_shapes: expected an entry for each of {len(args)} arguments, got"
-                f" {len(dynamic_shapes)}"
+                f" {len(dynamic_shapes)}",
             )
         given = list(dynamic_shapes)
     else:
@@ -93,14 +97,17 @@ def specs_of(dynamic_shapes: Any, args: Any, names: Sequence[str]) -> list[Any]:
 
 def _leaves(entry: Any, arg: Any) -> Iterator[Any]:
     """The parts of an entry for the leaves of an argument."""
-    if isinstance(arg, dict):
+    if type(arg) in registry:
+        yield from _leaves(entry, list(registry[type(arg)].flatten(arg)[0]))
+    elif isinstance(arg, dict):
         for key, value in arg.items():
             yield from _leaves(None if entry is None else entry.get(key), value)
     elif isinstance(arg, tuple | list):
         if entry is not None and (not isinstance(entry, tuple | list) or len(entry) != len(arg)):
-            raise ValueError(
+            raise UserError(
+                UserErrorType.INVALID_INPUT,
                 f"dynamic_shapes: expected {len(arg)} entries for a {type(arg).__name__} of"
-                f" {len(arg)}, got {entry!r}"
+                f" {len(arg)}, got {entry!r}",
             )
         for k, value in enumerate(arg):
             yield from _leaves(None if entry is None else entry[k], value)
@@ -115,9 +122,10 @@ def symbols_of(specs: Sequence[Any], leaves: Sequence[Any]) -> list[Symbol]:
         if spec is None:
             continue
         if not isinstance(leaf, Tensor):
-            raise ValueError(
+            raise UserError(
+                UserErrorType.INVALID_INPUT,
                 f"dynamic_shapes: {spec!r} stands for an argument that is no tensor but a"
-                f" {type(leaf).__name__}"
+                f" {type(leaf).__name__}",
             )
         for d, dim in _entries(spec, leaf):
             _add(symbols, dim, k, d, leaf.shape[d])
@@ -128,8 +136,15 @@ def _entries(spec: Any, leaf: Tensor) -> Iterator[tuple[int, Any]]:
     items = spec.items() if isinstance(spec, dict) else enumerate(spec)
     for d, dim in items:
         if not -leaf.ndim <= d < leaf.ndim:
-            raise ValueError(
-                f"dynamic_shapes: dimension {d} of a tensor of shape {list(leaf.shape)}"
+            raise UserError(
+                UserErrorType.INVALID_INPUT,
+                f"dynamic_shapes: dimension {d} of a tensor of shape {list(leaf.shape)}",
+            )
+        if isinstance(dim, int) and dim != leaf.shape[d]:
+            raise UserError(
+                UserErrorType.CONSTRAINT_VIOLATION,
+                f"dynamic_shapes: dimension {d} is to be {dim}, and is {leaf.shape[d]} in the"
+                " example",
             )
         if dim is not None and dim is not Dim.STATIC and not isinstance(dim, int):
             yield d % leaf.ndim, dim
@@ -144,19 +159,23 @@ def _add(symbols: dict[str, Symbol], dim: Any, leaf: int, place: int, size: int)
     elif isinstance(dim, _Hint):
         name = f"s{leaf}_{place}"
     else:
-        raise TypeError(
-            f"dynamic_shapes: expected Dim, a hint such as Dim.AUTO, an int or None, got {dim!r}"
+        raise UserError(
+            UserErrorType.INVALID_INPUT,
+            f"dynamic_shapes: expected Dim, a hint such as Dim.AUTO, an int or None, got {dim!r}",
         )
     if size < low or (high is not None and size > high):
-        raise ValueError(
-            f"dynamic_shapes: {dim!r} does not allow the example's size {size} of dimension {place}"
+        raise UserError(
+            UserErrorType.INVALID_INPUT,
+            f"dynamic_shapes: {dim!r} does not allow the example's size {size} of dimension"
+            f" {place}",
         )
     before = symbols.get(name)
     if before is None:
         symbols[name] = Symbol(name, size, low, high, ((leaf, place),))
     elif before.size != size:
-        raise ValueError(
-            f"dynamic_shapes: {name!r} stands for dimensions of the sizes {before.size} and {size}"
+        raise UserError(
+            UserErrorType.INVALID_INPUT,
+            f"dynamic_shapes: {name!r} stands for dimensions of the sizes {before.size} and {size}",
         )
     else:
         symbols[name] = before._replace(places=(*before.places, (leaf, place)))

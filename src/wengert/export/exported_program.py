@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple, Self
 
-from wengert.autograd.transforms.tree import Spec, flatten_tree
+from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
 from wengert.core.tensor import Tensor
 from wengert.export.dims import Dim
 from wengert.export.graph_signature import (
@@ -17,10 +17,17 @@ from wengert.export.graph_signature import (
     OutputSpec,
     TensorArgument,
 )
-from wengert.export.tracing import TracedModule, trace_module
+from wengert.export.tracing import TracedModule, holds_registered, trace_module
 from wengert.fx import Graph, GraphModule, Node
 from wengert.fx.experimental.sizes import Symbol
 from wengert.nn import Module, Parameter
+
+
+class CallSpec(NamedTuple):
+    """The structure of the arguments, ``(args, kwargs)``, and that of the result."""
+
+    in_spec: Spec
+    out_spec: Spec
 
 
 class ExportedProgram:
@@ -63,10 +70,25 @@ class ExportedProgram:
         """The dynamic dimensions by name."""
         return {s.name: Dim(s.name, min=s.least, max=s.most) for s in self.symbols}
 
+    @property
+    def call_spec(self) -> CallSpec:
+        """The structure of the arguments and of the result."""
+        return CallSpec(self.in_spec, self.out_spec)
+
+    @property
+    def tensor_constants(self) -> dict[str, Tensor]:
+        """`constants`."""
+        return self.constants
+
+    def validate(self) -> None:
+        """RuntimeError if the graph is not well formed."""
+        self.graph.lint()
+
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        """The parameters by path."""
-        for path in self.graph_signature.parameters:
-            yield path, self.state_dict[path]
+        """The parameters by path; one with two paths twice."""
+        for path, tensor in self.state_dict.items():
+            if isinstance(tensor, Parameter):
+                yield path, tensor
 
     def parameters(self) -> Iterator[Parameter]:
         """The parameters."""
@@ -75,8 +97,11 @@ class ExportedProgram:
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
         """The buffers by path."""
-        for path in self.graph_signature.buffers:
-            yield path, self.state_dict[path] if path in self.state_dict else self.constants[path]
+        for path, tensor in self.state_dict.items():
+            if not isinstance(tensor, Parameter):
+                yield path, tensor
+        for path in self.graph_signature.non_persistent_buffers:
+            yield path, self.constants[path]
 
     def buffers(self) -> Iterator[Tensor]:
         """The buffers."""
@@ -136,9 +161,11 @@ class ProgramModule(GraphModule):
 
     Attributes:
         refusal: the class of the error for inputs that the program was not recorded for.
+        fixed: whether its mode cannot be changed.
     """
 
     refusal: type[Exception] = AssertionError
+    fixed = True
 
     def __init__(
         self, program: ExportedProgram, root: dict[str, Any], graph: Graph, checked: bool
@@ -155,7 +182,7 @@ class ProgramModule(GraphModule):
             program.symbols,
         )
         self.inputs = [n for n in graph.nodes if n.op == "placeholder"]
-        self.checked = checked
+        self.checked, self.rebuilds = checked, holds_registered(self.out_spec)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten_tree((args, kwargs))
@@ -166,7 +193,17 @@ class ProgramModule(GraphModule):
             )
         if self.checked:
             self._check(leaves)
-        return super().__call__(*leaves)
+        result = super().__call__(*leaves)
+        if self.rebuilds:
+            return unflatten_tree(flatten_tree(result)[0], self.out_spec)
+        return result
+
+    def train(self, mode: bool = True) -> Self:
+        """NotImplementedError: the program is that of the mode in which it was exported."""
+        if self.fixed:
+            name = "train" if mode else "eval"
+            raise NotImplementedError(f"Calling {name}() is not supported yet.")
+        return super().train(mode)
 
     def _check(self, leaves: list[Any]) -> None:
         """Raise for an input that the program was not recorded for."""

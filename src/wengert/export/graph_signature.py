@@ -135,6 +135,16 @@ class ExportGraphSignature:
         """Empty: the graph itself writes to its buffers."""
         return {}
 
+    @property
+    def parameters_to_mutate(self) -> dict[str, str]:
+        """Empty: the graph itself writes to its parameters."""
+        return {}
+
+    @property
+    def user_inputs_to_mutate(self) -> dict[str, str]:
+        """Empty: the graph itself writes to its inputs."""
+        return {}
+
     def __str__(self) -> str:
         inputs = "\n".join(map(str, self.input_specs))
         outputs = "\n".join(map(str, self.output_specs))

@@ -10,13 +10,14 @@ import numpy as np
 
 from wengert.autograd.grad_mode import enable_grad, is_grad_enabled
 from wengert.autograd.transforms.recorded import RecordLevel
-from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
+from wengert.autograd.transforms.tree import Spec, flatten_tree, registry, unflatten_tree
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.export.dims import specs_of, symbols_of
 from wengert.func import functional_call
 from wengert.fx.experimental.recorder import Recording, record
 from wengert.fx.experimental.sizes import SizeError, Sizes, Symbol, generalized, sampled
 from wengert.nn import Module
+from wengert.replay.failures import UserError, UserErrorType
 
 
 class TracedModule(NamedTuple):
@@ -85,10 +86,14 @@ def trace_module(
     specs = specs_of(dynamic_shapes, [a for _, a in arguments], [n for n, _ in arguments])
     symbols = symbols_of(specs, leaves)
     state = dict(mod.named_parameters()) | dict(mod.named_buffers())
+    rebuilt: list[Spec] = []
 
     def call(state: dict[str, Any], inputs: list[Any]) -> Any:
         own_args, own_kwargs = unflatten_tree(inputs, in_spec)
-        return functional_call(mod, state, tuple(own_args), own_kwargs)
+        result = functional_call(mod, state, tuple(own_args), own_kwargs)
+        results, spec = flatten_tree(result)
+        rebuilt[:] = [spec] if holds_registered(spec) else []
+        return results if rebuilt else result
 
     def record_at(sizes: Sizes) -> Recording:
         return record(call, resized(leaves, symbols, sizes), names, state, _ExportLevel)
@@ -99,8 +104,13 @@ def trace_module(
         symbols, recording = _merging(record_at, symbols)
     else:
         recording = generalized(sampled(record_at, symbols))
-    out_spec = flatten_tree(recording.output)[1]
+    out_spec = rebuilt[0] if rebuilt else flatten_tree(recording.output)[1]
     return TracedModule(recording, names, leaves, in_spec, out_spec, symbols)
+
+
+def holds_registered(spec: Spec) -> bool:
+    """Whether a structure has containers of registered classes, which no graph holds."""
+    return spec.kind in registry or any(map(holds_registered, spec.children_specs))
 
 
 def input_names_of(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
@@ -149,8 +159,9 @@ def resized(leaves: Sequence[Any], symbols: Sequence[Symbol], sizes: Sizes) -> l
 def arguments_of(mod: Module, args: Any, kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
     """The arguments of a call by the names of the parameters of `forward`."""
     if not isinstance(args, tuple):
-        raise TypeError(
-            f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}"
+        raise UserError(
+            UserErrorType.INVALID_INPUT,
+            f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}",
         )
     try:
         parameters = list(inspect.signature(mod.forward).parameters.values())
@@ -176,6 +187,8 @@ def _leaf_names(name: str, arg: Any) -> list[str]:
         return [n for key, value in arg.items() for n in _leaf_names(f"{name}_{key}", value)]
     if isinstance(arg, tuple | list):
         return [n for k, value in enumerate(arg) for n in _leaf_names(f"{name}_{k}", value)]
+    if type(arg) in registry:
+        return _leaf_names(name, list(registry[type(arg)].flatten(arg)[0]))
     return [name]
 
 

@@ -32,6 +32,7 @@ class UnflattenedModule(ProgramModule):
     """
 
     refusal = RuntimeError
+    fixed = False
 
     def __init__(self, export_module: ExportedProgram, flat_args_adapter: Any = None) -> None:
         if flat_args_adapter is not None:

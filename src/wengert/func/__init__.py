@@ -13,6 +13,7 @@ from wengert.func._derivatives import vjp as vjp
 from wengert.func._jacobians import hessian as hessian
 from wengert.func._jacobians import jacfwd as jacfwd
 from wengert.func._jacobians import jacrev as jacrev
+from wengert.func._modules import debug_unwrap as debug_unwrap
 from wengert.func._modules import functional_call as functional_call
 from wengert.func._modules import functionalize as functionalize
 from wengert.func._modules import (

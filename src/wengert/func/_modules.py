@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from wengert.core.signals import call_despite_signals, contextmanager
-from wengert.core.tensor import Tensor
+from wengert.core.tensor import Tensor, Tracer
 from wengert.ops.joining import stack
 
 
@@ -227,3 +227,24 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
             " Valid options are: remove='mutations' or 'mutations_and_views'"
         )
     return func
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """The tensor that one of a transform stands for, to be looked at, not computed with.
+
+    Args:
+        tensor: any tensor; one that is of no transform is given back.
+        recurse: whether to go through all transforms that the tensor is of, or one.
+
+    >>> import wengert
+    >>> def show(x):
+    ...     print(wengert.func.debug_unwrap(x))
+    ...     return x
+    >>> _ = wengert.func.vmap(show)(wengert.arange(3))
+    tensor([0, 1, 2])
+    """
+    while isinstance(tensor, Tracer):
+        tensor = tensor.value
+        if not recurse:
+            break
+    return tensor

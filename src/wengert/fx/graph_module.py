@@ -160,13 +160,9 @@ class GraphModule(Module):
             if node.op in ("call_module", "get_attr"):
                 names = str(node.target).split(".")
                 used.update(".".join(names[:i]) for i in range(1, len(names) + 1))
-                if node.op == "call_module":
-                    inner = self.get_submodule(str(node.target))
-                    used.update(
-                        f"{node.target}.{name}" for name, _ in inner.named_modules() if name
-                    )
+        called = tuple(f"{n.target}." for n in self.graph.nodes if n.op == "call_module")
         for path, _ in list(self.named_modules()):
-            if path and path not in used:
+            if path and path not in used and not path.startswith(called):
                 self.delete_submodule(path)
 
     def print_readable(self, print_output: bool = True, **options: Any) -> str:

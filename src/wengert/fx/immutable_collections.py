@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 
 def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    raise NotImplementedError(
+    raise TypeError(
         f"{type(self).__name__!r} object does not support mutation. Make a copy, change that, and"
         " assign it to the node's args or kwargs"
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wengert.fx._symbolic_trace import Tracer
+from wengert.fx._traceback import preserve_node_meta, set_current_meta
 from wengert.fx.codegen import last_uses
 from wengert.fx.graph import Graph
 from wengert.fx.graph_module import GraphModule
@@ -78,7 +79,8 @@ class Interpreter:
 
     def _run_named(self, node: Node) -> Any:
         try:
-            return self.run_node(node)
+            with set_current_meta(node):
+                return self.run_node(node)
         except Exception as error:
             if self.extra_traceback:
                 error.add_note(f"While executing {node.format_node()}")
@@ -200,8 +202,9 @@ class Transformer(Interpreter):
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:
-        """The module of the new program."""
-        result = self.run(enable_io_processing=False)
+        """The module of the new program, whose nodes know the lines of code of the old ones."""
+        with preserve_node_meta():
+            result = self.run(enable_io_processing=False)
         if result is not None:
             nodes = map_aggregate(result, lambda x: x.node if isinstance(x, Proxy) else x)
             self.new_graph.output(nodes)

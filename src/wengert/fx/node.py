@@ -288,6 +288,11 @@ class Node:
             return bool(getattr(module, "_is_impure", False))
         return self.op == "call_method" and str(self.target).endswith("_")
 
+    def _rename(self, candidate: str) -> None:
+        """Take that name, or one that begins with it if another node has it."""
+        if candidate != self.name:
+            self.name = self.graph._namespace.create_name(candidate)
+
     def format_node(
         self,
         placeholder_names: list[str] | None = None,

@@ -19,6 +19,7 @@ from wengert.core.device import device
 from wengert.core.dtypes import dtype
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
+from wengert.fx._traceback import taken_over
 from wengert.fx.graph import Graph
 from wengert.fx.node import Argument, Node, Target, map_aggregate
 
@@ -63,7 +64,9 @@ class TracerBase:
         type_expr: Any = None,
     ) -> Node:
         """A node at the end of the graph."""
-        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        node.meta.update(taken_over())
+        return node
 
     def proxy(self, node: Node) -> Proxy:
         """What stands for the result of a node."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import copy
 import inspect
 import os
-import typing
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from typing import Final as Final
 
@@ -19,6 +20,7 @@ from wengert.jit._scripting import RecursiveScriptModule as RecursiveScriptModul
 from wengert.jit._scripting import ScriptFunction as ScriptFunction
 from wengert.jit._scripting import ScriptModule as ScriptModule
 from wengert.jit._scripting import scripted_module
+from wengert.jit._types import has_type
 from wengert.nn.module import Module
 
 
@@ -30,10 +32,13 @@ def script(
 
     Args:
         obj: a function gives a `ScriptFunction`; a module a `ScriptModule` that shares its
-            parameters and everything else; a class is given back.
+            parameters and everything else; a class, a list or a dictionary is given back.
         optimize: without effect.
         example_inputs: a list of the arguments of calls. The first one is recorded where a program
             is asked for, as `save` does.
+
+    Raises:
+        TypeError: for any other value.
 
     >>> import wengert, wengert.jit
     >>> @wengert.jit.script
@@ -47,8 +52,10 @@ def script(
     example = tuple(example_inputs[0]) if example_inputs else None
     if builtins.isinstance(obj, Module):
         return scripted_module(obj, example)
-    if inspect.isclass(obj) or builtins.isinstance(obj, ScriptFunction) or not callable(obj):
+    if inspect.isclass(obj) or builtins.isinstance(obj, ScriptFunction | list | dict):
         return obj
+    if not callable(obj):
+        raise TypeError(f"jit.script: expected a function or module, got {type(obj).__name__}")
     return ScriptFunction(obj, None, example)
 
 
@@ -73,7 +80,7 @@ def trace(
             results that differ.
         check_inputs: a list of further arguments to compare with.
         check_tolerance: relative and absolute.
-        strict: whether to refuse results in lists and dictionaries.
+        strict: whether to refuse results in dictionaries, and to warn of those in lists.
         example_kwarg_inputs: arguments by name.
 
     Raises:
@@ -210,8 +217,11 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Whether a value is of a type, whose parameters are not looked at."""
-    return builtins.isinstance(obj, typing.get_origin(target_type) or target_type)
+    """Whether a value is of a type such as ``dict[str, list[int]]``, or of one of a tuple of types.
+
+    RuntimeError for a container that says nothing of its items.
+    """
+    return has_type(obj, target_type)
 
 
 def interface(obj: Any) -> Any:
@@ -222,7 +232,10 @@ def interface(obj: Any) -> Any:
 def freeze(
     mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True
 ) -> Any:
-    """Return the script module as it is; RuntimeError if it is none, or is training."""
+    """A copy of a script module, whose parameters are constants.
+
+    RuntimeError if it is no script module, or is training.
+    """
     if not builtins.isinstance(mod, ScriptModule):
         raise RuntimeError(
             "Freezing expects a ScriptModule as input. Please use torch.jit.script or"
@@ -233,11 +246,11 @@ def freeze(
             "Freezing is currently only implemented for modules in eval mode. Please call .eval()"
             " on your module before freezing."
         )
-    return mod
+    return copy.deepcopy(mod).requires_grad_(False)
 
 
 def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
-    """Return the script module as it is, in evaluation mode; RuntimeError if it is none."""
+    """`freeze` of a script module, which is set to evaluation mode; RuntimeError if it is none."""
     if not builtins.isinstance(mod, ScriptModule):
         raise RuntimeError(
             "optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script"
@@ -250,18 +263,30 @@ def enable_onednn_fusion(enabled: bool) -> None:
     """Accepted, without effect: nothing is compiled."""
 
 
+@contextmanager
+def fuser(name: str) -> Iterator[None]:
+    """Accepted, without effect: nothing is compiled. RuntimeError for a name of none."""
+    if name not in ("fuser0", "fuser1", "fuser2", "fuser3"):
+        raise RuntimeError(f"unrecognized fuser option (name: {name})")
+    yield
+
+
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> None:
     """Accepted, without effect: nothing is compiled."""
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call the function, at once; `wait` gives what it returned."""
-    return func(*args, **kwargs)
+    """Call the function, at once: a `torch.futures.Future` of what it returned."""
+    from wengert.distributed.futures import Future
+
+    future: Future[Any] = Future()
+    future.set_result(func(*args, **kwargs))
+    return future
 
 
 def wait(future: Any) -> Any:
     """What the function that `fork` called returned."""
-    return future
+    return future.wait()
 
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:

@@ -210,13 +210,16 @@ def _check_constants(recording: Recording, state: dict[str, Any]) -> None:
 
 def _check_output(output: Any, strict: bool) -> None:
     kinds = {type(x) for x in _containers(output)}
-    if strict and any(issubclass(k, list | dict) for k in kinds):
-        name = "dict" if any(issubclass(k, dict) for k in kinds) else "list"
-        raise RuntimeError(
+    name = next((k.__name__ for k in (dict, list) if any(issubclass(x, k) for x in kinds)), None)
+    if strict and name is not None:
+        message = (
             f"Encountering a {name} at the output of the tracer might cause the trace to be"
             f" incorrect, this is only valid if it has the same {name} structure for all inputs:"
             " return a tuple, or pass strict=False"
         )
+        if name == "dict":
+            raise RuntimeError(message)
+        warnings.warn(message, TracerWarning, stacklevel=5)
     leaves = flatten_tree(output)[0]
     if not all(hasattr(x, "op") for x in leaves):
         wrong = next(x for x in leaves if not hasattr(x, "op"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from types import FrameType
 from typing import Any
 
@@ -23,6 +24,27 @@ class TorchDynamoException(RuntimeError):  # noqa: N818 (PyTorch's name)
 
 class Unsupported(TorchDynamoException):
     """What the compiler cannot compile."""
+
+
+class UserErrorType(Enum):
+    """What is wrong with a program, for a `UserError`."""
+
+    DYNAMIC_CONTROL_FLOW = 1
+    ANTI_PATTERN = 2
+    STANDARD_LIBRARY = 3
+    CONSTRAINT_VIOLATION = 4
+    DYNAMIC_DIM = 5
+    INVALID_INPUT = 6
+    INVALID_OUTPUT = 7
+    UNSUPPORTED_ALIASED_MUTATED_DYNAMIC_INPUTS = 8
+
+
+class UserError(Unsupported):
+    """What a program must not ask of the compiler."""
+
+    def __init__(self, error_type: Any, msg: str, case_name: str | None = None) -> None:
+        super().__init__(msg)
+        self.error_type, self.message = error_type, msg
 
 
 class BackendCompilerFailed(TorchDynamoException):

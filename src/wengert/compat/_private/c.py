@@ -8,6 +8,13 @@ from wengert.autograd import is_grad_enabled, set_grad_enabled
 from wengert.autograd.transforms.levels import Level, transform_stack
 from wengert.compat._private.absent_types import ScriptObject
 from wengert.compat._private.dispatch_keys import DispatchKey, DispatchKeySet
+from wengert.compat._private.jit_switches import (
+    _jit_override_can_fuse_on_cpu,
+    _jit_override_can_fuse_on_gpu,
+    _jit_set_profiling_executor,
+    _jit_set_profiling_mode,
+    _jit_set_texpr_fuser_enabled,
+)
 from wengert.core.device import device
 from wengert.core.dtypes import dtype
 from wengert.core.generators import Generator
@@ -130,6 +137,11 @@ __all__ = [
     "_is_alias_of",
     "_is_torch_function_mode_enabled",
     "_is_tracing",
+    "_jit_override_can_fuse_on_cpu",
+    "_jit_override_can_fuse_on_gpu",
+    "_jit_set_profiling_executor",
+    "_jit_set_profiling_mode",
+    "_jit_set_texpr_fuser_enabled",
     "_log_api_usage_once",
     "_set_grad_enabled",
     "device",

@@ -230,6 +230,7 @@ compiler.resets.append(forget)
 def _beside_graphs(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     recorder = thread.recorder
     if recorder is None:
+        _refuse_break(f"{_named(function)}() is disabled")
         return function(*args, **kwargs)
     return recorder.beside_graphs(function, args, kwargs, sys._getframe(2))
 
@@ -238,9 +239,19 @@ compiler.disabled_calls[:] = [_beside_graphs]
 
 
 def graph_break(msg: str = "") -> None:
-    """End the graph that is being recorded on this thread, and begin another."""
+    """End the graph that is being recorded on this thread, and begin another.
+
+    Unsupported in a function that was compiled with `fullgraph=True`.
+    """
     if thread.recorder is not None:
         thread.recorder.break_graph(sys._getframe(1))
+    else:
+        _refuse_break("torch._dynamo.graph_break() is called")
+
+
+def _refuse_break(why: str) -> None:
+    if active.whole:
+        raise Unsupported(f"torch.compile(fullgraph=True): no graph can be made: {why}")
 
 
 def _path_of(recorder: CallRecorder, results: Any) -> Path:

@@ -76,6 +76,9 @@ class OptimizedModule(Module):
     def __delattr__(self, name: str) -> None:
         delattr(self._orig_mod, name)
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._orig_mod)})
+
 
 def _how(call: Any) -> tuple[str | None, bool, Any]:
     """What `_called` makes such a call of."""
