@@ -9,7 +9,7 @@ from types import MethodType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from wengert.autograd.transforms.levels import transform_stack
-from wengert.replay.failures import InvalidBackend
+from wengert.replay.failures import InvalidBackend, refuse_break
 from wengert.replay.stance import Stance, as_compiling, telling
 
 if TYPE_CHECKING:
@@ -285,26 +285,25 @@ class AtOnce:
 
     @_told_eager
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from wengert.replay.state import computing_at_once
-
-        with computing_at_once():
-            return _called_disabled(self.function, args, kwargs)
+        return _called_disabled(self.function, args, kwargs)
 
 
 def _called_disabled(function: Any, args: Any, kwargs: Any) -> Any:
-    if disabled_calls:
-        return disabled_calls[0](function, args, kwargs)
-    return function(*args, **kwargs)
+    from wengert.replay.state import active, computing_at_once
+
+    if active.whole:
+        refuse_break(f"{getattr(function, '__qualname__', type(function).__name__)}() is disabled")
+    with computing_at_once():
+        if disabled_calls:
+            return disabled_calls[0](function, args, kwargs)
+        return function(*args, **kwargs)
 
 
 def _computing_at_once(fn: Any) -> Any:
     @_told_eager
     @functools.wraps(fn, updated=())
     def computing(*args: Any, **kwargs: Any) -> Any:
-        from wengert.replay.state import computing_at_once
-
-        with computing_at_once():
-            return _called_disabled(fn, args, kwargs)
+        return _called_disabled(fn, args, kwargs)
 
     return computing
 

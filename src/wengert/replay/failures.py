@@ -67,6 +67,11 @@ class InvalidBackend(TorchDynamoException):
         )
 
 
+def refuse_break(why: str) -> None:
+    """Raise what `fullgraph=True` raises where a graph would end."""
+    raise Unsupported(f"torch.compile(fullgraph=True): no graph can be made: {why}")
+
+
 def names_of(frame: FrameType | None) -> tuple[str, ...]:
     """The functions of the package that are inside of the user's line, the innermost first."""
     names = list[str]()

@@ -24,7 +24,7 @@ from wengert.fx.captured.recording import CallRecorder, thread
 from wengert.fx.captured.settings import counters, setting
 from wengert.nn.module.in_place import called_by
 from wengert.replay.deferred import has_memory
-from wengert.replay.failures import BackendCompilerFailed, Unsupported
+from wengert.replay.failures import BackendCompilerFailed, Unsupported, refuse_break
 from wengert.replay.guards import Guard, UnguardedError
 from wengert.replay.shortcuts import Form, is_value
 from wengert.replay.stance import Stance, as_compiling
@@ -230,7 +230,6 @@ compiler.resets.append(forget)
 def _beside_graphs(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     recorder = thread.recorder
     if recorder is None:
-        _refuse_break(f"{_named(function)}() is disabled")
         return function(*args, **kwargs)
     return recorder.beside_graphs(function, args, kwargs, sys._getframe(2))
 
@@ -245,13 +244,8 @@ def graph_break(msg: str = "") -> None:
     """
     if thread.recorder is not None:
         thread.recorder.break_graph(sys._getframe(1))
-    else:
-        _refuse_break("torch._dynamo.graph_break() is called")
-
-
-def _refuse_break(why: str) -> None:
-    if active.whole:
-        raise Unsupported(f"torch.compile(fullgraph=True): no graph can be made: {why}")
+    elif active.whole:
+        refuse_break("torch._dynamo.graph_break() is called")
 
 
 def _path_of(recorder: CallRecorder, results: Any) -> Path:
