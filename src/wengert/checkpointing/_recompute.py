@@ -305,7 +305,7 @@ class Frame:
         given = self.arguments.restore()
         run = SecondRun(self.needed(), self.early_stop)
         run.expect(self.steps)
-        part = programs.again(self, run, given[0])
+        part = programs.again(self, run, [*given[0], *given[1].values()])
         self.call_again(run, *given)
         self.take(run)
         if part is not None:

@@ -17,6 +17,7 @@ from types import CodeType, FrameType
 from typing import Any, ClassVar
 
 from wengert.autograd.engine import anomaly
+from wengert.checkpointing._recompute import EnoughError
 from wengert.core import storage
 from wengert.core.dispatching import dispatched
 from wengert.core.tensor import (
@@ -30,6 +31,7 @@ from wengert.core.tensor import (
     tick,
 )
 from wengert.kernels.precision import HALF
+from wengert.replay.checkpoints import is_describable, last_of_checkpoint
 from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.failures import names_of
 from wengert.replay.looks import packed
@@ -42,6 +44,7 @@ from wengert.replay.signatures import Line, Signature, users_frame
 from wengert.replay.state import (
     active,
     before_write,
+    is_in_checkpoint,
     pending_runs,
     stop_asking,
     unusual,
@@ -210,7 +213,7 @@ class Run(Walks):
         self, op: Any, names: tuple[str, ...], impl: Callable[..., Any], args: Any, kwargs: Any
     ) -> Any:
         """A call of a declared operation: deferred if it is as the last time, else looked up."""
-        if unusual() or self.is_apart(args, kwargs):
+        if (unusual() and not is_in_checkpoint(self.saver)) or self.is_apart(args, kwargs):
             return impl(*args, **kwargs)
         result = self.note(op, impl, args, kwargs, getframe(_OUTSIDE))
         if result is not None:
@@ -294,7 +297,10 @@ class Run(Walks):
         with self.lock:
             if not self.settled:
                 self._bind(fresh, numbers)
-                return self._results(child, args, site, buffers)
+                result = self._results(child, args, site, buffers)
+                if child.ends:
+                    raise EnoughError(self.saver)
+                return result
         return impl(*args, **kwargs)  # another thread has settled it
 
     def _results(self, child: Any, args: Any, site: Any, buffers: list[Any]) -> Any:
@@ -333,8 +339,13 @@ class Run(Walks):
             return impl(*args, **kwargs)
         self._leave_record()
         active.set_busy(True)
+        noted = None if self.saver is None else len(self.saver.steps)
         try:
             result = impl(*args, **kwargs)
+        except BaseException as error:
+            if noted is not None:
+                last_of_checkpoint(self, error, signature, key, where, every, (fresh, numbers))
+            raise
         finally:
             active.set_busy(False)
         results = (result,) if type(result) is not tuple else result
@@ -346,7 +357,12 @@ class Run(Walks):
         outlines = [outline_of(r._array, records) for r in results]
         outlines += [outline_of(x._array, False) for x in buffers]
         single = type(result) is not tuple and not buffers
+        saves = None if noted is None else self.saver.steps[noted:]
+        if saves is not None and not is_describable(saves, records):
+            return result
         self.enter(signature, key, where, every, (single, records, outlines))
+        if saves:
+            [self.entry.saves] = saves
         self._bind(fresh, numbers)
         if key[0].name in READ_AGAIN and records:
             self.kept += every
@@ -525,7 +541,7 @@ class Run(Walks):
         """Compute the values of the tensors at some places."""
         self.record.settled += 1
         self.record.deferred += len(self.steps)
-        if not living:
+        if not living and self.saver is None:
             return
         busy = active.set_busy(True)
         try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.autograd.engine import anomaly
+from wengert.autograd.saved.packing import observers, saver_stack
 from wengert.core import storage
 from wengert.core.dispatching import dispatching
 from wengert.core.exposure import is_exposed
@@ -94,6 +95,18 @@ pending_runs: dict[int, weakref.ref[Run]] = {}  # by their identity
 def unusual() -> bool:
     """Whether somebody else sees the operations of this thread, or they mean something else."""
     return bool(inferences or dispatching.modes or anomaly.enabled or type(mode.where) is not Site)
+
+
+def is_in_checkpoint(saver: Any) -> bool:
+    """Whether nobody but the checkpoint with this saver sees them."""
+    entries = saver_stack.entries
+    return (
+        saver is not None
+        and len(entries) == 1
+        and entries[0][0] is saver
+        and not (inferences or dispatching.modes or anomaly.enabled or observers)
+        and saver_stack.witness is None
+    )
 
 
 def shows_exposed(x: Any) -> bool:
