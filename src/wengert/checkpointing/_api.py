@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from wengert.checkpointing._programs import programs
+from wengert.autograd.saved.programs import programs
 from wengert.checkpointing._recompute import Arguments, Frame, first_run, group
 from wengert.checkpointing._reentrant import CheckpointFunction
 from wengert.core.generators import default_generator
@@ -178,7 +178,8 @@ def _without_reentrant(
     forward_context, recompute_context = context_fn()
     if mode.site is None:
         return function(*args, **kwargs)
-    part = programs.begin() if context_fn is noop_context_fn and not debug else None
+    usual = context_fn is noop_context_fn and not debug and group.current is None
+    part = programs.begin() if usual else None
     frame = Frame(
         function,
         Arguments(args, kwargs, part),

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.amp.autocast_mode import autocast
 from wengert.autograd import errors, naming
 from wengert.autograd.grad_mode import inference_mode
 from wengert.autograd.saved.packing import (
@@ -32,6 +33,7 @@ from wengert.autograd.saved.packing import (
     tensor_of_saved,
     unpacking_class,
 )
+from wengert.autograd.saved.programs import EnoughError, Part, programs
 from wengert.checkpointing._mismatch import (
     CheckpointError,
     MismatchReport,
@@ -40,9 +42,7 @@ from wengert.checkpointing._mismatch import (
     SavedSlot,
     agree,
 )
-from wengert.checkpointing._programs import Call as Part
-from wengert.checkpointing._programs import programs
-from wengert.checkpointing._states import random_state
+from wengert.checkpointing._states import autocast_settings, random_state
 from wengert.core import storage
 from wengert.core.messages import more
 from wengert.core.signals import call_despite_signals, contextmanager
@@ -178,7 +178,7 @@ class Arguments:
             self.values[i] = None
         self.refs = [weakref.ref(t) for t in arguments]
         self.node: Inputs = record(Inputs, (), (), mode.where)
-        late = [part is not None and part.defers(k, t) for k, t in enumerate(arguments)]
+        late = [False] * len(arguments) if part is None else part.meet(arguments)
         kept = zip(arguments, late, strict=True)
         pairs = [(None, None) if later else (t._edge, t._array) for t, later in kept]
         self.node.inner, self.node.s_tensors = [e for e, _ in pairs], [a for _, a in pairs]
@@ -186,13 +186,7 @@ class Arguments:
         if type(site) is not Site:
             site.recorded(self.node)
 
-    def tensors(self) -> list[Any]:
-        """The tensors among the arguments; None in the place of those that are gone."""
-        return [ref() for ref in self.refs]
-
-    def restore(
-        self, late: Mapping[int, Tensor] = _NO_TENSORS
-    ) -> tuple[list[Any], dict[str, Any]]:
+    def restore(self, late: Mapping[int, Tensor] = _NO_TENSORS) -> tuple[list[Any], dict[str, Any]]:
         """Restore the arguments. SavedTensorOverwrittenError if one was written to since.
 
         Those that have no arrays as yet are given.
@@ -248,7 +242,7 @@ class Frame:
         debug: bool,
     ) -> None:
         self.function, self.arguments = function, arguments
-        self.state, self.context = state, context
+        self.state, self.context, self.autocast = state, context, autocast_settings()
         self.check, self.early_stop, self.debug = check, early_stop, debug
         self.site = mode.where
         self.call = Call("checkpoint()", *caller(getframe(1)))
@@ -315,6 +309,10 @@ class Frame:
         """Which values nodes may still ask for."""
         return [i for i, handle in enumerate(self.handles) if handle() is not None]
 
+    def second_run(self, most: int | None) -> SecondRun:
+        """What collects so many values, or all, when the function runs again."""
+        return SecondRun([] if most is None else [most - 1], most is not None)
+
     def call_again(self, run: SecondRun, args: list[Any], kwargs: dict[str, Any]) -> None:
         """Call the function once more, until everything needed is there."""
         try:
@@ -334,11 +332,14 @@ class Frame:
 
     @contextmanager
     def _surroundings(self, run: SecondRun) -> Iterator[None]:
-        """The grad mode, site and random state of the first run, and its recompute context."""
+        """The modes, site and random state of the first run, and its recompute context."""
         before = mode.site, mode.where
         mode.where = self.site
         try:
-            with inference_mode(False), _saver(run), random_state(self.state), self.context:
+            with (
+                inference_mode(False), autocast(*self.autocast), _saver(run),
+                random_state(self.state), self.context,
+            ):  # fmt: skip
                 yield
         finally:
             mode.site, mode.where = before
@@ -382,13 +383,6 @@ def uncomputed_node(
             value = aux[name] if name in aux else op.read(name, inputs, params, out)
         saves.append(value._array if type(value) in concrete else value)
     return recorded(op, mode.where, [edges.get(i) for i in op.differentiable], saves, shape)
-
-
-class EnoughError(BaseException):
-    """Ends a second run that has everything needed; not caught by `except Exception`."""
-
-    def __init__(self, run: SecondRun) -> None:
-        self.run = run
 
 
 class SecondRun:
@@ -472,7 +466,7 @@ def first_run(
     part: Part | None,
 ) -> Any:
     """Call a checkpointed function, whose saved values go to the frame."""
-    with nullcontext() if part is None else part.first(frame), _saver(frame), context:
+    with _saver(frame), context, nullcontext() if part is None else part.first(frame):
         result = frame.function(*args, **kwargs)
         frame.complete = True
     if not frame.complete:

@@ -1,10 +1,12 @@
-"""Random states around a recomputation, and PyTorch's functions for other devices."""
+"""Random states and autocast around a recomputation, and PyTorch's functions for other devices."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from wengert.amp.state import lower_dtype, state
+from wengert.core.dtypes import dtype
 from wengert.core.generators import default_generator
 from wengert.core.signals import call_despite_signals, contextmanager
 from wengert.core.tensor import Tensor
@@ -55,15 +57,21 @@ def set_device_states(
         set_rng_state(state)
 
 
+def autocast_settings() -> tuple[str, dtype, bool, bool]:
+    """The arguments of an `autocast` that does what the innermost one does."""
+    kind = "cpu"
+    return kind, lower_dtype(kind), state.enabled.get(kind, False), state.cache
+
+
 @contextmanager
-def random_state(state: Tensor | None) -> Iterator[None]:
+def random_state(words: Tensor | None) -> Iterator[None]:
     """Run with an earlier state of the default generator, restoring the current one afterwards."""
-    if state is None:
+    if words is None:
         yield
         return
     surrounding = default_generator.get_state()
     try:
-        default_generator.set_state(state)
+        default_generator.set_state(words)
         yield
     finally:
         call_despite_signals(default_generator.set_state, surrounding)

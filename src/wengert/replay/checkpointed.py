@@ -7,8 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from wengert.autograd.saved.packing import observers
-from wengert.checkpointing._programs import Programs
-from wengert.checkpointing._recompute import group
+from wengert.autograd.saved.programs import Programs
 from wengert.core.tensor import mode
 from wengert.replay.checkpoints import Checkpoint, inside
 from wengert.replay.run import current_run
@@ -25,7 +24,7 @@ class InRuns(Programs):
         run = current_run()
         if run is None or run.settled or run.record.fixed or run.saver is not None:
             return None
-        return None if observers or group.current is not None else Checkpoint(run)
+        return None if observers else Checkpoint(run)
 
     def again(self, frame: Any, run: Any, args: Sequence[Any]) -> Checkpoint | None:
         """The part of a run that records which the same function becomes when it runs again."""

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wengert.autograd.saved.packing import SaverSite
-from wengert.checkpointing._recompute import EnoughError, Frame, SecondRun
+from wengert.autograd.saved.programs import EnoughError
 from wengert.core.signals import contextmanager
-from wengert.core.tensor import Tensor, mode, new, tick
+from wengert.core.tensor import Tensor, caller, getframe, mode, new, tick
 from wengert.replay.deferred import Deferred, Outline
+from wengert.replay.operands import UnseenError
 from wengert.replay.recomputing import Called, Checkpoints
-from wengert.replay.state import active
+from wengert.replay.state import InsideSite, active
 from wengert.replay.trace import CheckpointEntry, OpEntry
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Checkpoint:
         frame: a reference to its frame, which nodes hold where there are some, else this.
         given: the places of the values of the run among the tensors that are its arguments, by
             their number, and `outlines` what they are like.
+        known: whether its beginning is on record.
     """
 
     def __init__(self, run: Run) -> None:
@@ -44,43 +46,54 @@ class Checkpoint:
         self.given: dict[int, int] = {}
         self.outlines: dict[int, Outline] = {}
         self.line: Any = None
+        self.known = False
 
     # The first time
 
-    def defers(self, k: int, tensor: Tensor) -> bool:
-        """Whether one of the tensors among the arguments has no memory as yet."""
-        run = self._run()
-        place = None if run is None or run.settled else run.place_of(tensor)
-        if run is None or place is None or place in run.updates:
-            return False
-        self.given[k], self.outlines[k] = place, tensor._outline
-        return type(tensor) is Deferred
-
-    @contextmanager
-    def first(self, frame: Frame) -> Iterator[None]:
-        """Around the call of the function."""
+    def meet(self, tensors: Sequence[Any]) -> list[bool]:
+        """Note the tensors among the arguments; which of them have no memory as yet."""
         run = self._run()
         assert run is not None  # the thread has it
-        self.line = frame.call.code, frame.call.lasti
-        key = "begins", self.number, (*sorted(self.given.items()),)
-        known = not run.settled and mark(run, key, self.line)
-        if run.settled or run.recording:
-            _bind(frame)
-            self.frame = weakref.ref(frame)
-        else:
-            self.frame = _holding(frame)
-        if not known:
+        keys, fresh = list[Any](), list[Any]()
+        for k, x in enumerate(tensors):
+            place = run.place_of(x)
+            if place is None and type(x) is Deferred:
+                return [False] * len(tensors)  # a leaf, whose memory is asked for
+            if place is not None and place not in run.updates:
+                self.given[k], self.outlines[k] = place, x._outline
+            try:
+                keys.append(run._operand(x, fresh))
+            except UnseenError:
+                keys.append(None)
+        if run.settled:
+            return [False] * len(tensors)
+        self.line = caller(getframe(1))
+        key = "begins", self.number, ((*self.given.items(),), (*keys,))
+        self.known = mark(run, key, self.line)
+        if self.known:
+            with run.lock:
+                run._bind(fresh, ())
+        return [k in self.given and type(x) is Deferred for k, x in enumerate(tensors)]
+
+    @contextmanager
+    def first(self, frame: Any) -> Iterator[None]:
+        """Around the call of the function."""
+        run = self._run()
+        if run is None or not self.known:
             yield
             return
+        held = run.settled or run.recording
+        self.frame = weakref.ref(frame) if held else _holding(frame)
         run.checkpoints.append(self)
         run.saver, whole = frame, False
+        _go_inside()
         try:
             yield
             whole = True
         finally:
             self._return(run, frame, whole)
 
-    def _return(self, run: Run, frame: Frame, whole: bool) -> None:
+    def _return(self, run: Run, frame: Any, whole: bool) -> None:
         """The function has returned."""
         if not run.settled and not run.recording:
             key = "returns", self.number, True
@@ -91,7 +104,7 @@ class Checkpoint:
             mark(run, ("returns", self.number, whole), self.line)
         run.saver = None
 
-    def _is_whole(self, run: Run, frame: Frame) -> bool:
+    def _is_whole(self, run: Run, frame: Any) -> bool:
         """Whether all that the function has saved is on record."""
         called = Checkpoints(run.entry.path()).first[self.number]
         return sum(e.saves is not None for e in called.entries) == len(frame.steps)
@@ -101,17 +114,18 @@ class Checkpoint:
     def run_again(self, run: Run, most: int | None) -> None:
         """Let the function run again, whose calls are as they were when it last did."""
         frame = self.frame()
-        again = SecondRun([] if most is None else [most - 1], most is not None)
+        again = frame.second_run(most)
         args = frame.arguments.restore({k: self._revived(run, k) for k in self.given})
         run.again.append((self, again))
         run.running = again
         mark(run, ("again", self.number, most), self.line)
         frame.call_again(again, *args)
-        self._finish(run, again)
+        self._finish(run)
+        run.running = None
         if run.settled or run.recording:
             frame.take(again)
 
-    def _finish(self, run: Run, again: SecondRun) -> None:
+    def _finish(self, run: Run) -> None:
         if run.settled:
             return
         if not run.recording and ("done", self.number, True) not in run.entry.children:
@@ -132,7 +146,7 @@ class Checkpoint:
             run.held.append(place)
         return tensor  # type: ignore[no-any-return]
 
-    def begin_again(self, run: Run, frame: Frame, again: SecondRun, values: Sequence[Any]) -> None:
+    def begin_again(self, run: Run, frame: Any, again: Any, values: Sequence[Any]) -> None:
         """Note that the function runs again."""
         for k, place in self.given.items():
             tensor = values[frame.arguments.at[k]]
@@ -141,7 +155,7 @@ class Checkpoint:
         run.running = again
         mark(run, ("again", self.number, again.most), self.line)
 
-    def is_done(self, again: SecondRun) -> None:
+    def is_done(self, again: Any) -> None:
         """Note that the function has run again, and has brought what it saved before."""
         run = self._run()
         if run is None or run.settled or run.running is not again:
@@ -154,7 +168,17 @@ class Checkpoint:
             run.expected = None
 
 
-def _is_like(first: Called, second: Called, again: SecondRun) -> bool:
+def _go_inside() -> None:
+    """Let operations be those of a run: its checkpoint is all that sees them."""
+    outer: Any = mode.where
+    site = InsideSite(outer.parent, outer.module)
+    site.plain = outer.plain
+    mode.where = site
+    if mode.site is not None:
+        mode.site = site
+
+
+def _is_like(first: Called, second: Called, again: Any) -> bool:
     """Whether the operations of a second call save what those of the first one did."""
     if sum(e.saves is not None for e in second.entries) != len(again.steps):
         return False
@@ -165,16 +189,8 @@ def _is_like(first: Called, second: Called, again: SecondRun) -> bool:
     )
 
 
-def _holding(frame: Frame) -> Any:
+def _holding(frame: Any) -> Any:
     return lambda: frame
-
-
-def _bind(frame: Frame) -> None:
-    """Let a frame have the memory of arguments that have some by now."""
-    node = frame.arguments.node
-    for k, tensor in enumerate(frame.arguments.tensors()):
-        if node.s_tensors[k] is None:
-            node.s_tensors[k], node.inner[k] = tensor._array, tensor._edge
 
 
 def mark(run: Run, key: Key, line: Any) -> bool:
@@ -298,9 +314,12 @@ def plain_site(site: Any) -> Any:
     return site.plain if isinstance(site, SaverSite) else site
 
 
-def is_describable(steps: Sequence[Any], records: bool) -> bool:
-    """Whether the record can hold what an operation has saved in a checkpoint."""
-    return len(steps) == records and all(k is None for step in steps for _, k in step.slots)
+def is_describable(steps: Sequence[Any]) -> bool:
+    """Whether the record can hold what an operation has saved in a checkpoint.
+
+    Nobody is told of those on lists and of those with several outputs, which save nothing.
+    """
+    return len(steps) <= 1 and all(k is None for step in steps for _, k in step.slots)
 
 
 def last_of_checkpoint(
@@ -316,7 +335,7 @@ def last_of_checkpoint(
     first, known = calls.first[called.number].saving(), len(called.saving())
     like = first[known] if known < len(first) else None
     step = again.steps[-1]
-    if like is None or like.op is not key[0] or not is_describable([step], True) or signature.buffers:
+    if like is None or like.op is not key[0] or not is_describable([step]) or signature.buffers:
         return
     run.enter(signature, key, where, every, (like.single, True, [*like.outlines]))
     entry: Any = run.entry
@@ -331,9 +350,10 @@ def _gone() -> None:
 
 
 @contextmanager
-def inside(run: Run, again: SecondRun) -> Iterator[None]:
+def inside(run: Run, again: Any) -> Iterator[None]:
     """Around a function that runs again, whose operations are those of a run."""
     busy, run.saver = active.set_busy(False), again
+    _go_inside()
     try:
         yield
     except BaseException as error:

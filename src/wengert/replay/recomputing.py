@@ -125,7 +125,9 @@ class Recomputing:
         self.lowering, self.calls = lowering, Checkpoints(path)
         late = [c for c in self.calls.again if c.walk is not None and c.whole]
         self._late = {e: c for c in late for e in c.entries}
-        self._makers = {e.first + k: c for e, c in self._late.items() for k in range(len(e.outlines))}
+        self._makers = {
+            e.first + k: c for e, c in self._late.items() for k in range(len(e.outlines))
+        }
         self._done: set[Called] = set()
         self._waiting: dict[int, Called] = {}
         self._twins: dict[int, tuple[OpEntry, frozenset[str]]] = {}

@@ -17,7 +17,7 @@ from types import CodeType, FrameType
 from typing import Any, ClassVar
 
 from wengert.autograd.engine import anomaly
-from wengert.checkpointing._recompute import EnoughError
+from wengert.autograd.saved.programs import EnoughError
 from wengert.core import storage
 from wengert.core.dispatching import dispatched
 from wengert.core.tensor import (
@@ -42,9 +42,9 @@ from wengert.replay.rules import READ_AGAIN, Step
 from wengert.replay.settling import compute
 from wengert.replay.signatures import Line, Signature, users_frame
 from wengert.replay.state import (
+    InsideSite,
     active,
     before_write,
-    is_in_checkpoint,
     pending_runs,
     stop_asking,
     unusual,
@@ -91,7 +91,7 @@ class Run(Walks):
         may_note: whether it may note calls before it makes entries of them: see `noting`.
     """
 
-    __slots__ = ("entry", "follows", "left", "outputs", "state", "steps")
+    __slots__ = ("entry", "follows", "left", "outputs", "saver", "state", "steps")
 
     may_note = False
     noting: ClassVar[Callable[[Run], None]]
@@ -135,7 +135,10 @@ class Run(Walks):
             or inferences
             or dispatched
             or anomaly.enabled
-            or type(state["where"] if site is None else site) is not Site
+            or (
+                (kind := type(state["where"] if site is None else site)) is not Site
+                and (kind is not InsideSite or self.saver is None)
+            )
             or (op.view and self.updates)
             or (self.left and not child.values)
         ):
@@ -213,7 +216,7 @@ class Run(Walks):
         self, op: Any, names: tuple[str, ...], impl: Callable[..., Any], args: Any, kwargs: Any
     ) -> Any:
         """A call of a declared operation: deferred if it is as the last time, else looked up."""
-        if (unusual() and not is_in_checkpoint(self.saver)) or self.is_apart(args, kwargs):
+        if unusual(self.saver is not None) or self.is_apart(args, kwargs):
             return impl(*args, **kwargs)
         result = self.note(op, impl, args, kwargs, getframe(_OUTSIDE))
         if result is not None:
@@ -358,7 +361,7 @@ class Run(Walks):
         outlines += [outline_of(x._array, False) for x in buffers]
         single = type(result) is not tuple and not buffers
         saves = None if noted is None else self.saver.steps[noted:]
-        if saves is not None and not is_describable(saves, records):
+        if saves is not None and not is_describable(saves):
             return result
         self.enter(signature, key, where, every, (single, records, outlines))
         if saves:

@@ -23,7 +23,16 @@ from wengert.replay.record import Record
 from wengert.replay.run import Run
 from wengert.replay.state import active, shows_exposed
 from wengert.replay.storing import Store, is_own
-from wengert.replay.trace import BackwardEntry, Entry, CheckpointEntry, LeafEntry, Memo, OpEntry, Ref, input_of
+from wengert.replay.trace import (
+    BackwardEntry,
+    CheckpointEntry,
+    Entry,
+    LeafEntry,
+    Memo,
+    OpEntry,
+    Ref,
+    input_of,
+)
 from wengert.replay.walks import is_quiet, nobody
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None))

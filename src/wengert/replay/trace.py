@@ -422,15 +422,14 @@ class CheckpointEntry(Entry):
 
     __slots__ = ("given", "kind", "most", "number", "whole")
 
-    def __init__(
-        self, parent: Entry, line: tuple[CodeType, int], key: tuple[Any, ...]
-    ) -> None:
+    def __init__(self, parent: Entry, line: tuple[CodeType, int], key: tuple[Any, ...]) -> None:
         super().__init__(parent, line)
         self.given: tuple[tuple[int, int], ...] = ()
         self.whole, self.most = True, None
         self.kind, self.number, detail = key
         if self.kind == "begins":
-            self.given = detail
+            self.given, keys = detail
+            self.inputs = tuple([key for key in keys if type(key) is Input])
         elif self.kind == "again":
             self.most = detail
         else:

@@ -76,6 +76,7 @@ class Walks(Operands):
     lock: Any
     steps: list[Step]
     outputs: list[Any]
+    saver: Any
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +84,7 @@ class Walks(Operands):
         self.peeked = 0
         self.checkpoints: list[Checkpoint] = []
         self.again: list[tuple[Checkpoint, Any]] = []
-        self.saver: Any = None
+        self.saver = None
         self.running: Any = None
         self.expected: list[tuple[int, int | None]] | None = []
 

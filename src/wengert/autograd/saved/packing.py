@@ -82,6 +82,10 @@ class SaverSite(Site):
         """The site inside `module`."""
         return SaverSite(self, module)
 
+    def watched(self) -> SaverSite:
+        """The site for one more saver, or somebody else who is told of nodes."""
+        return self
+
     def recorded(self, node: Node) -> Node:
         """The node after the saver has handled it."""
         entries, witness = saver_stack.entries, saver_stack.witness
@@ -113,7 +117,9 @@ def leave_saver(saver: Saver) -> None:
     if not entries or entries[-1][0] is not saver:
         return
     outer = entries[-1][1]
-    site = _site_for(outer, entries[:-1] != [] or saver_stack.witness is not None)
+    seen = saver_stack.witness is not None
+    kept = isinstance(outer, SaverSite) and not seen
+    site = outer if kept else _site_for(outer, entries[:-1] != [] or seen)
     del entries[-1]
     mode.where = site
     if mode.site is not None:
@@ -132,7 +138,7 @@ def set_witness(witness: Callable[[Node], None] | None) -> None:
 def _site_for(site: Site, observed: bool) -> Site:
     """The site where operations are recorded: one that reports nodes if anyone is listening."""
     if isinstance(site, SaverSite):
-        return site if observed else site.plain
+        return site.watched() if observed else site.plain
     if not observed:
         return site
     saver_site = SaverSite(site.parent)

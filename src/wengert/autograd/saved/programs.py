@@ -1,6 +1,6 @@
 """What compiled functions make of checkpoints: parts of their programs.
 
-They come in here, as nothing of this package knows of them.
+Neither knows of the other: they meet here.
 """
 
 from __future__ import annotations
@@ -12,11 +12,18 @@ from typing import Any, Protocol
 from wengert.core.tensor import Tensor
 
 
-class Call(Protocol):
+class EnoughError(BaseException):
+    """Ends a second run that has everything needed; not caught by `except Exception`."""
+
+    def __init__(self, run: Any) -> None:
+        self.run = run
+
+
+class Part(Protocol):
     """A call of a checkpointed function that is part of a program."""
 
-    def defers(self, k: int, tensor: Tensor) -> bool:
-        """Whether one of the tensors among the arguments has no memory as yet."""
+    def meet(self, tensors: Sequence[Tensor]) -> list[bool]:
+        """Note the tensors among the arguments; which of them have no memory as yet."""
         raise NotImplementedError
 
     def first(self, frame: Any) -> AbstractContextManager[Any]:
@@ -31,11 +38,11 @@ class Call(Protocol):
 class Programs:
     """Where there are no compiled functions."""
 
-    def begin(self) -> Call | None:
+    def begin(self) -> Part | None:
         """The part of a program that a call becomes; None if it is part of none."""
         return None
 
-    def again(self, frame: Any, run: Any, args: Sequence[Any]) -> Call | None:
+    def again(self, frame: Any, run: Any, args: Sequence[Any]) -> Part | None:
         """The part that the same function becomes when it runs again."""
         return None
 
