@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from wengert.amp.state import lower_dtype, state
+from wengert.amp.autocast_mode import (
+    get_autocast_dtype,
+    is_autocast_cache_enabled,
+    is_autocast_enabled,
+)
 from wengert.core.dtypes import dtype
 from wengert.core.generators import default_generator
 from wengert.core.signals import call_despite_signals, contextmanager
@@ -60,7 +64,7 @@ def set_device_states(
 def autocast_settings() -> tuple[str, dtype, bool, bool]:
     """The arguments of an `autocast` that does what the innermost one does."""
     kind = "cpu"
-    return kind, lower_dtype(kind), state.enabled.get(kind, False), state.cache
+    return kind, get_autocast_dtype(kind), is_autocast_enabled(kind), is_autocast_cache_enabled()
 
 
 @contextmanager

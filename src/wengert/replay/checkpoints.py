@@ -138,13 +138,13 @@ class Checkpoint:
         tensor: Any = frame.arguments.refs[k]()
         pending = tensor._pending if type(tensor) is Deferred else None
         if type(pending) is tuple and pending[0] is run and pending[1] == place:
-            return tensor  # type: ignore[no-any-return]
+            return tensor
         tensor = new(Deferred)
         tensor._pending = run, place, self.outlines[k], None
         run.outputs[place] = weakref.ref(tensor)
         if place < run.spare:
             run.held.append(place)
-        return tensor  # type: ignore[no-any-return]
+        return tensor
 
     def begin_again(self, run: Run, frame: Any, again: Any, values: Sequence[Any]) -> None:
         """Note that the function runs again."""
@@ -213,7 +213,7 @@ def mark(run: Run, key: Key, line: Any) -> bool:
     return True
 
 
-def recompute(run: Run, asked: Asked) -> bool:
+def recompute(run: Any, asked: Asked) -> bool:
     """Let functions run again that a walk needs; False if it is to be done at once."""
     run.expected = []
     if not run.checkpoints:
@@ -231,9 +231,9 @@ def recompute(run: Run, asked: Asked) -> bool:
     return True
 
 
-def has_recomputed(run: Run) -> bool:
+def has_recomputed(run: Any) -> bool:
     """Whether a walk, which was computed, has let run again what it was expected to."""
-    return run.expected == []
+    return bool(run.expected == [])
 
 
 def _needed(run: Run, asked: Asked) -> list[tuple[int, int | None]] | None:
@@ -264,35 +264,43 @@ def caught_up(
     nodes: Mapping[int, Any],
 ) -> None:  # fmt: skip
     """Let frames and functions that run again be what they would be by now in eager mode."""
-    calls = plan.lowering.again.calls
     for number, k, place, at in plan.arguments:
         node = run.checkpoints[number].frame().arguments.node
         node.s_tensors[k] = instead.get(id(results[at]), results[at])
         node.inner[k] = nodes.get(place)
     for checkpoint in run.checkpoints:
         frame = checkpoint.frame()
-        if frame is None:
-            continue
-        if checkpoint.number in plan.recomputed:
-            for entry in calls.first[checkpoint.number].entries:
-                if entry.saves is not None:
-                    unreleased = entry.first not in plan.lowering.released
-                    node = nodes.get(entry.first) if unreleased else None
-                    frame.record(_step(run, plan, entry), node)
-        checkpoint.frame = weakref.ref(frame)
+        if frame is not None and checkpoint.number in plan.recomputed:
+            _record_first(run, plan, checkpoint.number, nodes)
+        checkpoint.frame = _nobody if frame is None else weakref.ref(frame)
     for k, (checkpoint, again) in enumerate(run.again):
         frame = checkpoint.frame()
         again.needed = frame.needed()
         again.expect(frame.steps)
         for entry, saved in plan.brought[k] if k < len(plan.brought) else ():
             again.steps.append(_step(run, plan, entry))
-            for slot, _ in entry.saves.slots:
-                value = results[saved[slot]]
-                kept = _Kept(instead.get(id(value), value), run.steps[plan.step_of[entry.first]][2])
-                again.saved.append((kept, ("array", None)))
+            found = [saved[slot] for slot, _ in entry.saves.slots]
+            values = [constant if at is None else results[at] for at, constant in found]
+            time = run.steps[plan.step_of[entry.first]][2]
+            kept = [_Kept(instead.get(id(value), value), time) for value in values]
+            again.saved += [(one, ("array", None)) for one in kept]
         if again is not run.running:
             frame.take(again)
     run.again = []
+
+
+def _record_first(run: Run, plan: Plan, number: int, nodes: Mapping[int, Any]) -> None:
+    """Let a frame have recorded what its function has called."""
+    frame = run.checkpoints[number].frame()
+    for entry in plan.lowering.again.calls.first[number].entries:
+        if entry.saves is not None:
+            released = entry.first in plan.lowering.released
+            frame.record(_step(run, plan, entry), None if released else nodes.get(entry.first))
+
+
+def _nobody() -> None:
+    """The reference to a frame that is gone, or a value that nobody has got."""
+    return
 
 
 class _Kept:
@@ -314,7 +322,30 @@ def plain_site(site: Any) -> Any:
     return site.plain if isinstance(site, SaverSite) else site
 
 
-def is_describable(steps: Sequence[Any]) -> bool:
+def computed(
+    run: Run, impl: Any, args: Any, kwargs: Any, known: tuple[Any, ...]
+) -> tuple[Any, Sequence[Any] | None]:
+    """What a call gives, and what its node has saved in a checkpoint.
+
+    That is None if a record cannot hold it. What is `known` of the call is noted if it ends the
+    function of a checkpoint, which has run again.
+    """
+    saver = run.saver
+    before = 0 if saver is None else len(saver.steps)
+    active.set_busy(True)
+    try:
+        result = impl(*args, **kwargs)
+    except EnoughError as error:
+        if error.run is saver:
+            _end(run, *known)
+        raise
+    finally:
+        active.set_busy(False)
+    saves = () if saver is None else saver.steps[before:]
+    return result, saves if _is_describable(saves) else None
+
+
+def _is_describable(steps: Sequence[Any]) -> bool:
     """Whether the record can hold what an operation has saved in a checkpoint.
 
     Nobody is told of those on lists and of those with several outputs, which save nothing.
@@ -322,31 +353,23 @@ def is_describable(steps: Sequence[Any]) -> bool:
     return len(steps) <= 1 and all(k is None for step in steps for _, k in step.slots)
 
 
-def last_of_checkpoint(
-    run: Run, error: BaseException, signature: Any, key: Key, where: Any, every: Sequence[Any],
+def _end(
+    run: Run, signature: Any, key: Key, where: Any, every: Sequence[Any],
     operands: tuple[list[Any], list[float]],
 ) -> None:  # fmt: skip
     """Note the operation whose node has saved the last value that was needed."""
-    again = run.saver
-    if not isinstance(error, EnoughError) or error.run is not again:
-        return
     calls = Checkpoints(run.entry.path())
     called = calls.again[-1]
     first, known = calls.first[called.number].saving(), len(called.saving())
     like = first[known] if known < len(first) else None
-    step = again.steps[-1]
-    if like is None or like.op is not key[0] or not is_describable([step]) or signature.buffers:
+    step = run.saver.steps[-1]
+    if like is None or like.op is not key[0] or not _is_describable([step]) or signature.buffers:
         return
     run.enter(signature, key, where, every, (like.single, True, [*like.outlines]))
     entry: Any = run.entry
     entry.saves, entry.ends, entry.quick = step, True, None
     run._bind(*operands)
-    run.outputs += [_gone] * len(like.outlines)
-
-
-def _gone() -> None:
-    """The reference of a place that nobody has got."""
-    return
+    run.outputs += [_nobody] * len(like.outlines)
 
 
 @contextmanager

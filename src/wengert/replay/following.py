@@ -78,9 +78,11 @@ def _is_in_state(facts: Facts, look: Look, run: i64, site: i64) -> i64:
     inner = site
     if site == facts.none:
         inner = entry_of(word(run + facts.state), facts.where)
-    if word(inner + TYPE) != facts.site_type:
-        if word(inner + TYPE) != facts.inside_type or word(run + facts.saver) == facts.none:
-            return 0
+    kind = word(inner + TYPE)
+    if kind == facts.inside_type and word(run + facts.saver) != facts.none:
+        kind = facts.site_type  # in a checkpoint that the run knows of
+    if kind != facts.site_type:
+        return 0
     if look.shares == 1 and word(word(run + facts.updates) + FIRST) != 0:
         return 0
     return 1

@@ -37,6 +37,9 @@ from wengert.replay.widening import widen
 
 Code = tuple[Function, frozenset[int], dict[int, np.ndarray]]
 
+# An operation, and by slot which result its node saved, or what constant.
+Brought = tuple[OpEntry, dict[str, list[Any]]]
+
 # Called before a program is compiled.
 preparing: list[Callable[[], object]] = []
 
@@ -271,10 +274,10 @@ class Plan:
             place = waiting.pop()
             if place in lowering.released and not self.lenient:
                 continue
-            number = calls.of_places.get(place)
-            if number is not None and number not in self.recomputed:
-                self.recomputed.add(number)
-                more = [k for k in self._graphs_of_arguments(number) if k not in visited]
+            inside = calls.of_places.get(place)
+            if inside is not None and inside not in self.recomputed:
+                self.recomputed.add(inside)
+                more = [k for k in self._graphs_of_arguments(inside) if k not in visited]
                 visited.update(more)
                 waiting += more
             for name in lowering.entries[place].op.differentiable:
@@ -299,10 +302,10 @@ class Plan:
                 results.append(self.lowering.places[place])
         return found
 
-    def _brought(self) -> list[list[tuple[OpEntry, dict[str, int | None]]]]:
+    def _brought(self) -> list[list[Brought]]:
         return [
             [
-                (e, {slot: k for slot, k, _ in self._saved(e.first, [s for s, _ in e.saves.slots])})
+                (e, {slot: one for slot, *one in self._saved(e.first, [s for s, _ in e.saves.slots])})
                 for e in called.entries if e.saves is not None
             ]
             for called in self.lowering.again.calls.left
@@ -363,7 +366,7 @@ class ValuePlan(Plan):
     def _arguments(self) -> list[tuple[int, int, int, int]]:
         return []
 
-    def _brought(self) -> list[list[tuple[OpEntry, dict[str, int | None]]]]:
+    def _brought(self) -> list[list[Brought]]:
         return []
 
     def results(self, run: Any) -> Sequence[Any]:

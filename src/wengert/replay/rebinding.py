@@ -233,11 +233,7 @@ def rebinding(
         return _at_once if type(target) in tensors else None
     place = run.place_of(target)
     if place is None:
-        if type(target) is Tensor and _is_alone(target) and _reads_value(run, args, options):
-            return Adopting(run)
-        if by in ELEMENTWISE and (group := may_store(run, target)) is not None:
-            return Storing(run, None, group)
-        return _at_once if type(target) in tensors else None
+        return _of_outside(run, target, by, _reads_value(run, args, options))
     if place in run.stores:
         free = by in ELEMENTWISE and is_unseen(run, Ref("value", place)) and not refuses(target)
         return Storing(run, place, run.stores[place].alive()) if free else None
@@ -252,6 +248,15 @@ def rebinding(
     if source is None or run.place_of(source) != shown.source:
         return None
     return Part(run, place, source, shown.key)
+
+
+def _of_outside(run: Run, target: Tensor, by: Any, reads: bool) -> Rebinding | AtOnce | None:
+    """The same of a tensor that is no value of a run, with arguments some of which are."""
+    if reads and type(target) is Tensor and _is_alone(target):
+        return Adopting(run)
+    if by in ELEMENTWISE and (group := may_store(run, target)) is not None:
+        return Storing(run, None, group)
+    return _at_once if type(target) in tensors else None
 
 
 def _reads_value(run: Run, args: Any, options: Any) -> bool:

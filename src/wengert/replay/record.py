@@ -62,8 +62,8 @@ class Record:
         readings: the programs of values that are read ahead of the rest, by the entry, the place
             and the readings before; `keeping` what they keep, by the entry, the place and how
             many are before, and how often that was changed.
-        recomputed: which functions of checkpoints run again for a walk, by the entry, where it begins,
-            what it is to and what is alive.
+        recomputed: which functions of checkpoints run again for a walk, by the entry, where it
+            begins, what it is to and what is alive.
         released: the places whose nodes backwards have released, by the entry.
         reads: how often a value was read, by line.
         signatures: where its operations are called.

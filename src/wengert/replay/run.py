@@ -31,7 +31,7 @@ from wengert.core.tensor import (
     tick,
 )
 from wengert.kernels.precision import HALF
-from wengert.replay.checkpoints import is_describable, last_of_checkpoint
+from wengert.replay.checkpoints import computed
 from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.failures import names_of
 from wengert.replay.looks import packed
@@ -341,16 +341,8 @@ class Run(Walks):
         if buffers and not self._may_update(buffers, fresh):
             return impl(*args, **kwargs)
         self._leave_record()
-        active.set_busy(True)
-        noted = None if self.saver is None else len(self.saver.steps)
-        try:
-            result = impl(*args, **kwargs)
-        except BaseException as error:
-            if noted is not None:
-                last_of_checkpoint(self, error, signature, key, where, every, (fresh, numbers))
-            raise
-        finally:
-            active.set_busy(False)
+        known = signature, key, where, every, new_operands
+        result, saves = computed(self, impl, args, kwargs, known)
         results = (result,) if type(result) is not tuple else result
         records = False
         for r in results:
@@ -360,11 +352,10 @@ class Run(Walks):
         outlines = [outline_of(r._array, records) for r in results]
         outlines += [outline_of(x._array, False) for x in buffers]
         single = type(result) is not tuple and not buffers
-        saves = None if noted is None else self.saver.steps[noted:]
-        if saves is not None and not is_describable(saves):
+        if saves is None:
             return result
         self.enter(signature, key, where, every, (single, records, outlines))
-        if saves:
+        if saves and isinstance(self.entry, OpEntry):
             [self.entry.saves] = saves
         self._bind(fresh, numbers)
         if key[0].name in READ_AGAIN and records:
