@@ -183,7 +183,7 @@ def _without_reentrant(
     frame = Frame(
         function,
         Arguments(args, kwargs, part),
-        default_generator.get_state() if preserve_rng_state else None,
+        default_generator.snapshot() if preserve_rng_state else None,
         recompute_context,
         check=determinism_check == "default",
         early_stop=early_stop if _Settings.early_stop is None else _Settings.early_stop,

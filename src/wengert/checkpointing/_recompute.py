@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.amp.autocast_mode import autocast
 from wengert.autograd import errors, naming
 from wengert.autograd.grad_mode import inference_mode
 from wengert.autograd.saved.packing import (
@@ -42,7 +41,7 @@ from wengert.checkpointing._mismatch import (
     SavedSlot,
     agree,
 )
-from wengert.checkpointing._states import autocast_settings, random_state
+from wengert.checkpointing._states import as_before, autocast_settings, random_state
 from wengert.core import storage
 from wengert.core.messages import more
 from wengert.core.signals import call_despite_signals, contextmanager
@@ -234,7 +233,7 @@ class Frame:
         self,
         function: Callable[..., Any],
         arguments: Arguments,
-        state: Tensor | None,
+        state: Any,
         context: AbstractContextManager[Any],
         *,
         check: bool,
@@ -337,7 +336,7 @@ class Frame:
         mode.where = self.site
         try:
             with (
-                inference_mode(False), autocast(*self.autocast), _saver(run),
+                inference_mode(False), as_before(self.autocast), _saver(run),
                 random_state(self.state), self.context,
             ):  # fmt: skip
                 yield

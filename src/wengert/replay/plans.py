@@ -303,13 +303,14 @@ class Plan:
         return found
 
     def _brought(self) -> list[list[Brought]]:
-        return [
-            [
-                (e, {slot: one for slot, *one in self._saved(e.first, [s for s, _ in e.saves.slots])})
-                for e in called.entries if e.saves is not None
-            ]
-            for called in self.lowering.again.calls.left
-        ]  # fmt: skip
+        found = list[list[Brought]]()
+        for called in self.lowering.again.calls.left:
+            found.append([])
+            for e in called.entries:
+                if e.saves is not None:
+                    slots = [slot for slot, _ in e.saves.slots]
+                    found[-1].append((e, {slot: k for slot, *k in self._saved(e.first, slots)}))
+        return found
 
     def _kept_of(self, place: int) -> list[str]:
         """The slots of a node that hold what it saves: in checkpoints, not all of them."""
