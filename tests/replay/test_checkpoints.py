@@ -457,6 +457,16 @@ def test_the_gradient_of_what_calls_another_function_of_itself() -> None:
     compare(program)
 
 
+def test_a_backward_behind_the_function_is_part_of_the_program() -> None:
+    model, log = blocks(), Log()
+    step = compiled(lambda x: through(model, x, log).square().mean())
+    for _ in range(4):
+        step(batch()).backward()
+        assert all(p.grad.isfinite().all() for p in model.parameters())
+        model.zero_grad()
+    assert "= again(" in step.graph()
+
+
 def test_it_takes_as_little_memory() -> None:
     def peak(part: Any) -> int:
         model = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.GELU()) for _ in range(16)])

@@ -10,7 +10,7 @@ from wengert.autograd.saved.packing import observers
 from wengert.autograd.saved.programs import Programs
 from wengert.core.tensor import mode
 from wengert.replay.checkpoints import Checkpoint, inside
-from wengert.replay.run import current_run
+from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking, unusual
 
 
@@ -28,7 +28,7 @@ class InRuns(Programs):
 
     def again(self, frame: Any, run: Any, args: Sequence[Any]) -> Checkpoint | None:
         """The part of a run that records which the same function becomes when it runs again."""
-        now = active.run
+        now = _run()
         if now is None or not now.recording or now.settled or not now.expected:
             return None
         number, most = now.expected.pop(0)
@@ -41,11 +41,17 @@ class InRuns(Programs):
 
     def inside(self, run: Any) -> AbstractContextManager[Any]:
         """A context around a function that runs again."""
-        now = active.run
+        now = _run()
         return inside(now, run) if now is not None and now.running is run else nullcontext()
 
     def catch_up(self, saver: Any) -> None:
         """An operation of a function is computed when it is called: so is what was deferred."""
-        run = active.run
+        run = _run()
         if run is not None and run.saver is saver and not run.recording:
             run.settle()
+
+
+def _run() -> Run | None:
+    """The run of this thread, settled or not."""
+    run = active.run
+    return active.behind() if run is None and active.behind is not None else run

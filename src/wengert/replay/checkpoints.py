@@ -171,8 +171,8 @@ class Checkpoint:
 def _go_inside() -> None:
     """Let operations be those of a run: its checkpoint is all that sees them."""
     outer: Any = mode.where
-    site = InsideSite(outer.parent, outer.module)
-    site.plain = outer.plain
+    site = InsideSite(outer.parent, plain=outer.plain)
+    site.module = outer.module
     mode.where = site
     if mode.site is not None:
         mode.site = site
@@ -374,8 +374,14 @@ def _end(
 
 @contextmanager
 def inside(run: Run, again: Any) -> Iterator[None]:
-    """Around a function that runs again, whose operations are those of a run."""
+    """Around a function that runs again, whose operations are those of a run.
+
+    They are as if the compiled function had not returned.
+    """
     busy, run.saver = active.set_busy(False), again
+    level, left, before = active.inside, run.left, active.run
+    active.inside, run.left = level or 1, False
+    active.set_run(run)
     _go_inside()
     try:
         yield
@@ -389,4 +395,7 @@ def inside(run: Run, again: Any) -> Iterator[None]:
         raise
     finally:
         run.saver = None
+        active.inside, run.left = level, left
+        if not level:
+            active.set_run(run if run.recording else before)
         active.set_busy(busy)

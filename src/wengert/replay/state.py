@@ -103,7 +103,9 @@ class InsideSite(SaverSite):
 
     def watched(self) -> SaverSite:
         """The same place for others."""
-        return SaverSite(self.parent, self.module)
+        site = SaverSite(self.parent, plain=self.plain)
+        site.module = self.module
+        return site
 
 
 def unusual(in_checkpoint: bool = False) -> bool:

@@ -66,11 +66,21 @@ observers: list[Callable[[Node | None], None]] = []
 class SaverSite(Site):
     """A site whose nodes are passed to the innermost saver."""
 
-    __slots__ = ("plain",)
+    __slots__ = ("_plain",)
 
-    def __init__(self, parent: Site | None = None, module: Any = None) -> None:
+    def __init__(
+        self, parent: Site | None = None, module: Any = None, plain: Site | None = None
+    ) -> None:
         super().__init__(parent, module)
-        self.plain = Site(parent, module)  # the same place, for recording without a saver
+        self._plain = plain
+
+    @property
+    def plain(self) -> Site:
+        """The same place, for recording without a saver."""
+        if self._plain is None:
+            self._plain = Site(self.parent)
+            self._plain.module = self.module
+        return self._plain
 
     def instead(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The saver's own result for an operation; None to have it computed."""
@@ -141,8 +151,8 @@ def _site_for(site: Site, observed: bool) -> Site:
         return site.watched() if observed else site.plain
     if not observed:
         return site
-    saver_site = SaverSite(site.parent)
-    saver_site.module, saver_site.plain = site.module, site
+    saver_site = SaverSite(site.parent, plain=site)
+    saver_site.module = site.module
     return saver_site
 
 
