@@ -128,17 +128,14 @@ class Run(Walks):
         child: Any = self.entry.hot
         if child is None or child.quick is not op or len(args) != child.count or not self.follows:
             return None
-        state, reach = self.state, child.reach
+        state, reach, kind = self.state, child.reach, InsideSite if self.saver else Site
         site = state["site"]
         if (
             child.grad is (site is None)
             or inferences
             or dispatched
             or anomaly.enabled
-            or (
-                (kind := type(state["where"] if site is None else site)) is not Site
-                and (kind is not InsideSite or self.saver is None)
-            )
+            or type(state["where"] if site is None else site) is not kind
             or (op.view and self.updates)
             or (self.left and not child.values)
         ):
