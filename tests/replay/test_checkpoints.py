@@ -16,6 +16,7 @@ from wengert import autograd, nn
 from wengert.compiler import compile as compiled
 from wengert.compiler import explain
 from wengert.nn import functional as F
+from wengert.replay import run as replay_run
 from wengert.utils.checkpoint import (
     CheckpointError,
     checkpoint,
@@ -349,6 +350,13 @@ def program_of(step: Step) -> Program:
 
 @pytest.mark.parametrize("name", [*WHOLE, *ODD])
 def test_a_step_is_that_of_eager_mode(name: str) -> None:
+    compare(program_of((WHOLE | ODD)[name]))
+
+
+@pytest.mark.parametrize("limit", ["MOST_BRANCHES", "MOST_ENTRIES"])
+@pytest.mark.parametrize("name", ["layers", "a retained graph", "another way the second time"])
+def test_records_without_room(name: str, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay_run, limit, 1 if limit == "MOST_BRANCHES" else 40)
     compare(program_of((WHOLE | ODD)[name]))
 
 

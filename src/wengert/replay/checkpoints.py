@@ -118,10 +118,12 @@ class Checkpoint:
         args = frame.arguments.restore({k: self._revived(run, k) for k in self.given})
         run.again.append((self, again))
         run.running = again
-        mark(run, ("again", self.number, most), self.line)
+        if not mark(run, ("again", self.number, most), self.line):
+            run.running = None
         frame.call_again(again, *args)
-        self._finish(run)
-        run.running = None
+        if run.running is again:
+            self._finish(run)
+            run.running = None
         if run.settled or run.recording:
             frame.take(again)
 
@@ -152,8 +154,10 @@ class Checkpoint:
             tensor = values[frame.arguments.at[k]]
             run.outputs[place] = weakref.ref(tensor)
             run.recorded[id(tensor)] = run.outputs[place], place
-        run.running = again
-        mark(run, ("again", self.number, again.most), self.line)
+        if mark(run, ("again", self.number, again.most), self.line):
+            run.running = again
+        else:
+            run.expected = None
 
     def is_done(self, again: Any) -> None:
         """Note that the function has run again, and has brought what it saved before."""
