@@ -531,3 +531,24 @@ def test_names_and_signatures_are_pytorchs(torch):
             ours = inspect.signature(getattr(module, name))
             assert list(ours.parameters) == list(inspect.signature(value).parameters), name
     assert signatures(torch, "utils.checkpoint.checkpoint")
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_a_function_runs_again_in_the_autocast_region_of_the_first_time(reentrant: bool) -> None:
+    layer, seen = nn.Linear(4, 4), []
+    x = wengert.ones(2, 4, requires_grad=True)
+
+    def function(t):
+        y = layer(t)
+        seen.append((y.dtype, wengert.is_autocast_enabled("cpu")))
+        return y.exp()
+
+    with wengert.autocast("cpu", dtype=wengert.bfloat16):
+        y = checkpoint(function, x, use_reentrant=reentrant)
+    z = checkpoint(function, x, use_reentrant=reentrant)
+    y.float().sum().backward()
+    with wengert.autocast("cpu", dtype=wengert.bfloat16):
+        z.sum().backward()
+    lower, full = (wengert.bfloat16, True), (wengert.float32, False)
+    assert seen == [lower, full, lower, full]
+    assert not wengert.is_autocast_enabled("cpu")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from wengert.autograd.saved.programs import programs
 from wengert.checkpointing._recompute import Arguments, Frame, first_run, group
 from wengert.checkpointing._reentrant import CheckpointFunction
 from wengert.core.generators import default_generator
@@ -177,16 +178,18 @@ def _without_reentrant(
     forward_context, recompute_context = context_fn()
     if mode.site is None:
         return function(*args, **kwargs)
+    usual = context_fn is noop_context_fn and not debug and group.current is None
+    part = programs.begin() if usual else None
     frame = Frame(
         function,
-        Arguments(args, kwargs),
-        default_generator.get_state() if preserve_rng_state else None,
+        Arguments(args, kwargs, part),
+        default_generator.snapshot() if preserve_rng_state else None,
         recompute_context,
         check=determinism_check == "default",
         early_stop=early_stop if _Settings.early_stop is None else _Settings.early_stop,
         debug=debug,
     )
-    return first_run(frame, args, kwargs, forward_context)
+    return first_run(frame, args, kwargs, forward_context, part)
 
 
 def checkpoint_sequential(

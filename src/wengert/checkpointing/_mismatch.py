@@ -26,6 +26,8 @@ class CheckpointError(RuntimeError):
     __module__ = "wengert.utils.checkpoint"  # as tracebacks show it, and where users import it from
 
 
+# A value that a node saved: the name of its slot, and an index where the slot holds a list.
+SavedSlot = tuple[str, int | None]
 # Shape and dtype of a saved array.
 Outline = tuple[tuple[int, ...], np.dtype[Any]]
 
@@ -39,6 +41,7 @@ class RecordedOp(NamedTuple):
     site: Site
     shape: tuple[int, ...]
     saved: tuple[Outline, ...]  # of each array that the recomputation is to bring
+    slots: tuple[SavedSlot, ...] = ()  # where the node has them
 
     def name(self) -> str:
         """The operation, as it was called."""

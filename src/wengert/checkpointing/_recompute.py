@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,16 @@ from wengert.autograd.saved.packing import (
     tensor_of_saved,
     unpacking_class,
 )
-from wengert.checkpointing._mismatch import CheckpointError, MismatchReport, RecordedOp, agree
-from wengert.checkpointing._states import random_state
+from wengert.autograd.saved.programs import EnoughError, Part, programs
+from wengert.checkpointing._mismatch import (
+    CheckpointError,
+    MismatchReport,
+    Outline,
+    RecordedOp,
+    SavedSlot,
+    agree,
+)
+from wengert.checkpointing._states import as_before, autocast_settings, random_state
 from wengert.core import storage
 from wengert.core.messages import more
 from wengert.core.signals import call_despite_signals, contextmanager
@@ -55,9 +63,6 @@ from wengert.core.tensor import (
 from wengert.ops.op import Op
 from wengert.ops.publish import recorded
 from wengert.ops.variadic import record
-
-# A value that a node saved: the name of its slot, and an index where the slot holds a list.
-SavedSlot = tuple[str, int | None]
 
 
 def _saved_slots(node: Node) -> list[SavedSlot]:
@@ -88,9 +93,12 @@ def _set(node: Node, location: SavedSlot, value: Any) -> None:
         getattr(node, slot)[k] = value
 
 
-def _step(node: Node, arrays: list[Any]) -> RecordedOp:
+def _step(node: Node, slots: list[SavedSlot]) -> RecordedOp:
+    arrays = [_get(node, location) for location in slots]
     outlines = tuple([(a.shape, a.dtype) for a in arrays])
-    return RecordedOp(type(node), node.code, node.lasti, node.site, node.shape, outlines)
+    return RecordedOp(
+        type(node), node.code, node.lasti, node.site, node.shape, outlines, tuple(slots)
+    )
 
 
 class RecomputedArray(Absent):
@@ -112,12 +120,12 @@ def _unpack(value: tuple[RecomputedArray, list[Any]]) -> Tensor:
     return wrap(handle.frame.array(handle.index))
 
 
-def _pack(handle: RecomputedArray, array: np.ndarray) -> Packed:
+def _pack(handle: RecomputedArray, outline: Outline) -> Packed:
     result = new(Packed)
     # The frame's arguments are there for `graph.held_by`, which counts what is packed.
     result.value = handle, handle.frame.arguments.node.s_tensors
     result.unpack, result.same = _unpack, False
-    result.shape, result.dtype = array.shape, array.dtype
+    result.shape, result.dtype = outline
     return result
 
 
@@ -147,14 +155,20 @@ class Inputs(Node):
 Inputs.__name__ = Inputs.__qualname__ = "Checkpoint"
 
 
+_NO_TENSORS: Mapping[int, Tensor] = {}
+
+
 class Arguments:
     """The arguments of a call, the tensors among them kept as arrays and edges.
 
     A tensor that is still alive and unchanged is passed itself. Holding it would create a cycle
-    if the function's result is written into it.
+    if the function's result is written into it. Values of the program that the call is a `part`
+    of may have no arrays as yet.
     """
 
-    def __init__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    def __init__(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], part: Part | None = None
+    ) -> None:
         self.count, self.names = len(args), list(kwargs)
         self.values: list[Any] = [*args, *kwargs.values()]
         self.at = [i for i, v in enumerate(self.values) if type(v) in concrete]
@@ -163,17 +177,25 @@ class Arguments:
             self.values[i] = None
         self.refs = [weakref.ref(t) for t in arguments]
         self.node: Inputs = record(Inputs, (), (), mode.where)
-        self.node.inner = [t._edge for t in arguments]
-        self.node.s_tensors = [t._array for t in arguments]
+        late = [False] * len(arguments) if part is None else part.meet(arguments)
+        kept = zip(arguments, late, strict=True)
+        pairs = [(None, None) if later else (t._edge, t._array) for t, later in kept]
+        self.node.inner, self.node.s_tensors = [e for e, _ in pairs], [a for _, a in pairs]
         site: Any = mode.where
         if type(site) is not Site:
             site.recorded(self.node)
 
-    def restore(self) -> tuple[list[Any], dict[str, Any]]:
-        """Restore the arguments. SavedTensorOverwrittenError if one was written to since."""
+    def restore(self, late: Mapping[int, Tensor] = _NO_TENSORS) -> tuple[list[Any], dict[str, Any]]:
+        """Restore the arguments. SavedTensorOverwrittenError if one was written to since.
+
+        Those that have no arrays as yet are given.
+        """
         values, node = list(self.values), self.node
         saved = zip(self.at, node.arrays(), node.inner, self.refs, strict=True)
         for k, (i, array, edge, ref) in enumerate(saved):
+            if k in late:
+                values[i] = late[k]
+                continue
             if storage.clock.newest > node.seq and array is node.s_tensors[k]:
                 self._check(i, array)
             same = ref()
@@ -211,7 +233,7 @@ class Frame:
         self,
         function: Callable[..., Any],
         arguments: Arguments,
-        state: Tensor | None,
+        state: Any,
         context: AbstractContextManager[Any],
         *,
         check: bool,
@@ -219,7 +241,7 @@ class Frame:
         debug: bool,
     ) -> None:
         self.function, self.arguments = function, arguments
-        self.state, self.context = state, context
+        self.state, self.context, self.autocast = state, context, autocast_settings()
         self.check, self.early_stop, self.debug = check, early_stop, debug
         self.site = mode.where
         self.call = Call("checkpoint()", *caller(getframe(1)))
@@ -231,16 +253,21 @@ class Frame:
 
     def recorded(self, node: Node) -> Node:
         """Drop what a node of the first run saved."""
-        slots = _saved_slots(node)
-        arrays = [_get(node, location) for location in slots]
-        self.steps.append(_step(node, arrays))
-        for location, array in zip(slots, arrays, strict=True):
+        programs.catch_up(self)
+        self.record(_step(node, _saved_slots(node)), node)
+        return node
+
+    def record(self, step: RecordedOp, node: Node | None) -> None:
+        """Note a step of the first run, whose node is to ask for what it saved, if it is alive."""
+        self.steps.append(step)
+        for location, outline in zip(step.slots, step.saved, strict=True):
             handle = RecomputedArray(self, len(self.handles))
             self.handles.append(weakref.ref(handle))
-            _set(node, location, _pack(handle, array))
+            if node is None:
+                continue
+            _set(node, location, _pack(handle, outline))
             if location[1] is None:
                 node.__class__ = unpacking_class(type(node))
-        return node
 
     def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> None:
         """Operations of the first run are computed."""
@@ -268,30 +295,50 @@ class Frame:
 
     def _run_again(self) -> None:
         """Rerun the function up to the last value needed, and collect the values."""
-        args, kwargs = self.arguments.restore()
-        alive = [i for i, handle in enumerate(self.handles) if handle() is not None]
-        most = alive[-1] + 1 if self.early_stop else None
-        first = self.steps[: None if most is None else _steps_until(self.steps, most)]
-        run = SecondRun(first, most)
+        given = self.arguments.restore()
+        run = SecondRun(self.needed(), self.early_stop)
+        run.expect(self.steps)
+        part = programs.again(self, run, [*given[0], *given[1].values()])
+        self.call_again(run, *given)
+        self.take(run)
+        if part is not None:
+            part.is_done(run)
+
+    def needed(self) -> list[int]:
+        """Which values nodes may still ask for."""
+        return [i for i, handle in enumerate(self.handles) if handle() is not None]
+
+    def second_run(self, most: int | None) -> SecondRun:
+        """What collects so many values, or all, when the function runs again."""
+        return SecondRun([] if most is None else [most - 1], most is not None)
+
+    def call_again(self, run: SecondRun, args: list[Any], kwargs: dict[str, Any]) -> None:
+        """Call the function once more, until everything needed is there."""
         try:
-            with self._surroundings(run):
+            with self._surroundings(run), programs.inside(run):
                 self.function(*args, **kwargs)
         except EnoughError as enough:
             if enough.run is not run:
                 raise
-        if self.complete or most is not None:  # or a backward inside of the function asks
-            self._compare(first, run.steps)
-        self.recomputed = {i: run.saved_array(i) for i in alive if i < len(run.saved)}
+
+    def take(self, run: SecondRun) -> None:
+        """Have the values of a second run ready. CheckpointError if it went another way."""
+        if self.complete or run.most is not None:  # or a backward inside of the function asks
+            self._compare(run.first(self.steps), run.steps)
+        self.recomputed = {i: run.saved_array(i) for i in run.needed if i < len(run.saved)}
         for observe in observers:
             observe(None)
 
     @contextmanager
     def _surroundings(self, run: SecondRun) -> Iterator[None]:
-        """The grad mode, site and random state of the first run, and its recompute context."""
+        """The modes, site and random state of the first run, and its recompute context."""
         before = mode.site, mode.where
         mode.where = self.site
         try:
-            with inference_mode(False), _saver(run), random_state(self.state), self.context:
+            with (
+                inference_mode(False), as_before(self.autocast), _saver(run),
+                random_state(self.state), self.context,
+            ):  # fmt: skip
                 yield
         finally:
             mode.site, mode.where = before
@@ -337,25 +384,35 @@ def uncomputed_node(
     return recorded(op, mode.where, [edges.get(i) for i in op.differentiable], saves, shape)
 
 
-class EnoughError(BaseException):
-    """Ends a second run that has everything needed; not caught by `except Exception`."""
-
-    def __init__(self, run: SecondRun) -> None:
-        self.run = run
-
-
 class SecondRun:
-    """Collects what nodes save while a function runs again."""
+    """Collects what nodes save while a function runs again.
 
-    def __init__(self, steps: Sequence[RecordedOp], most: int | None) -> None:
-        self.most = most  # the number of values needed; None for all
-        self.last = steps[-1] if most is not None else None  # what saved the last of them
-        self.before = len(steps) - 1  # how many operations come before that one
+    Attributes:
+        needed: the values that are asked for; `most` is how many there are up to the last one,
+            None if the function is to run to its end.
+    """
+
+    def __init__(self, needed: Sequence[int], early_stop: bool) -> None:
+        self.needed = needed
+        self.most = needed[-1] + 1 if early_stop else None
+        self.last: RecordedOp | None = None  # what saved the last of them, the first time
+        self.before = 0  # how many operations come before that one
         self.steps: list[RecordedOp] = []
-        self.saved: list[tuple[Node, SavedSlot]] = []
+        self.saved: list[tuple[Any, SavedSlot]] = []
+
+    def first(self, steps: list[RecordedOp]) -> list[RecordedOp]:
+        """Those of the first run's steps that are to come again."""
+        return steps[: None if self.most is None else _steps_until(steps, self.most)]
+
+    def expect(self, steps: list[RecordedOp]) -> None:
+        """Note when to end, from the steps of the first run."""
+        if self.most is not None:
+            first = self.first(steps)
+            self.last, self.before = first[-1], len(first) - 1
 
     def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """End here if only an operation's inputs are needed; None: compute it."""
+        programs.catch_up(self)
         last = self.last
         if last is None or len(self.steps) != self.before or op.node is not last.kind:
             return None
@@ -366,9 +423,10 @@ class SecondRun:
 
     def recorded(self, node: Node) -> Node:
         """Note what a node saved. EnoughError when that is all."""
+        programs.catch_up(self)
         if self.most is None or len(self.saved) < self.most:
             slots = _saved_slots(node)
-            self.steps.append(_step(node, [_get(node, location) for location in slots]))
+            self.steps.append(_step(node, slots))
             self.saved += [(node, location) for location in slots]
         if self.most is not None and len(self.saved) >= self.most:
             raise EnoughError(self)
@@ -404,9 +462,10 @@ def first_run(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     context: AbstractContextManager[Any],
+    part: Part | None,
 ) -> Any:
     """Call a checkpointed function, whose saved values go to the frame."""
-    with _saver(frame), context:
+    with _saver(frame), context, nullcontext() if part is None else part.first(frame):
         result = frame.function(*args, **kwargs)
         frame.complete = True
     if not frame.complete:

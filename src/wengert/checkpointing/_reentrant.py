@@ -15,7 +15,7 @@ from wengert.autograd.custom.function import (
 )
 from wengert.autograd.engine import innermost
 from wengert.autograd.grad_mode import inference_mode, no_grad
-from wengert.checkpointing._states import random_state
+from wengert.checkpointing._states import as_before, autocast_settings, random_state
 from wengert.core.generators import default_generator
 from wengert.core.messages import more
 from wengert.core.tensor import Tensor
@@ -72,7 +72,8 @@ class CheckpointFunction(Function):
         """Run the function; nothing in it is recorded."""
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.state = default_generator.get_state() if preserve_rng_state else None
+        ctx.state = default_generator.snapshot() if preserve_rng_state else None
+        ctx.autocast = autocast_settings()
         # Tensors are saved; what else there is waits on the context.
         ctx.at = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.save_for_backward(*[args[i] for i in ctx.at])
@@ -85,7 +86,7 @@ class CheckpointFunction(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         """Run the function again, recorded, and the backward of that."""
         inputs = _detached_inputs(ctx)
-        with inference_mode(False), random_state(ctx.state):
+        with inference_mode(False), as_before(ctx.autocast), random_state(ctx.state):
             outputs = ctx.run_function(*inputs)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         differentiable = [

@@ -1,10 +1,15 @@
-"""Random states around a recomputation, and PyTorch's functions for other devices."""
+"""Random states and autocast around a recomputation, and PyTorch's functions for other devices."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from wengert.amp.autocast_mode import autocast
+from wengert.amp.state import lower_dtype
+from wengert.amp.state import state as amp
+from wengert.core.dtypes import dtype
 from wengert.core.generators import default_generator
 from wengert.core.signals import call_despite_signals, contextmanager
 from wengert.core.tensor import Tensor
@@ -55,15 +60,25 @@ def set_device_states(
         set_rng_state(state)
 
 
+def autocast_settings() -> tuple[str, dtype, bool, bool]:
+    """The arguments of an `autocast` that does what the innermost one does."""
+    return "cpu", lower_dtype("cpu"), amp.enabled.get("cpu", False), amp.cache
+
+
+def as_before(settings: tuple[str, dtype, bool, bool]) -> AbstractContextManager[Any]:
+    """A context in which autocast does what it did."""
+    return nullcontext() if settings == autocast_settings() else autocast(*settings)
+
+
 @contextmanager
-def random_state(state: Tensor | None) -> Iterator[None]:
+def random_state(snapshot: Any) -> Iterator[None]:
     """Run with an earlier state of the default generator, restoring the current one afterwards."""
-    if state is None:
+    if snapshot is None:
         yield
         return
-    surrounding = default_generator.get_state()
+    surrounding = default_generator.snapshot()
     try:
-        default_generator.set_state(state)
+        default_generator.go_back(snapshot)
         yield
     finally:
-        call_despite_signals(default_generator.set_state, surrounding)
+        call_despite_signals(default_generator.go_back, surrounding)

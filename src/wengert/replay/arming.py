@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.amp.casts import cast_functions
 from wengert.autograd import backward, grad
+from wengert.autograd.saved.programs import programs
 from wengert.core import storage
 from wengert.core.deferring import leaving, picking, putting, sharing
 from wengert.core.forks import compile_lock
@@ -24,6 +25,7 @@ from wengert.ops.op import REGISTRY, Op
 from wengert.ops.operands import half_beside_number, operands
 from wengert.ops.operators import calling
 from wengert.ops.variadic import LIST_OPS, SEVERAL_OPS, ListOp, SeveralOp
+from wengert.replay.checkpointed import InRuns
 from wengert.replay.deferred import Deferred
 from wengert.replay.higher import backward_with_graph, gradients_with_graph
 from wengert.replay.indexing import picked, put
@@ -435,6 +437,7 @@ def arm() -> None:
         for front in (*fronts, *ops):
             front.arm()
         preparing.append(_follow_natively)
+        programs.own = InRuns()
         storage.rebindings.append(rebinding)
         peeks.append(peeked)
         readers.append(read_ahead)

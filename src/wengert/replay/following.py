@@ -52,6 +52,7 @@ from wengert.replay.deferred import Deferred
 from wengert.replay.looks import Facts, Look
 from wengert.replay.meeting import is_new, meet
 from wengert.replay.run import Run
+from wengert.replay.state import InsideSite
 from wengert.replay.trace import Memo, OpEntry
 
 # The numbers of a `Look`, after which its pairs begin.
@@ -77,7 +78,10 @@ def _is_in_state(facts: Facts, look: Look, run: i64, site: i64) -> i64:
     inner = site
     if site == facts.none:
         inner = entry_of(word(run + facts.state), facts.where)
-    if word(inner + TYPE) != facts.site_type:
+    kind = word(inner + TYPE)
+    if kind == facts.inside_type and word(run + facts.saver) != facts.none:
+        kind = facts.site_type  # in a checkpoint that the run knows of
+    if kind != facts.site_type:
         return 0
     if look.shares == 1 and word(word(run + facts.updates) + FIRST) != 0:
         return 0
@@ -395,6 +399,7 @@ def _facts() -> Facts | None:
     """What the native code is told; None if some slot is not found."""
     objects = {
         "none": None, "true": True, "tuple_type": tuple, "float_type": float, "site_type": Site,
+        "inside_type": InsideSite,
         "entry_type": OpEntry, "deferred_type": Deferred, "inferences": inferences,
         "dispatched": dispatched, "anomaly": anomaly, "getframe": getframe, "new": new,
         "tick": tick, "leaf_type": Leaf, "array_type": np.ndarray,
@@ -407,7 +412,7 @@ def _facts() -> Facts | None:
     for cls, of in (
         (OpEntry, ("hot", "quick", "look", "others")),
         (Run, ("entry", "follows", "left", "state", "steps", "outputs", "numbers", "tensors",
-               "originals", "arrays", "edges", "updates", "slots", "holds")),
+               "originals", "arrays", "edges", "updates", "slots", "holds", "saver")),
     ):  # fmt: skip
         slots |= {name: slot_of(cls, name) for name in of}
     slots |= {f"tensor{name}": slot_of(Tensor, name) for name in ("_array", "_edge")}

@@ -76,7 +76,7 @@ def _found(
     adds: bool,
 ) -> tuple[Asked, list[Any]] | None:  # fmt: skip
     """The gradients of all leaves, or of some tensors, and what was asked for."""
-    if run.settled or run.record.exact or not (run.steps or run.recording):
+    if run.settled or run.record.exact or run.checkpoints or not (run.steps or run.recording):
         return None
     asked = run._asked(roots, seeds)
     if asked is None or not run._aims(asked, inputs) or not run._is_all_current():

@@ -29,6 +29,8 @@ _SHORT = 8
 
 def is_view(instruction: Instruction) -> bool:
     """Whether results show the memory of the one operand, if that lies as it may."""
+    if instruction.name == "again":
+        return True
     if instruction.name in ("rows", "element", "cat_backward", "stack_backward"):
         return len(instruction.inputs) == 1
     entry, key = instruction.entry, instruction.key
@@ -55,6 +57,14 @@ def view(emitter: Emitter, instruction: Instruction) -> bool:
             return False
     emitter.views.update(zip(instruction.outputs, results, strict=True))
     return True
+
+
+def same(emitter: Emitter, instruction: Instruction) -> bool:
+    """What shows the memory of its first operand, as soon as the others are there."""
+    source = emitter.view(instruction.inputs[0])
+    if source is not None:
+        emitter.views[instruction.outputs[0]] = source
+    return source is not None
 
 
 def shown(source: View, function: Callable[[np.ndarray], Any]) -> list[View] | None:

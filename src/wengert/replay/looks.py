@@ -15,6 +15,7 @@ class Facts(Record):
     tuple_type: i64
     float_type: i64
     site_type: i64
+    inside_type: i64
     entry_type: i64
     deferred_type: i64
     inferences: i64
@@ -52,6 +53,7 @@ class Facts(Record):
     updates: i64
     slots: i64
     holds: i64
+    saver: i64
     # Slots of a tensor.
     tensor_array: i64
     tensor_edge: i64

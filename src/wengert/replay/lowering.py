@@ -40,6 +40,7 @@ from wengert.replay.forwards import (
 )
 from wengert.replay.ir import SUM, Instruction, Program, Type
 from wengert.replay.plain import plain_function
+from wengert.replay.recomputing import Recomputing
 from wengert.replay.rules import FLOATS, DetachForm, ListForm, SeveralForm, kept_of
 from wengert.replay.templates import Template, hashed, is_identity
 from wengert.replay.trace import BackwardEntry, Entry, LeafEntry, OpEntry, Ref, inputs_of, reached
@@ -69,8 +70,9 @@ class Lowering:
         self.path, self.own = path, own
         self.program = Program()
         self.inputs = inputs_of(path)
-        self.places: list[int] = []
         self._outlines = [o for entry in path for o in entry.outlines]
+        self.places = [-1] * len(self._outlines)
+        self.again = Recomputing(self, path)
         self.entries: dict[int, OpEntry] = {}
         self.aux: dict[tuple[int, str], int] = {}
         self.released: dict[int, BackwardEntry] = {}
@@ -93,7 +95,8 @@ class Lowering:
         self.leaves: dict[int, int] = {}
         for entry in pace.over(path):
             if isinstance(entry, OpEntry):
-                self._forward(entry)
+                if not self.again.is_late(entry):
+                    self.forward(entry)
             elif isinstance(entry, BackwardEntry):
                 self._backward(entry)
             elif isinstance(entry, LeafEntry):
@@ -150,8 +153,7 @@ class Lowering:
     def _operand(self, entry: OpEntry, ref: Ref) -> int:
         """The value that an operand refers to; numbers become arrays of the operands' dtype."""
         if ref.kind in ("value", "input"):
-            of = self.places if ref.kind == "value" else self.of_inputs
-            return self._in_common(entry, of[ref.index])
+            return self._in_common(entry, self._value_of(ref))
         if isinstance(ref.index, np.generic):
             return self._constant(np.asarray(ref.index))
         dtype, table = self._dtype(entry), operands.table_of(entry.op)
@@ -203,27 +205,26 @@ class Lowering:
 
     # Forward
 
-    def _forward(self, entry: OpEntry) -> None:
+    def forward(self, entry: OpEntry) -> None:
+        """The instruction of an operation."""
         if not isinstance(entry.op, Op):
             self._forward_of_form(entry)
             return
-        places, inputs = self.places, self.of_inputs
-        template, place = self._template(entry), len(places)
+        template, place = self._template(entry), entry.first
         values = tuple([
-            (places if ref.kind == "value" else inputs)[ref.index]
-            if direct else self._operand(entry, ref)
+            self._value_of(ref) if direct else self._operand(entry, ref)
             for n, direct in template.operands if (ref := entry.refs[n])
         ])  # fmt: skip
         own = place if place in self.own else None
         outputs = self._add(template, values, entry, own)
-        self.places.append(outputs[0])
+        self.places[place] = outputs[0]
         self.entries[place], self.of_entries[place] = entry, (template, values)
         op = entry.op
         for name, value in zip(op.aux, outputs[1:], strict=True):
             self.aux[place, name] = value
-        for name in op.updates:
-            if entry.refs[name] is not None:
-                self.places.append(self._update(entry, place, name))
+        updated = [name for name in op.updates if entry.refs[name] is not None]
+        for k, name in enumerate(updated, place + 1):
+            self.places[k] = self._update(entry, place, name)
 
     def _template(self, entry: OpEntry) -> Template:
         """What entries with operands and results like these are computed by."""
@@ -287,8 +288,8 @@ class Lowering:
         if isinstance(entry.op, DetachForm):
             ref = entry.refs["input"]
             assert ref is not None
-            self.entries[len(self.places)] = entry
-            self.places.append(self._operand(entry, ref))
+            self.entries[entry.first] = entry
+            self.places[entry.first] = self._operand(entry, ref)
             return
         op, params = entry.op, tuple(entry.params.values())
         values = tuple([self._operand(entry, r) for n in op.inputs if (r := entry.refs[n])])
@@ -297,9 +298,8 @@ class Lowering:
         key, place = hashed(op.name, entry.params), entry.first
         template = Template(op.public_name, compute, types, key, unpacked=not entry.single)
         outputs = self._add(template, values, entry, place if place in self.own else None)
-        for value in outputs:
-            self.entries[len(self.places)] = entry
-            self.places.append(value)
+        for k, value in enumerate(outputs, place):
+            self.entries[k], self.places[k] = entry, value
 
     def kept(self, entry: OpEntry) -> Any:
         """What the rule of a form reads: it depends on shapes alone."""
@@ -345,6 +345,9 @@ class Lowering:
         cotangents, targets = self._seeds(entry), frozenset(entry.targets)
         found: dict[Any, int] = {}
         stops = _stops_of(entry, self.path)
+        self.again.begin(entry)
+        seed = next(iter(cotangents.values()))
+        seed = next(iter(cotangents.values()))
         for place in pace.over(range(max(entry.roots), -1, -1)):
             producer, where = self.entries.get(place), Ref("value", place)
             if producer is None:
@@ -355,14 +358,18 @@ class Lowering:
                 del cotangents[where]
             if entry.releases and where in cotangents:
                 self.released[place] = entry
+            self.again.arrive(place, cotangents.get(where))
             for ref, gradient in self._gradients(producer, place, cotangents, entry):
                 earlier = cotangents.get(ref)
                 cotangents[ref] = (
                     gradient if earlier is None else self._sum(earlier, gradient, producer)
                 )
-        for ref, before in zip(entry.targets, entry.added or repeat(None), strict=False):
+        self.again.end(seed)
+        self.again.end(seed)
+        added = zip(entry.targets, entry.added or repeat(None), strict=False)
+        for place, (ref, before) in enumerate(added, entry.first):
             gradient = found[ref] if ref in found else cotangents[ref]
-            self.places.append(self._added(gradient, before, entry))
+            self.places[place] = self._added(gradient, before, entry, place)
 
     def _seeds(self, entry: BackwardEntry) -> dict[Any, int]:
         """The cotangents of the roots, by what they belong to."""
@@ -380,11 +387,11 @@ class Lowering:
             cotangents[where] = seed if earlier is None else self._sum(earlier, seed, entry)
         return cotangents
 
-    def _added(self, gradient: int, before: int | None, entry: BackwardEntry) -> int:
+    def _added(self, gradient: int, before: int | None, entry: BackwardEntry, place: int) -> int:
         """The value of a gradient's place, which is added to an earlier one."""
         if before is None:
             return gradient
-        place, more = len(self.places), gradient
+        more = gradient
         if before in self.additions:
             more = self._sum(self.additions[before], gradient, entry)
         if before < 0 or before in self.additions:
@@ -467,7 +474,8 @@ class Lowering:
 
     def _value_of(self, ref: Ref) -> int:
         """The value of an operand that is no number."""
-        return (self.places if ref.kind == "value" else self.of_inputs)[ref.index]
+        value = (self.places if ref.kind == "value" else self.of_inputs)[ref.index]
+        return self.again.operand(ref, value)
 
     def value_of(self, origin: Origin) -> int:
         """The value that an operation has given."""
@@ -511,15 +519,16 @@ class Lowering:
             return g
         values = [g]
         for read in template.reads:
-            if type(read) is int:
+            of = str(forward.operands[read][0] if type(read) is int else read)
+            twin = self.again.twin(place, of)
+            if twin is None and type(read) is int:
                 values.append(operands[read])
-            elif read == "out":
-                values.append(self.places[place])
             elif read == "shared":
                 assert shared is not None
                 values.append(shared)
             else:
-                value = self.read(entry, place, str(read))[0]
+                where = (entry, place) if twin is None else (twin, twin.first)
+                value = self.read(*where, of)[0]
                 assert value is not None
                 values.append(value)
         return self._add(template, tuple(values), entry)[0]

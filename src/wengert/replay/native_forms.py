@@ -58,6 +58,7 @@ from wengert.replay.layout_forms import (
     joined,
     part_back,
     reshaped,
+    same,
     several_back,
     stacked,
     triangle,
@@ -198,6 +199,7 @@ _PARTS = "select", "basic", "transpose", "permute", "t", "diagonal"
 _NORMALISED = "input", "weight", "bias"
 _ROW_NORMS = "_layer_norm", "_rms_norm", "_group_norm", "_instance_norm"
 _BY_NAME: dict[str, Form] = {
+    "again": same,
     "join": _join,
     "joint_linear": linear,
     "joint_weight": linear_weight,

@@ -312,7 +312,12 @@ class NotingRun(Run):
         impl: Callable[[], Any], line: tuple[CodeType, int],
     ) -> bool:  # fmt: skip
         """Whether a backward was noted, and has happened."""
-        if inputs is not None or retain or any(seed is not None for seed in seeds):
+        if (
+            inputs is not None
+            or retain
+            or self.checkpoints
+            or any(seed is not None for seed in seeds)
+        ):
             return False
         if unusual() or are_walks_wanted() or mode.site is None:
             return False

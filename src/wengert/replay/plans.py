@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -36,6 +36,9 @@ from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref
 from wengert.replay.widening import widen
 
 Code = tuple[Function, frozenset[int], dict[int, np.ndarray]]
+
+# An operation, and by slot which result its node saved, or what constant.
+Brought = tuple[OpEntry, dict[str, list[Any]]]
 
 # Called before a program is compiled.
 preparing: list[Callable[[], object]] = []
@@ -75,6 +78,9 @@ class Plan:
             and `whole` the program without them, until they keep all that it needs.
         nodes: the places whose nodes are made, oldest first.
         saved: for each of them, what its slots hold: an index into the results, or a constant.
+        recomputed: the checkpoints that these nodes ask for values, by number. `arguments` says
+            which results their arguments are: a number, which argument, its place and the index.
+        brought: of functions that have run again, what the nodes of each operation then saved.
         additions: the places of gradients whose results are added to what was there.
         cuts: by place, where its values may have left a graph.
         forms: by place, what its node has at every call.
@@ -87,6 +93,7 @@ class Plan:
     ) -> None:  # fmt: skip
         self.alive, self.lenient, self.exact = tuple(alive), lenient, record.exact
         self.lowering = Lowering(entry.path(), record.templates)
+        self.recomputed = set[int]()
         self.nodes = self._nodes()
         seen = self._seen()
         if len({self.lowering.places[k] for k in seen}) < len(seen):
@@ -98,7 +105,8 @@ class Plan:
         self.saved: dict[int, list[tuple[str, int | None, Any]]] = {}
         for place in self.nodes:
             if place not in lowering.released and isinstance(lowering.entries[place].op, Op):
-                self.saved[place] = self._saved(place)
+                self.saved[place] = self._saved(place, self._kept_of(place))
+        self.arguments, self.brought = self._arguments(), self._brought()
         path = lowering.path
         self.outlines = [o for entry in path for o in entry.outlines]
         self.step_of = {e.first: k for k, e in enumerate(path) if isinstance(e, OpEntry)}
@@ -256,13 +264,22 @@ class Plan:
 
     def _nodes(self) -> list[int]:
         """The places whose nodes the living tensors reach."""
-        lowering = self.lowering
+        lowering, calls = self.lowering, self.lowering.again.calls
         waiting = [k for k in self.alive if k in lowering.entries and lowering.entries[k].records]
+        self.recomputed = {n for n, called in calls.first.items() if not called.ended}
+        for number in self.recomputed:
+            waiting += self._graphs_of_arguments(number)
         visited = set(waiting)
         while waiting:
             place = waiting.pop()
             if place in lowering.released and not self.lenient:
                 continue
+            inside = calls.of_places.get(place)
+            if inside is not None and inside not in self.recomputed:
+                self.recomputed.add(inside)
+                more = [k for k in self._graphs_of_arguments(inside) if k not in visited]
+                visited.update(more)
+                waiting += more
             for name in lowering.entries[place].op.differentiable:
                 ref = lowering.entries[place].refs[name]
                 if ref is None or ref.kind != "value" or ref.index in visited:
@@ -272,25 +289,61 @@ class Plan:
                     waiting.append(ref.index)
         return sorted(visited)
 
+    def _graphs_of_arguments(self, number: int) -> list[int]:
+        """The places of those arguments of a checkpoint that are in the graph."""
+        given, entries = self.lowering.again.calls.first[number].begin.given, self.lowering.entries
+        return [place for _, place in given if place in entries and entries[place].records]
+
+    def _arguments(self) -> list[tuple[int, int, int, int]]:
+        found, results = list[tuple[int, int, int, int]](), self.program.results
+        for number in sorted(self.recomputed):
+            for k, place in self.lowering.again.calls.first[number].begin.given:
+                found.append((number, k, place, len(results)))
+                results.append(self.lowering.places[place])
+        return found
+
+    def _brought(self) -> list[list[Brought]]:
+        found = list[list[Brought]]()
+        for called in self.lowering.again.calls.left:
+            found.append([])
+            for e in called.entries:
+                if e.saves is not None:
+                    slots = [slot for slot, _ in e.saves.slots]
+                    found[-1].append((e, {slot: k for slot, *k in self._saved(e.first, slots)}))
+        return found
+
+    def _kept_of(self, place: int) -> list[str]:
+        """The slots of a node that hold what it saves: in checkpoints, not all of them."""
+        entry = self.lowering.entries[place]
+        slots = [f"s_{name}" for name in eager_of(entry.op).keeps]
+        if place in self.lowering.again.calls.of_places and entry.saves is not None:
+            return [slot for slot in slots if (slot, None) not in entry.saves.slots]
+        return slots
+
     def _seen(self) -> frozenset[int]:
         """The places whose memory somebody may write to, and see who writes, once it is there.
 
         They are the living ones, and those that nodes save.
         """
         seen = set(self.alive)
+        for number in self.recomputed:
+            given = self.lowering.again.calls.first[number].begin.given
+            seen.update([place for _, place in given])
         for place in self.nodes:
             if place not in self.lowering.released:
                 refs = self.lowering.entries[place].refs.values()
                 seen.update([place, *(r.index for r in refs if r and r.kind == "value")])
         return frozenset(seen)
 
-    def _saved(self, place: int) -> list[tuple[str, int | None, Any]]:
-        """What the node of a place saves."""
+    def _saved(self, place: int, wanted: Collection[str]) -> list[tuple[str, int | None, Any]]:
+        """What the node of a place saves in some slots."""
         lowering, entry = self.lowering, self.lowering.entries[place]
         op, results = eager_of(entry.op), self.program.results
         readers = NodeLayout(op).readers
         slots: list[tuple[str, int | None, Any]] = []
         for name in op.keeps:
+            if f"s_{name}" not in wanted:
+                continue
             of_arrays = op is not entry.op and name == "key"
             value, constant = (
                 (lowering.key_of(entry), None) if of_arrays else lowering.read(entry, place, name)
@@ -309,6 +362,12 @@ class ValuePlan(Plan):
     """A plan that computes values of a run, and nothing of their graph: it goes on behind them."""
 
     def _nodes(self) -> list[int]:
+        return []
+
+    def _arguments(self) -> list[tuple[int, int, int, int]]:
+        return []
+
+    def _brought(self) -> list[list[Brought]]:
         return []
 
     def results(self, run: Any) -> Sequence[Any]:

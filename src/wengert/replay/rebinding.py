@@ -21,7 +21,7 @@ from wengert.replay.rules import ListForm
 from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking, shows_exposed
 from wengert.replay.storing import ELEMENTWISE, is_unseen, may_store, note_store, refuses, store
-from wengert.replay.trace import Entry, OpEntry, Ref, outline_of
+from wengert.replay.trace import CheckpointEntry, Entry, OpEntry, Ref, outline_of
 from wengert.replay.walks import nobody
 
 # What part of a value a view shows, as a basic key.
@@ -229,13 +229,11 @@ def rebinding(
     """How a compiled function does an in-place operation, by a name; None outside of one."""
     if not asking or active.busy or (run := current_run()) is None:
         return None
+    if run.saver is not None:
+        return _at_once if type(target) in tensors else None
     place = run.place_of(target)
     if place is None:
-        if type(target) is Tensor and _is_alone(target) and _reads_value(run, args, options):
-            return Adopting(run)
-        if by in ELEMENTWISE and (group := may_store(run, target)) is not None:
-            return Storing(run, None, group)
-        return _at_once if type(target) in tensors else None
+        return _of_outside(run, target, by, _reads_value(run, args, options))
     if place in run.stores:
         free = by in ELEMENTWISE and is_unseen(run, Ref("value", place)) and not refuses(target)
         return Storing(run, place, run.stores[place].alive()) if free else None
@@ -250,6 +248,15 @@ def rebinding(
     if source is None or run.place_of(source) != shown.source:
         return None
     return Part(run, place, source, shown.key)
+
+
+def _of_outside(run: Run, target: Tensor, by: Any, reads: bool) -> Rebinding | AtOnce | None:
+    """The same of a tensor that is no value of a run, with arguments some of which are."""
+    if reads and type(target) is Tensor and _is_alone(target):
+        return Adopting(run)
+    if by in ELEMENTWISE and (group := may_store(run, target)) is not None:
+        return Storing(run, None, group)
+    return _at_once if type(target) in tensors else None
 
 
 def _reads_value(run: Run, args: Any, options: Any) -> bool:
@@ -322,6 +329,8 @@ def _shown(path: list[Entry], place: int) -> tuple[int, ...] | None:
     """
     found, places = list[int](), {place}
     for e in path:
+        if isinstance(e, CheckpointEntry) and any(place in places for _, place in e.given):
+            return None
         if not isinstance(e, OpEntry) or not (names := _read(e, places)):
             continue
         if e.op.view:

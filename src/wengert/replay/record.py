@@ -62,6 +62,8 @@ class Record:
         readings: the programs of values that are read ahead of the rest, by the entry, the place
             and the readings before; `keeping` what they keep, by the entry, the place and how
             many are before, and how often that was changed.
+        recomputed: which functions of checkpoints run again for a walk, by the entry, where it
+            begins, what it is to and what is alive.
         released: the places whose nodes backwards have released, by the entry.
         reads: how often a value was read, by line.
         signatures: where its operations are called.
@@ -85,6 +87,7 @@ class Record:
         self.keeping: dict[Any, Any] = {}
         self.released: dict[Entry, frozenset[int]] = {}
         self.ways: dict[Any, Any] = {}
+        self.recomputed: dict[Any, Any] = {}
         self.reads, self.signatures = Reads(), Signatures()
         self.brief: Counter[tuple[int, int, int]] = Counter()
         self.retired = self.compiled = False
@@ -136,6 +139,6 @@ class Record:
         self.retired, self.foreseen = True, {}
         if self.size > _MANY:
             self.root, self.plans = Entry(None, None), {}  # runs hold what they go along
-            self.peeks, self.ways = {}, {}
+            self.peeks, self.ways, self.recomputed = {}, {}, {}
             self.templates = {}
             self.readings, self.keeping, self.released = {}, {}, {}

@@ -17,6 +17,7 @@ from types import CodeType, FrameType
 from typing import Any, ClassVar
 
 from wengert.autograd.engine import anomaly
+from wengert.autograd.saved.programs import EnoughError
 from wengert.core import storage
 from wengert.core.dispatching import dispatched
 from wengert.core.tensor import (
@@ -30,6 +31,7 @@ from wengert.core.tensor import (
     tick,
 )
 from wengert.kernels.precision import HALF
+from wengert.replay.checkpoints import computed
 from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.failures import names_of
 from wengert.replay.looks import packed
@@ -40,6 +42,7 @@ from wengert.replay.rules import READ_AGAIN, Step
 from wengert.replay.settling import compute
 from wengert.replay.signatures import Line, Signature, users_frame
 from wengert.replay.state import (
+    InsideSite,
     active,
     before_write,
     pending_runs,
@@ -88,7 +91,7 @@ class Run(Walks):
         may_note: whether it may note calls before it makes entries of them: see `noting`.
     """
 
-    __slots__ = ("entry", "follows", "left", "outputs", "state", "steps")
+    __slots__ = ("entry", "follows", "left", "outputs", "saver", "state", "steps")
 
     may_note = False
     noting: ClassVar[Callable[[Run], None]]
@@ -125,14 +128,14 @@ class Run(Walks):
         child: Any = self.entry.hot
         if child is None or child.quick is not op or len(args) != child.count or not self.follows:
             return None
-        state, reach = self.state, child.reach
+        state, reach, kind = self.state, child.reach, InsideSite if self.saver else Site
         site = state["site"]
         if (
             child.grad is (site is None)
             or inferences
             or dispatched
             or anomaly.enabled
-            or type(state["where"] if site is None else site) is not Site
+            or type(state["where"] if site is None else site) is not kind
             or (op.view and self.updates)
             or (self.left and not child.values)
         ):
@@ -210,7 +213,7 @@ class Run(Walks):
         self, op: Any, names: tuple[str, ...], impl: Callable[..., Any], args: Any, kwargs: Any
     ) -> Any:
         """A call of a declared operation: deferred if it is as the last time, else looked up."""
-        if unusual() or self.is_apart(args, kwargs):
+        if unusual(self.saver is not None) or self.is_apart(args, kwargs):
             return impl(*args, **kwargs)
         result = self.note(op, impl, args, kwargs, getframe(_OUTSIDE))
         if result is not None:
@@ -294,7 +297,10 @@ class Run(Walks):
         with self.lock:
             if not self.settled:
                 self._bind(fresh, numbers)
-                return self._results(child, args, site, buffers)
+                result = self._results(child, args, site, buffers)
+                if child.ends:
+                    raise EnoughError(self.saver)
+                return result
         return impl(*args, **kwargs)  # another thread has settled it
 
     def _results(self, child: Any, args: Any, site: Any, buffers: list[Any]) -> Any:
@@ -332,11 +338,8 @@ class Run(Walks):
         if buffers and not self._may_update(buffers, fresh):
             return impl(*args, **kwargs)
         self._leave_record()
-        active.set_busy(True)
-        try:
-            result = impl(*args, **kwargs)
-        finally:
-            active.set_busy(False)
+        known = signature, key, where, every, new_operands
+        result, saves = computed(self, impl, args, kwargs, known)
         results = (result,) if type(result) is not tuple else result
         records = False
         for r in results:
@@ -346,7 +349,11 @@ class Run(Walks):
         outlines = [outline_of(r._array, records) for r in results]
         outlines += [outline_of(x._array, False) for x in buffers]
         single = type(result) is not tuple and not buffers
+        if saves is None:
+            return result
         self.enter(signature, key, where, every, (single, records, outlines))
+        if saves and isinstance(self.entry, OpEntry):
+            [self.entry.saves] = saves
         self._bind(fresh, numbers)
         if key[0].name in READ_AGAIN and records:
             self.kept += every
@@ -525,7 +532,7 @@ class Run(Walks):
         """Compute the values of the tensors at some places."""
         self.record.settled += 1
         self.record.deferred += len(self.steps)
-        if not living:
+        if not living and self.saver is None:
             return
         busy = active.set_busy(True)
         try:

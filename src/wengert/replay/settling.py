@@ -13,6 +13,7 @@ from wengert.ops.op import Op
 from wengert.ops.operands import mark_view
 from wengert.ops.variadic import output_of
 from wengert.replay.bindings import Bindings
+from wengert.replay.checkpoints import caught_up, plain_site
 from wengert.replay.deferred import filled, restored
 from wengert.replay.forwards import laid_out, view_of
 from wengert.replay.plans import NodeForm, Plan, count_use, cut_of, eager_of, plan_of
@@ -38,6 +39,8 @@ def compute(run: Run, tensors: Sequence[tuple[int, Any]]) -> None:
     taken = {*map(id, run.arrays), *map(id, constants.values())}
     arrays = own_arrays(plan, run, results, fresh, taken)
     edges = made_nodes(plan, run, results, arrays) if plan.nodes else {}
+    if run.checkpoints:
+        caught_up(run, plan, results, _as_saved(run, results, arrays), edges)
     gradients = frozenset[int]() if run.updates or run.writes else plan.gradients
     for (place, tensor), array in zip(tensors, arrays, strict=True):
         if place in run.leaves:
@@ -171,7 +174,7 @@ def made_nodes(
             continue
         site, _, seq = steps[plan.step_of[place]]
         node: Any = new(eager_of(entry.op).node)
-        node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, seq, site
+        node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, seq, plain_site(site)
         node.shape = entry.outlines[0].shape
         form = plan.forms.get(place)
         if form is None:
@@ -216,7 +219,7 @@ def _make_nodes_of_form(
     several = isinstance(op, SeveralForm)
     node: Any = new(op.op.whole if several else op.op.kind)
     site, _, seq = step
-    node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, seq, site
+    node.code, node.lasti, node.seq, node.site = entry.code, entry.lasti, seq, plain_site(site)
     node.state = None if releasing is None else marks[releasing]
     edges: list[Any] = []
     for name in op.inputs:

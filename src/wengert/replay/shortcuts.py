@@ -23,7 +23,16 @@ from wengert.replay.record import Record
 from wengert.replay.run import Run
 from wengert.replay.state import active, shows_exposed
 from wengert.replay.storing import Store, is_own
-from wengert.replay.trace import BackwardEntry, Entry, LeafEntry, Memo, OpEntry, Ref, input_of
+from wengert.replay.trace import (
+    BackwardEntry,
+    CheckpointEntry,
+    Entry,
+    LeafEntry,
+    Memo,
+    OpEntry,
+    Ref,
+    input_of,
+)
 from wengert.replay.walks import is_quiet, nobody
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None))
@@ -313,7 +322,7 @@ class Shortcut:
 def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) -> Way:
     """What a watched call has done; UnguardedError where a shortcut could not do it."""
     path = observer.path()
-    if any(isinstance(e, LeafEntry) for e in path):
+    if any(isinstance(e, LeafEntry | CheckpointEntry) for e in path):
         raise UnguardedError("requires_grad_() makes a leaf of a value")
     if any(type(run.outputs[place]) is not weakref.ref for place in _gradients(path).values()):
         raise UnguardedError("it writes to gradients in place")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.autograd.engine import anomaly
+from wengert.autograd.saved.packing import SaverSite
 from wengert.core import storage
 from wengert.core.dispatching import dispatching
 from wengert.core.exposure import is_exposed
@@ -91,9 +92,29 @@ active = Active()
 pending_runs: dict[int, weakref.ref[Run]] = {}  # by their identity
 
 
-def unusual() -> bool:
-    """Whether somebody else sees the operations of this thread, or they mean something else."""
-    return bool(inferences or dispatching.modes or anomaly.enabled or type(mode.where) is not Site)
+class InsideSite(SaverSite):
+    """A site in a checkpoint that a run is in, where no other saver sees the operations."""
+
+    __slots__ = ()
+
+    def child(self, module: Any) -> InsideSite:
+        """The site inside `module`."""
+        return InsideSite(self, module)
+
+    def watched(self) -> SaverSite:
+        """The same place for others."""
+        site = SaverSite(self.parent, plain=self.plain)
+        site.module = self.module
+        return site
+
+
+def unusual(in_checkpoint: bool = False) -> bool:
+    """Whether somebody else sees the operations of this thread, or they mean something else.
+
+    The run may know the checkpoint that it is in.
+    """
+    kind = InsideSite if in_checkpoint else Site
+    return bool(inferences or dispatching.modes or anomaly.enabled or type(mode.where) is not kind)
 
 
 def shows_exposed(x: Any) -> bool:

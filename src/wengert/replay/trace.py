@@ -245,6 +245,7 @@ class OpEntry(Entry):
         shows: whether its result shows the memory of the first argument, as its view.
         single: whether it has one result, and nothing else.
         updated: which of its arguments, those by keyword last, are buffers that it writes to.
+        saves: in a checkpoint what its node saved, `ends` whether it had all that was asked for.
         reach: how many frames are from `Run.quickly` to the line; `inner` is the code of the first
             that is outside of the operation.
     """
@@ -254,6 +255,7 @@ class OpEntry(Entry):
         "continues",
         "count",
         "end",
+        "ends",
         "floats",
         "grad",
         "inner",
@@ -267,6 +269,7 @@ class OpEntry(Entry):
         "reach",
         "records",
         "refs",
+        "saves",
         "shows",
         "signature",
         "single",
@@ -292,6 +295,8 @@ class OpEntry(Entry):
         super().__init__(parent, (line.code, line.lasti))
         self.op, self.refs, self.signature, self.params = op, refs, signature, signature.params
         self.records, self.updated, self.end = records, signature.updated, line.end
+        self.saves: Any = None
+        self.ends = False
         self.quick: Any = None
         self.count = 0
         self.values: tuple[tuple[int, int], ...] = ()
@@ -401,6 +406,34 @@ class LeafEntry(Entry):
     def __init__(self, parent: Entry, line: tuple[CodeType, int], place: int, slot: int) -> None:
         super().__init__(parent, line)
         self.place, self.slot = place, slot
+
+
+class CheckpointEntry(Entry):
+    """Where the function of a checkpoint begins or ends.
+
+    Attributes:
+        kind: "begins" and "returns" of the first time, "again" and "done" of those that follow.
+        number: which of the checkpoints of the run it is.
+        given: of a beginning, the places of the values among the tensors that are its arguments,
+            by their number.
+        whole: of an end, whether all between is on record, and saves what it did before.
+        most: of a function that runs again, how many saved values it is to bring; None for all.
+    """
+
+    __slots__ = ("given", "kind", "most", "number", "whole")
+
+    def __init__(self, parent: Entry, line: tuple[CodeType, int], key: tuple[Any, ...]) -> None:
+        super().__init__(parent, line)
+        self.given: tuple[tuple[int, int], ...] = ()
+        self.whole, self.most = True, None
+        self.kind, self.number, detail = key
+        if self.kind == "begins":
+            self.given, keys = detail
+            self.inputs = tuple([key for key in keys if type(key) is Input])
+        elif self.kind == "again":
+            self.most = detail
+        else:
+            self.whole = detail
 
 
 def inputs_of(path: list[Entry]) -> list[Input]:

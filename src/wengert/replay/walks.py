@@ -9,6 +9,7 @@ from typing import Any
 from wengert.autograd.counters import are_walks_wanted
 from wengert.autograd.onward import Onward
 from wengert.core.tensor import Leaf, Tensor, caller, getframe, mode, new, tick
+from wengert.replay.checkpoints import Checkpoint, has_recomputed, recompute
 from wengert.replay.counting import count_backward
 from wengert.replay.deferred import Deferred, Outline, set_class
 from wengert.replay.emitting import dense_strides
@@ -63,6 +64,11 @@ class Walks(Operands):
     Attributes:
         onward: by the number of a step, how that backward goes on outside of the run.
         peeked: how many instructions were computed for checks alone.
+        checkpoints: those that it has met, and `saver` of the one that it is in.
+        again: those whose functions run again for a backward, with what these calls collect, and
+            `running` the last of these.
+        expected: which of them a backward is going to let run again, while it is recorded; None
+            if it does otherwise.
     """
 
     entry: Entry
@@ -70,11 +76,17 @@ class Walks(Operands):
     lock: Any
     steps: list[Step]
     outputs: list[Any]
+    saver: Any
 
     def __init__(self) -> None:
         super().__init__()
         self.onward: dict[int, Onward] = {}
         self.peeked = 0
+        self.checkpoints: list[Checkpoint] = []
+        self.again: list[tuple[Checkpoint, Any]] = []
+        self.saver = None
+        self.running: Any = None
+        self.expected: list[tuple[int, int | None]] | None = []
 
     def backward(  # noqa: C901 (each frame between it and its caller is counted)
         self, roots: Sequence[Tensor], seeds: Sequence[Any], inputs: Sequence[Tensor] | None,
@@ -94,15 +106,21 @@ class Walks(Operands):
             return None
         asked = self._asked(roots, seeds)
         added = None
-        if asked is not None and self._aims(asked, inputs):
+        if asked is not None and self._aims(asked, inputs) and recompute(self, asked):
             added = self._added(asked)
         if asked is None or added is None or not self._is_all_current():
             return impl()
+        met = len(self.tensors)
         key = ("backward", *asked.key(), inputs is None, retain, added, *line)
         child = None if self.recording else self._next_walk(key)
         if child is None:
             self._leave_record()
             impl()
+            if not has_recomputed(self):
+                return None
+            if met != len(self.tensors):  # those that functions have met that ran again
+                added = _behind(added, met, len(self.tensors) - met)
+                key = ("backward", *asked.key(), inputs is None, retain, added, *line)
             self._record_backward(self.walk(asked, line, not retain, added), key, asked.fresh)
             return None
         assert isinstance(child, BackwardEntry)
@@ -114,6 +132,7 @@ class Walks(Operands):
                 return impl()
             self._bind(asked.fresh, [])
             self.entry = child
+            self.again = []
             if onward is not None:
                 self.onward[len(self.steps)] = onward
             cotangents = self._defer_gradients(child, (mode.site, line, tick()))
@@ -162,13 +181,15 @@ class Walks(Operands):
         asked = self._asked(roots, seeds)
         if asked is None or not self._aims(asked, inputs) or not self._is_all_current():
             return impl()
+        if not recompute(self, asked):
+            return impl()
         line = caller(getframe(2))
         key = ("grad", *asked.key(), retain, *line)
         child = None if self.recording else self._next_walk(key)
         if child is None:
             self._leave_record()
             found = impl()
-            if self.has_room() and all(type(g) is Tensor for g in found):
+            if has_recomputed(self) and self.has_room() and all(type(g) is Tensor for g in found):
                 entry = self.walk(asked, line, not retain, None)
                 self._bind(asked.fresh, [])
                 outlines = [outline_of(g._array, False) for g in found]
@@ -178,7 +199,7 @@ class Walks(Operands):
             if self.settled:
                 return impl()
             self._bind(asked.fresh, [])
-            self.entry = child
+            self.entry, self.again = child, []
             self.steps.append((mode.site, line, tick()))
             count_backward(child)
             return tuple([self._deferred(outline, None) for outline in child.outlines])
@@ -435,6 +456,11 @@ def is_quiet(tensor: Any, met: Any) -> bool:
     if type(edge) is not Leaf or met is not edge:
         return False
     return edge.state is None and edge.open and edge.tensor() is tensor
+
+
+def _behind(added: tuple[int | None, ...], met: int, more: int) -> tuple[int | None, ...]:
+    """What is told of gradients from outside, which a run met behind so many more inputs."""
+    return tuple([k if k is None or k > ~met else k - more for k in added])
 
 
 def nobody() -> None:

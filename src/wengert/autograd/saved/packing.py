@@ -66,11 +66,21 @@ observers: list[Callable[[Node | None], None]] = []
 class SaverSite(Site):
     """A site whose nodes are passed to the innermost saver."""
 
-    __slots__ = ("plain",)
+    __slots__ = ("_plain",)
 
-    def __init__(self, parent: Site | None = None, module: Any = None) -> None:
+    def __init__(
+        self, parent: Site | None = None, module: Any = None, plain: Site | None = None
+    ) -> None:
         super().__init__(parent, module)
-        self.plain = Site(parent, module)  # the same place, for recording without a saver
+        self._plain = plain
+
+    @property
+    def plain(self) -> Site:
+        """The same place, for recording without a saver."""
+        if self._plain is None:
+            self._plain = Site(self.parent)
+            self._plain.module = self.module
+        return self._plain
 
     def instead(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The saver's own result for an operation; None to have it computed."""
@@ -81,6 +91,10 @@ class SaverSite(Site):
     def child(self, module: Any) -> SaverSite:
         """The site inside `module`."""
         return SaverSite(self, module)
+
+    def watched(self) -> SaverSite:
+        """The site for one more saver, or somebody else who is told of nodes."""
+        return self
 
     def recorded(self, node: Node) -> Node:
         """The node after the saver has handled it."""
@@ -113,7 +127,9 @@ def leave_saver(saver: Saver) -> None:
     if not entries or entries[-1][0] is not saver:
         return
     outer = entries[-1][1]
-    site = _site_for(outer, entries[:-1] != [] or saver_stack.witness is not None)
+    seen = saver_stack.witness is not None
+    kept = isinstance(outer, SaverSite) and not seen
+    site = outer if kept else _site_for(outer, entries[:-1] != [] or seen)
     del entries[-1]
     mode.where = site
     if mode.site is not None:
@@ -132,11 +148,11 @@ def set_witness(witness: Callable[[Node], None] | None) -> None:
 def _site_for(site: Site, observed: bool) -> Site:
     """The site where operations are recorded: one that reports nodes if anyone is listening."""
     if isinstance(site, SaverSite):
-        return site if observed else site.plain
+        return site.watched() if observed else site.plain
     if not observed:
         return site
-    saver_site = SaverSite(site.parent)
-    saver_site.module, saver_site.plain = site.module, site
+    saver_site = SaverSite(site.parent, plain=site)
+    saver_site.module = site.module
     return saver_site
 
 
