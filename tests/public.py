@@ -58,7 +58,7 @@ FOR_EACH_OTHER = {
     " captured.recording captured.settings captured.spelling captured.watching"
     " experimental.constants experimental.recorder experimental.sizes joint",
     "graph": "captures description drawing formatting hotness html_page layers memory nodes"
-    " timelines unreached",
+    " roots timelines unreached",
     "nested": "elementwise",
     "nn": "module",
     "onnx": "builder constants conversion conversions exporting onnx_program packages",

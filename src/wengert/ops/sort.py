@@ -523,7 +523,7 @@ def _members_in_batch(b: Batch) -> Any:
 def _members(elements: Value, test_elements: Value, assume_unique: bool, invert: bool) -> Value:
     a, b = widened(elements), widened(test_elements)
     if a.size * b.size <= LARGE:
-        members = np.logical_or.reduce(a[..., None] == b.ravel(), axis=-1)
+        members = np.logical_or.reduce(a.reshape(-1, 1) == b.ravel(), axis=1).reshape(a.shape)
         return np.logical_not(members) if invert else members
     return np.isin(a, b, assume_unique=assume_unique, invert=invert)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.chunks import FEW, SOME, plain, real_for, real_of, stored_for
+from wengert.kernels.chunks import FEW, SOME, pays_off, plain, real_for, real_of, stored_for
 from wengert.kernels.jit import CHUNK
 from wengert.kernels.norm.plan import NormPlan, Shape
 from wengert.kernels.precision import narrowed, widened
@@ -175,7 +175,7 @@ def follow(running: Array, now: Array, momentum: Any) -> bool:
     """Move running statistics in place towards others; False if that is left to NumPy."""
     if type(momentum) is not float or running.shape != now.shape:
         return False
-    if running.size < SOME:
+    if not pays_off(running.size, SOME):
         return False
     run = real_of(running, now)
     if run is None:
