@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import wengert
-from tests.cli.process import python
+from tests.cli.process import forked
 from tests.replay.asked import IN_ONE_PROGRAM, asking, refusals
 from wengert import compiler
 
@@ -17,7 +17,7 @@ from wengert import compiler
 def theirs() -> Any:
     """What PyTorch says of the programs."""
     pytest.importorskip("torch")
-    told = python("-m", "tests.replay.asked")
+    told = forked("torch", "-m", "tests.replay.asked")
     return json.loads(told.stdout.splitlines()[-1])
 
 
