@@ -328,7 +328,7 @@ def explain(function: Callable[..., Any]) -> Callable[..., Explanation]:
 
 
 def is_compiling() -> bool:
-    """Whether the code that asks is that of a compiled function, or `export` records it.
+    """Whether the calling code runs in a compiled function, or is being exported.
 
     >>> import wengert.compiler
     >>> asked = wengert.compiler.is_compiling
@@ -339,7 +339,7 @@ def is_compiling() -> bool:
 
 
 def is_dynamo_compiling() -> bool:
-    """Whether the code that asks is that of a compiled function."""
+    """Whether the calling code runs in a compiled function."""
     return telling.compiling
 
 

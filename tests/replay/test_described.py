@@ -72,7 +72,7 @@ def test_compiled_modules_and_several_programs_are_drawn() -> None:
 
 
 def test_what_has_no_program_is_refused() -> None:
-    with pytest.raises(RuntimeError, match="no program before it was called twice"):
+    with pytest.raises(RuntimeError, match="no program until it has been called twice"):
         draw(compiler.compile(nn.Linear(2, 2)))
     with pytest.raises(TypeError, match=r"a root must be .* not builtin_function_or_method"):
         draw(len)

@@ -25,8 +25,8 @@ _REALS = dict.fromkeys(HALF, "f32") | _OWN
 
 
 def pays_off(size: int, least: int) -> bool:
-    """Whether a kernel is worth its while for so many elements, which gives what NumPy does, bit by
-    bit: from `least` on, or with any once kernels are in use, so that one more costs little."""
+    """Whether to call a kernel that gives NumPy's result bit for bit: from `least` elements on, or
+    for any number once kernels are in use, when one more costs little."""
     return size >= least or (size > 0 and loaded())
 
 

@@ -20,7 +20,7 @@ from wengert.replay.deferred import Deferred, Outline
 from wengert.replay.operands import UnseenError
 from wengert.replay.recomputing import Called, Checkpoints
 from wengert.replay.state import InsideSite, active
-from wengert.replay.trace import CheckpointEntry, OpEntry
+from wengert.replay.trace import CheckpointEntry, OpEntry, nobody
 
 if TYPE_CHECKING:
     from wengert.replay.plans import Plan
@@ -276,7 +276,7 @@ def caught_up(
         frame = checkpoint.frame()
         if frame is not None and checkpoint.number in plan.recomputed:
             _record_first(run, plan, checkpoint.number, nodes)
-        checkpoint.frame = _nobody if frame is None else weakref.ref(frame)
+        checkpoint.frame = nobody if frame is None else weakref.ref(frame)
     for k, (checkpoint, again) in enumerate(run.again):
         frame = checkpoint.frame()
         again.needed = frame.needed()
@@ -300,11 +300,6 @@ def _record_first(run: Run, plan: Plan, number: int, nodes: Mapping[int, Any]) -
         if entry.saves is not None:
             released = entry.first in plan.lowering.released
             frame.record(_step(run, plan, entry), None if released else nodes.get(entry.first))
-
-
-def _nobody() -> None:
-    """The reference to a frame that is gone, or a value that nobody has got."""
-    return
 
 
 class _Kept:
@@ -373,7 +368,7 @@ def _end(
     entry: Any = run.entry
     entry.saves, entry.ends, entry.quick = step, True, None
     run._bind(*operands)
-    run.outputs += [_nobody] * len(like.outlines)
+    run.outputs += [nobody] * len(like.outlines)
 
 
 @contextmanager

@@ -42,7 +42,7 @@ class Compiled:
 
     Attributes:
         function: as it was given.
-        fullgraph: whether reading a value in it is an error.
+        fullgraph: whether it is an error that Python decides by a value in it.
         exact: whether values are rounded as in eager mode.
         record: what is on record of it.
         trial: whether its calls are faster as runs. Calls that went on with the values of another

@@ -20,7 +20,7 @@ def described(functions: Iterable[Sequence[Program]]) -> GraphReport:
     for programs in functions:
         if not programs:
             raise RuntimeError(
-                "draw(): a compiled function has no program before it was called twice"
+                "draw(): a compiled function has no program until it has been called twice"
             )
         for program in programs:
             _Describer(program, nodes, roots).describe()

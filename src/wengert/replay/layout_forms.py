@@ -274,31 +274,38 @@ def _parts_back(
 
 def diagonal(emitter: Emitter, instruction: Instruction) -> bool:
     """Zeros with the elements on the diagonals of matrices."""
-    views, entry = pair_of(emitter, instruction), instruction.entry
-    assert isinstance(entry, OpEntry)
+    views = pair_of(emitter, instruction)
     if views is None:
         return False
-    (source, out), params = views, entry.params
-    found = shown(out, lambda a: a.diagonal(params["offset"], params["dim1"], params["dim2"]))
-    if found is None or found[0].shape != source.shape:
+    source, out = views
+    found = _diagonal_of(instruction, out)
+    if found is None or found.shape != source.shape:
         return False
     clear(emitter, out)
-    copy(emitter, source, found[0])
+    copy(emitter, source, found)
     return True
 
 
 def diagonal_back(emitter: Emitter, instruction: Instruction) -> bool:
     """The gradients on the diagonals."""
-    views, entry = pair_of(emitter, instruction), instruction.entry
-    assert isinstance(entry, OpEntry)
+    views = pair_of(emitter, instruction)
     if views is None:
         return False
-    (source, out), params = views, entry.params
-    found = shown(source, lambda a: a.diagonal(params["offset"], params["dim1"], params["dim2"]))
-    if found is None or found[0].shape != out.shape:
+    source, out = views
+    found = _diagonal_of(instruction, source)
+    if found is None or found.shape != out.shape:
         return False
-    copy(emitter, found[0], out)
+    copy(emitter, found, out)
     return True
+
+
+def _diagonal_of(instruction: Instruction, matrices: View) -> View | None:
+    """The diagonals that an operation is about."""
+    entry = instruction.entry
+    assert isinstance(entry, OpEntry)
+    offset, dim1, dim2 = (entry.params[name] for name in ("offset", "dim1", "dim2"))
+    found = shown(matrices, lambda array: array.diagonal(offset, dim1, dim2))
+    return None if found is None else found[0]
 
 
 def joined(emitter: Emitter, instruction: Instruction) -> bool:

@@ -21,8 +21,7 @@ from wengert.replay.rules import ListForm
 from wengert.replay.run import Run, current_run
 from wengert.replay.state import active, asking, shows_exposed
 from wengert.replay.storing import ELEMENTWISE, is_unseen, may_store, note_store, refuses, store
-from wengert.replay.trace import CheckpointEntry, Entry, OpEntry, Ref, outline_of
-from wengert.replay.walks import nobody
+from wengert.replay.trace import CheckpointEntry, Entry, OpEntry, Ref, nobody, outline_of
 
 # What part of a value a view shows, as a basic key.
 _KEYS: dict[str, Any] = {

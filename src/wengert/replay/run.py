@@ -58,9 +58,10 @@ from wengert.replay.trace import (
     Memo,
     OpEntry,
     Ref,
+    nobody,
     outline_of,
 )
-from wengert.replay.walks import Walks, nobody
+from wengert.replay.walks import Walks
 
 reference = weakref.ref
 

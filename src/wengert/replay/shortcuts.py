@@ -32,8 +32,9 @@ from wengert.replay.trace import (
     OpEntry,
     Ref,
     input_of,
+    nobody,
 )
-from wengert.replay.walks import is_quiet, nobody
+from wengert.replay.walks import is_quiet
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None))
 
@@ -322,8 +323,10 @@ class Shortcut:
 def way_of(run: Run, observer: Observer, leaves: Sequence[Any], results: Any) -> Way:
     """What a watched call has done; UnguardedError where a shortcut could not do it."""
     path = observer.path()
-    if any(isinstance(e, LeafEntry | CheckpointEntry) for e in path):
+    if any(isinstance(e, LeafEntry) for e in path):
         raise UnguardedError("requires_grad_() makes a leaf of a value")
+    if any(isinstance(e, CheckpointEntry) for e in path):
+        raise UnguardedError("the function of a checkpoint runs again in the backward")
     if any(type(run.outputs[place]) is not weakref.ref for place in _gradients(path).values()):
         raise UnguardedError("it writes to gradients in place")
     if not path or not all(_may_be_skipped(e) for e in path):

@@ -20,7 +20,7 @@ from wengert.core.tensor import Leaf, Tensor, cut_at, inferences, mode, new, ten
 from wengert.ops.op import Op
 from wengert.replay.deferred import Deferred, Outline, Pending, restored, set_class
 from wengert.replay.state import active, asking
-from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref
+from wengert.replay.trace import BackwardEntry, Entry, OpEntry, Ref, nobody
 
 if TYPE_CHECKING:
     from wengert.replay.run import Run
@@ -258,7 +258,7 @@ def _next(run: Run, place: int | None, group: list[Any], by: str, line: Any) -> 
     if place is None:
         run.stored += group[0]._array.nbytes
         return Store([(weakref.ref(x), type(x)) for x in group], 1, by, line)
-    run.outputs[place] = _nobody
+    run.outputs[place] = nobody
     made: Store = run.stores.pop(place)
     return made.then(by, line)
 
@@ -281,7 +281,3 @@ def stored(run: Run, place: int, array: np.ndarray, cut: Any) -> None:
     stamp_at(array, made.time, made.by, *made.line)
     if made.count > 1:
         add_writes(array, made.count - 1)
-
-
-def _nobody() -> None:
-    """The reference of a place whose tensor stands for a later one."""

@@ -53,8 +53,8 @@ class Memo:
 
     def __init__(self, input: Input) -> None:
         self.input, self.dtype = input, input.dtype
-        self.tensor: Any = _gone
-        self.array: Any = _gone
+        self.tensor: Any = nobody
+        self.array: Any = nobody
 
     def fits(self, x: Any) -> bool:
         """Whether a tensor or array is like it."""
@@ -99,7 +99,7 @@ class Known:
 
     def __init__(self, key: tuple[Any, ...], value: Any) -> None:
         self.key, self.lasts = key, _is_lasting(value)
-        self.value = value if self.lasts else _gone
+        self.value = value if self.lasts else nobody
 
 
 def _is_lasting(value: Any) -> bool:
@@ -109,8 +109,8 @@ def _is_lasting(value: Any) -> bool:
     return value is None or type(value) in (int, bool, str, float)
 
 
-def _gone() -> None:
-    """The reference to nothing."""
+def nobody() -> None:
+    """The reference to nothing: to what is gone, or stands for something later."""
     return
 
 

@@ -25,6 +25,7 @@ from wengert.replay.trace import (
     Ref,
     input_of,
     inputs_of,
+    nobody,
     outline_of,
     producers,
     reached,
@@ -461,11 +462,6 @@ def is_quiet(tensor: Any, met: Any) -> bool:
 def _behind(added: tuple[int | None, ...], met: int, more: int) -> tuple[int | None, ...]:
     """What is told of gradients from outside, which a run met behind so many more inputs."""
     return tuple([k if k is None or k > ~met else k - more for k in added])
-
-
-def nobody() -> None:
-    """The reference of a place whose tensor stands for a later one."""
-    return
 
 
 def _is_alike(seed: Tensor, root: Tensor) -> bool:

@@ -278,6 +278,16 @@ def row_argminima(x: reals, out: i64s, width: i64, start: i64, stop: i64) -> Non
 
 
 @inline
+def _tops_of_columns(x: reals, top: reals, n: i64, inner: i64, lanes: i64, sign: real) -> None:
+    for j in range(lanes):
+        top[j] = -math.inf
+    for k in range(n):
+        row = at(x, k * inner)
+        for j in range(lanes):
+            top[j] = maximum(top[j], sign * row[j])
+
+
+@inline
 def _extremes_of_columns(
     x: reals, out: reals, n: i64, inner: i64, blocks: i64, sign: real, start: i64, stop: i64
 ) -> None:
@@ -286,12 +296,7 @@ def _extremes_of_columns(
         column = (b % blocks) * LANES
         place = (b // blocks) * n * inner + column
         lanes = min(LANES, inner - column)
-        for j in range(lanes):
-            top[j] = -math.inf
-        for k in range(n):
-            row = at(x, place + k * inner)
-            for j in range(lanes):
-                top[j] = maximum(top[j], sign * row[j])
+        _tops_of_columns(at(x, place), top, n, inner, lanes, sign)
         y = at(out, (b // blocks) * inner + column)
         for j in range(lanes):
             y[j] = sign * top[j]
@@ -322,13 +327,9 @@ def _places_of_columns(
         column = (b % blocks) * LANES
         place = (b // blocks) * n * inner + column
         lanes = min(LANES, inner - column)
+        _tops_of_columns(at(x, place), top, n, inner, lanes, sign)
         for j in range(lanes):
-            top[j] = -math.inf
             first[j] = i32(n)
-        for k in range(n):
-            row = at(x, place + k * inner)
-            for j in range(lanes):
-                top[j] = maximum(top[j], sign * row[j])
         for k in range(n):
             row = at(x, place + k * inner)
             for j in range(lanes):
